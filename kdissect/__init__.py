@@ -1,0 +1,1 @@
+"""kdissect: a Kafka wire-protocol analyzer."""

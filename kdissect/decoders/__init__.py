@@ -1,0 +1,1 @@
+"""Bytes to values (`compiled`), bytes to spans (`spanned`), values to bytes (`encoder`), all from one schema."""

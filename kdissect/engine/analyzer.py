@@ -1,0 +1,155 @@
+"""Packets in, events out: parses packets, sorts segments into connections, evicts what is over.
+
+Rules:
+- Where a connection begins and ends depends on its own packets only (a SYN, an idle gap, a lingering close),
+  so that any machine that sees them draws the same borders. The sweep only frees memory earlier; the cap on
+  connections is an emergency and is reported.
+- Captures of different sets never share a connection.
+"""
+
+import hashlib
+from collections.abc import Callable
+
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.packet import FILE_SHIFT, Packet
+from kdissect.model.segment import ACK, SYN, Segment, flow_endpoints, reverse_flow
+from kdissect.model.stream import CloseKind
+from kdissect.net.parser import SegmentParser
+from kdissect.session.connection import ConnectionAnalyzer
+from kdissect.session.events import Event
+from kdissect.session.info import ConnectionInfo
+
+# A connection silent for longer is over; Kafka's own limit is 10 minutes (connections.max.idle.ms,
+# SocketServerConfigs).
+IDLE_NS = 30 * 60 * 1_000_000_000
+# After both ends closed, late retransmissions still belong to the connection: 2 MSL, RFC 9293 section 3.4.2,
+# in the 60 s form of Linux.
+LINGER_NS = 60 * 1_000_000_000
+SWEEP_EVERY_NS = 10 * 1_000_000_000
+MAX_CONNECTIONS = 200_000  # open at a time; about 2 KB each
+
+_Flow = tuple[ConnectionAnalyzer, int]
+_NOTHING: list[Event] = []
+
+
+class Analyzer:
+    """Analyses one capture, or several merged by time. `feed()` every packet in order, then `close()`.
+
+    `ports` names ports taken for Kafka brokers without detection. `capture_set_of` maps a file index (`ref >>
+    40`) to the name of its capture set. Any exception out of `feed()` is a bug of kdissect: bad input raises
+    nothing.
+    """
+
+    def __init__(
+        self, ports: frozenset[int] = frozenset(), capture_set_of: Callable[[int], str] | None = None
+    ) -> None:
+        self.parser = SegmentParser()
+        self._parse = self.parser.parse
+        self._ports = ports
+        self._capture_set_of = capture_set_of or _one_set
+        self._tables: dict[str, dict[bytes, _Flow]] = {}
+        self._file = -1
+        self._capture_set = ""
+        self._flows: dict[bytes, _Flow] = {}
+        self._events: list[Event] = []
+        self._last_ns = 0
+        self._next_sweep_ns = 0
+        self.anomalies: list[Anomaly] = []
+
+    def feed(self, packet: Packet) -> list[Event]:
+        """Analyse one packet; gives the events it completed."""
+        segment = self._parse(packet)
+        if segment is None:
+            return _NOTHING
+        ref, time_ns = packet[0], packet[1]
+        if ref >> FILE_SHIFT != self._file:
+            self._switch_file(ref >> FILE_SHIFT)
+        flow = self._flows.get(segment[0])
+        if flow is None or time_ns > self._next_sweep_ns or segment[3] & SYN:
+            flow = self._slow(segment, time_ns)
+            if flow is None:
+                return self._take() if self._events else _NOTHING
+        flow[0].feed(flow[1], segment, ref, time_ns)
+        return self._take() if self._events else _NOTHING
+
+    def close(self) -> list[Event]:
+        """The capture is over: flush every connection, in the order of their first packets."""
+        for table in self._tables.values():
+            for connection, _ in _once(table):
+                connection.close(CloseKind.CAPTURE_END, connection.last_ns)
+            table.clear()
+        return self._take()
+
+    def _take(self) -> list[Event]:
+        events = self._events[:]
+        self._events.clear()  # connections hold this very list
+        return events
+
+    def _switch_file(self, file: int) -> None:
+        self._file = file
+        self._capture_set = self._capture_set_of(file)
+        self._flows = self._tables.setdefault(self._capture_set, {})
+
+    def _slow(self, segment: Segment, time_ns: int) -> _Flow | None:
+        """Everything that is not a segment of a known connection: sweep, SYN, new connection."""
+        if time_ns > self._next_sweep_ns:
+            self._sweep(time_ns)
+        flow = self._flows.get(segment.flow)
+        if flow is not None:
+            if not segment.flags & SYN or not flow[0].tcp.opens_new_incarnation(flow[1], segment, time_ns):
+                return flow
+            self._drop(flow[0], segment.flow, CloseKind.REUSED, time_ns)
+        if not segment.flags & SYN and not segment.payload and not segment.missing:
+            return None  # bare acknowledgements do not make a connection
+        return self._open(segment, time_ns)
+
+    def _open(self, segment: Segment, time_ns: int) -> _Flow:
+        source, destination = flow_endpoints(segment.flow)
+        digest = hashlib.blake2b(digest_size=8)
+        digest.update(
+            f"{self._capture_set}|{'|'.join(sorted((str(source), str(destination))))}|{time_ns}".encode()
+        )
+        # The answer to a SYN comes from the listener; without one the first to speak is taken for the client.
+        swapped = segment.flags & (SYN | ACK) == SYN | ACK or (source.port in self._ports)
+        client, broker = (destination, source) if swapped else (source, destination)
+        info = ConnectionInfo(digest.hexdigest(), self._capture_set, client, broker, time_ns)
+        info.client_direction = 1 if swapped else 0
+        forced = info.client_direction if broker.port in self._ports else None
+        flow = (ConnectionAnalyzer(info, self._events, forced), 0)
+        if len(self._flows) >= 2 * MAX_CONNECTIONS:
+            self._evict_oldest(time_ns)
+        self._flows[segment.flow] = flow
+        self._flows[reverse_flow(segment.flow)] = (flow[0], 1)
+        return flow
+
+    def _drop(self, connection: ConnectionAnalyzer, flow: bytes, how: CloseKind, time_ns: int) -> None:
+        connection.close(how, time_ns)
+        self._flows.pop(flow, None)
+        self._flows.pop(reverse_flow(flow), None)
+
+    def _sweep(self, time_ns: int) -> None:
+        """Close what has been silent for too long."""
+        self._next_sweep_ns = time_ns + SWEEP_EVERY_NS
+        for connection, flow in _once(self._flows):
+            silent = time_ns - connection.last_ns
+            if silent > IDLE_NS or (silent > LINGER_NS and connection.is_over):
+                self._drop(connection, flow, CloseKind.IDLE, connection.last_ns)
+
+    def _evict_oldest(self, time_ns: int) -> None:
+        oldest, flow = min(_once(self._flows), key=_last_heard)
+        detail = f"more than {MAX_CONNECTIONS} connections open at a time: {oldest.info.id} was given up"
+        self.anomalies.append(Anomaly(AnomalyKind.EVICTED_IDLE, detail, 0, time_ns))
+        self._drop(oldest, flow, CloseKind.IDLE, time_ns)
+
+
+def _one_set(_file: int) -> str:
+    return ""
+
+
+def _once(table: dict[bytes, _Flow]) -> list[tuple[ConnectionAnalyzer, bytes]]:
+    """Each connection of a table once, with the flow key of its first packet."""
+    return [(connection, flow) for flow, (connection, direction) in table.items() if direction == 0]
+
+
+def _last_heard(entry: tuple[ConnectionAnalyzer, bytes]) -> int:
+    return entry[0].last_ns

@@ -1,0 +1,24 @@
+"""Times as text."""
+
+import time
+
+SECOND_NS = 1_000_000_000
+_prefixes: dict[int, str] = {}
+
+
+def rfc3339(time_ns: int) -> str:
+    """Nanoseconds since 1970 UTC as `2024-05-01T10:00:00.123456789Z` (RFC 3339, nanoseconds always shown)."""
+    second, nanos = divmod(time_ns, SECOND_NS)
+    prefix = _prefixes.get(second)
+    if prefix is None:
+        if len(_prefixes) > 4096:  # one entry a second of capture: kept small for long captures
+            _prefixes.clear()
+        prefix = _prefixes[second] = _prefix(second)
+    return f"{prefix}.{nanos:09d}Z"
+
+
+def _prefix(second: int) -> str:
+    try:
+        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+    except (OverflowError, OSError, ValueError):  # a corrupt file may hold any 64-bit number
+        return f"@{second}"

@@ -1,0 +1,58 @@
+"""Facts about the wire that a reader of the capture should know.
+
+They carry no judgement (that is a Finding).
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class AnomalyKind(StrEnum):
+    """Every kind of anomaly. Names are output: add freely, never rename."""
+
+    # capture and network
+    CUT_CAPTURE = "cut_capture"  # the file ends inside a packet or block
+    CORRUPT_CAPTURE = "corrupt_capture"  # lengths or magic of the capture file make no sense from here on
+    TIME_STEP_BACK = "time_step_back"
+    UNSUPPORTED_LINK = "unsupported_link"
+    MALFORMED_PACKET = "malformed_packet"
+    FRAGMENT_INCOMPLETE = "fragment_incomplete"
+    # TCP
+    GAP = "gap"
+    OVERLAP_DIFFERS = "overlap_differs"
+    LATE_SEGMENT = "late_segment"
+    DUPLICATE_CAPTURE = "duplicate_capture"
+    REASSEMBLY_LIMIT = "reassembly_limit"
+    DATA_AFTER_CLOSE = "data_after_close"
+    # Kafka framing and pairing
+    CUT_FRAME = "cut_frame"
+    BAD_FRAME_SIZE = "bad_frame_size"
+    RESYNCHRONISED = "resynchronised"
+    SKIPPED_BYTES = "skipped_bytes"
+    MIDDLE_START = "middle_start"
+    UNKNOWN_API = "unknown_api"
+    UNKNOWN_VERSION = "unknown_version"
+    MALFORMED_HEADER = "malformed_header"
+    MALFORMED_BODY = "malformed_body"
+    TRAILING_BYTES = "trailing_bytes"
+    ORPHAN_RESPONSE = "orphan_response"
+    INFERRED_API = "inferred_api"
+    OUT_OF_ORDER_RESPONSE = "out_of_order_response"
+    DUPLICATE_RESPONSE = "duplicate_response"
+    REUSED_CORRELATION_ID = "reused_correlation_id"
+    UNEXPECTED_RESPONSE = "unexpected_response"  # answered although acks=0 asked for none
+    VERSION_FALLBACK = "version_fallback"  # ApiVersions answered in v0 (KIP-511)
+    PENDING_LIMIT = "pending_limit"
+    EVICTED_IDLE = "evicted_idle"
+
+
+class Anomaly(NamedTuple):
+    """One anomaly.
+
+    `ref` is a packet reference (0: none), `time_ns` the packet's time, `detail` one line for people.
+    """
+
+    kind: AnomalyKind
+    detail: str = ""
+    ref: int = 0
+    time_ns: int = 0

@@ -1,0 +1,57 @@
+"""Kafka frames and their headers."""
+
+from typing import NamedTuple
+
+from kdissect.model.anomaly import Anomaly
+
+
+class RequestHeader(NamedTuple):
+    """Fields of a request header; `body_offset` is where the body starts in the frame's content.
+
+    `client_id` is None for null on the wire and for header v0, which has none.
+    """
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    body_offset: int
+
+
+class Frame:
+    """One size-prefixed Kafka message as it stood in its TCP stream.
+
+    `data` is the content after the 4-byte size, as far as it was captured without a hole: `len(data) < size`
+    where a snap length, a lost segment or the end of the stream cut it. `first_ref`/`last_ref` are packet
+    references, `time_ns` is the time of the packet with its first byte, `end_time_ns` that of the packet with
+    its last byte.
+    """
+
+    __slots__ = ("anomalies", "data", "end_time_ns", "first_ref", "last_ref", "size", "time_ns")
+
+    def __init__(
+        self, data: bytes, size: int, first_ref: int, last_ref: int, time_ns: int, end_time_ns: int
+    ) -> None:
+        self.data = data
+        self.size = size
+        self.first_ref = first_ref
+        self.last_ref = last_ref
+        self.time_ns = time_ns
+        self.end_time_ns = end_time_ns
+        self.anomalies: list[Anomaly] | None = None  # None instead of []: most frames have none
+
+    @property
+    def bytes_on_wire(self) -> int:
+        """Bytes of the frame in the TCP stream, its 4-byte size prefix included."""
+        return self.size + 4
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether bytes of the frame are missing from the capture."""
+        return len(self.data) < self.size
+
+    def note(self, anomaly: Anomaly) -> None:
+        """Attach an anomaly."""
+        if self.anomalies is None:
+            self.anomalies = []
+        self.anomalies.append(anomaly)

@@ -1,0 +1,56 @@
+"""One TCP segment as captured."""
+
+from typing import NamedTuple
+
+from kdissect.model.endpoint import Endpoint
+
+# Flags of a TCP header, RFC 9293 section 3.1.
+FIN = 0x01
+SYN = 0x02
+RST = 0x04
+PSH = 0x08
+ACK = 0x10
+
+_PORTS = 4  # two 16-bit ports end a flow key
+
+
+class Segment(NamedTuple):
+    """One TCP segment.
+
+    `flow` is source address, destination address, source port, destination port as they stand in the packet:
+    12 bytes for IPv4, 36 for IPv6. `payload` is what was captured; `missing` counts the payload bytes behind
+    it that a snap length cut. `ip_id` is the IPv4 identification, -1 for IPv6.
+    """
+
+    flow: bytes
+    seq: int
+    ack: int
+    flags: int
+    window: int
+    payload: bytes
+    missing: int
+    ip_id: int
+
+
+def reverse_flow(flow: bytes) -> bytes:
+    """The flow key of the other direction."""
+    half = (len(flow) - _PORTS) // 2
+    ports = 2 * half
+    return flow[half:ports] + flow[:half] + flow[ports + 2 :] + flow[ports : ports + 2]
+
+
+def flow_endpoints(flow: bytes) -> tuple[Endpoint, Endpoint]:
+    """Source and destination of a flow key."""
+    half = (len(flow) - _PORTS) // 2
+    ports = 2 * half
+    source_port = int.from_bytes(flow[ports : ports + 2])
+    destination_port = int.from_bytes(flow[ports + 2 : ports + 4])
+    return Endpoint(_host(flow[:half]), source_port), Endpoint(_host(flow[half:ports]), destination_port)
+
+
+def _host(address: bytes) -> str:
+    if len(address) == 4:
+        return ".".join(map(str, address))
+    import socket  # IPv6 only: the text form of RFC 5952, from the C library
+
+    return socket.inet_ntop(socket.AF_INET6, address)

@@ -1,0 +1,1 @@
+"""From a captured packet to the ordered bytes of each direction of a TCP connection. Sans-IO."""

@@ -1,0 +1,1 @@
+"""One Kafka connection: detection, framing, SASL phases, pairing. Sans-IO."""

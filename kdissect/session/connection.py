@@ -1,0 +1,214 @@
+"""One TCP connection's segments in, events out."""
+
+from __future__ import annotations
+
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.frame import Frame
+from kdissect.model.segment import Segment
+from kdissect.model.stream import CloseKind
+from kdissect.net.tcp import TcpConnection
+from kdissect.session.detect import MAX_FRAME_SIZE, MIN_RESPONSE_SIZE, Verdict, request_at
+from kdissect.session.detection import Detection
+from kdissect.session.dialogue import Dialogue
+from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
+from kdissect.session.framing import FrameReader
+from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
+
+
+class ConnectionAnalyzer:
+    """Reassembles, detects, frames and pairs one connection. Events are appended to the list given at the
+    start.
+
+    Raises nothing for any input; between calls the state is plain and picklable.
+    """
+
+    __slots__ = (
+        "_closed",
+        "_detection",
+        "_dialogue",
+        "_events",
+        "_forced",
+        "_readers",
+        "info",
+        "last_ns",
+        "tcp",
+    )
+
+    def __init__(self, info: ConnectionInfo, events: list[Event], forced_client: int | None = None) -> None:
+        self.info = info
+        self._events = events
+        self._readers = (FrameReader(self, 0), FrameReader(self, 1))
+        self.tcp = TcpConnection(self._readers)
+        self._detection: Detection | None = Detection()
+        self._dialogue = Dialogue(info, events)
+        self._closed = False
+        self._forced = forced_client
+        self.last_ns = info.start_ns
+
+    def feed(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
+        """One segment of this connection; direction 0 is that of the first packet seen."""
+        self.last_ns = time_ns
+        self.tcp.feed(direction, segment, ref, time_ns)
+
+    def close(self, how: CloseKind, time_ns: int) -> None:
+        """The connection is over for us: flush and report."""
+        self.tcp.flush(how, time_ns)
+        self._finish(how, time_ns)
+        if not self._closed:
+            self._closed = True
+            self._summarise()
+            self._events.append(ConnectionClosed(self.info))
+
+    @property
+    def is_over(self) -> bool:
+        """Both directions ended."""
+        first, second = self._readers
+        return first.closed is not None and second.closed is not None
+
+    # calls of the frame readers
+
+    def undecided(self, direction: int, payload: bytes, ref: int, time_ns: int) -> None:
+        """Bytes of a connection whose kind is not known yet."""
+        detection = self._detection
+        if detection is None:  # decided while earlier bytes of the same packet were replayed
+            self._readers[direction].data(payload, ref, time_ns)
+            return
+        if self._forced is not None:
+            detection.hold(direction, payload, ref, time_ns)
+            self._decide(ConnectionKind.KAFKA, self._forced)
+            return
+        reader = self._readers[direction]
+        kind = detection.feed(direction, payload, ref, time_ns, reader.is_open)
+        if kind is not None:
+            client = detection.client
+            self._decide(kind, self.info.client_direction if client is None else client)
+
+    def undecided_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        """Missing bytes of a connection whose kind is not known yet."""
+        detection = self._detection
+        if detection is None:
+            self._readers[direction].gap(length, snapped, ref, time_ns)
+            return
+        kind = detection.feed_gap(direction, length, snapped, ref, time_ns, self._readers[direction].is_open)
+        if kind is not None and detection.client is not None:
+            self._decide(kind, detection.client)
+
+    def take_frame(self, direction: int, frame: Frame, doubtful: bool) -> bool:
+        """A frame of a Kafka connection. The answer says whether its header was plausible."""
+        if direction == self.info.client_direction:
+            return self._dialogue.request(frame, doubtful)
+        return self._dialogue.response(frame, doubtful)
+
+    def find_frame(self, direction: int, data: bytes, first: int) -> int:
+        """Offset of the next plausible frame in `data`, `first` being where the segment began.
+
+        ~offset of the undecided end if none.
+        """
+        check = self._request_fits if direction == self.info.client_direction else self._response_fits
+        keep = len(data)
+        for offset in (first, *range(len(data))):
+            verdict = check(data, offset, offset == first)
+            if verdict is Verdict.YES:
+                return offset
+            if verdict is Verdict.MORE:
+                if offset == first:
+                    return ~min(offset, keep)
+                keep = min(keep, offset)
+        return ~keep
+
+    def lost(self, direction: int, why: str) -> None:
+        """A reader lost its position."""
+        if direction != self.info.client_direction:
+            self._dialogue.responses_lost()
+        if why:
+            self.note(Anomaly(AnomalyKind.SKIPPED_BYTES, why, 0, self.last_ns))
+
+    def is_middle_start(self, direction: int) -> bool:
+        """Whether the beginning of a direction was not captured."""
+        return not self._readers[direction].is_open
+
+    def note(self, anomaly: Anomaly) -> None:
+        """An anomaly of the connection."""
+        self.info.note(anomaly)
+
+    def ended(self, direction: int, how: CloseKind, time_ns: int) -> None:
+        """One direction ended."""
+        if self.is_over:
+            self._finish(how, time_ns)
+
+    # the rest
+
+    def _request_fits(self, data: bytes, offset: int, at_segment_start: bool) -> Verdict:
+        verdict = request_at(data, offset)
+        if verdict is Verdict.YES and not self._dialogue.request_fits(data, offset, at_segment_start):
+            return Verdict.NO
+        return verdict
+
+    def _response_fits(self, data: bytes, offset: int, at_segment_start: bool) -> Verdict:
+        left = len(data) - offset
+        if left < 8:
+            return Verdict.MORE if left and data[offset] <= MAX_FRAME_SIZE >> 24 else Verdict.NO
+        size = int.from_bytes(data[offset : offset + 4], signed=True)
+        if not MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE:
+            return Verdict.NO
+        return Verdict(self._dialogue.response_fits(data, offset + 4, size, at_segment_start))
+
+    def _decide(self, kind: ConnectionKind, client: int) -> None:
+        detection = self._detection
+        if detection is None:
+            return
+        self._detection = None
+        info = self.info
+        info.kind = kind
+        if client != info.client_direction:
+            info.set_ends(info.broker, info.client)
+        info.client_direction = client
+        self._events.append(ConnectionOpened(info))
+        for reader in self._readers:
+            if kind is ConnectionKind.KAFKA:
+                reader.start_frames(certain=reader.is_open)
+                if not reader.is_open:
+                    info.middle_start = True
+            else:
+                reader.go_opaque()
+        if kind is ConnectionKind.KAFKA:
+            detection.replay(self._readers, client)
+
+    def _finish(self, how: CloseKind, time_ns: int) -> None:
+        detection = self._detection
+        if detection is not None and detection.has_data:
+            kind, client = detection.conclude(self.info.client_direction)
+            self._decide(kind, client)
+        info = self.info
+        info.end_ns = max(info.start_ns, self.last_ns)
+        closed_by = self.tcp.closed_by
+        if closed_by is not None:
+            direction, kind_of_close, at = closed_by
+            info.close = Close(
+                "client" if direction == info.client_direction else "broker", kind_of_close, at
+            )
+        else:
+            info.close = Close(None, how, time_ns)
+        if info.kind is ConnectionKind.KAFKA:
+            self._dialogue.finish(info.close)
+
+    def _summarise(self) -> None:
+        info = self.info
+        ends = self.tcp.health
+        client, broker = ends[info.client_direction], ends[1 - info.client_direction]
+        info.tcp = TcpSummary(
+            client.packets + broker.packets,
+            client.bytes,
+            broker.bytes,
+            client.retransmissions + broker.retransmissions,
+            client.out_of_order + broker.out_of_order,
+            client.duplicates + broker.duplicates,
+            client.zero_windows + broker.zero_windows,
+            client.resets + broker.resets,
+            client.gaps + broker.gaps,
+            client.gap_bytes + broker.gap_bytes,
+        )
+        for anomaly in self.tcp.anomalies:
+            if len(info.anomalies) < 200:
+                info.anomalies.append(anomaly)
+        info.anomaly_counts.update(self.tcp.anomaly_counts)

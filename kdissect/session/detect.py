@@ -1,0 +1,134 @@
+"""Recognises what a connection carries from its bytes, on any port.
+
+Rules:
+- A direction whose bytes begin with a plausible request header is the client's.
+- A first byte that no Kafka size can have, or a known signature, makes a connection opaque with a name.
+- Where bytes are still missing the answer is MORE; nothing is decided by the way TCP cut the stream, except
+  in the middle of a connection, where a segment's first byte is the best guess for a frame's first byte.
+"""
+
+import struct
+from enum import IntEnum
+
+from kdissect.decoders import quirks
+from kdissect.schema import registry
+from kdissect.session.info import ConnectionKind
+
+# Largest size taken for a frame. A broker takes 100 MiB (socket.request.max.bytes, spec/004 "Size
+# Constraints"); responses have no limit in the protocol. Below 256 MiB a first byte of printable text or of a
+# TLS record can never be the start of a size.
+MAX_FRAME_SIZE = (1 << 28) - 1
+MIN_REQUEST_SIZE = (
+    8  # header v0: api_key, api_version, correlation_id (RequestHeader v0, ControlledShutdown v0)
+)
+MIN_RESPONSE_SIZE = 4  # correlation_id (spec/004 "Size Constraints")
+MAX_CLIENT_ID = 1024  # no limit in the protocol; longer ones are not taken for a client id when guessing
+FUTURE_VERSIONS = 20  # versions past our schema that still look like Kafka
+_HEADER = struct.Struct(">ihhih")  # size, api_key, api_version, correlation_id, client_id length
+_HEADER_SIZE = _HEADER.size
+
+
+class Verdict(IntEnum):
+    """Whether bytes look like something."""
+
+    NO = 0
+    YES = 1
+    MORE = 2
+
+
+def request_at(data: bytes, offset: int, cut: bool = False) -> Verdict:
+    """Whether a size-prefixed request begins at `offset`.
+
+    `cut`: no byte will follow (a snap length took the rest).
+    """
+    left = len(data) - offset
+    if left < _HEADER_SIZE:
+        return _short_request(data, offset, left, cut)
+    size, key, version, _, client_length = _HEADER.unpack_from(data, offset)
+    if not MIN_REQUEST_SIZE <= size <= MAX_FRAME_SIZE or key < 0 or version < 0:
+        return Verdict.NO
+    if quirks.has_no_client_id(key, version):
+        return Verdict(size == 12)  # ControlledShutdownRequest v0: 8 bytes of header and an int32 broker id
+    api = registry.api(key)
+    if api is not None and version > api.versions.last + FUTURE_VERSIONS:
+        return Verdict.NO
+    if client_length <= 0:
+        return Verdict(client_length >= -1 and api is not None and size >= 10)
+    if client_length > min(size - 10, MAX_CLIENT_ID):
+        return Verdict.NO
+    return _client_id_verdict(
+        data[offset + _HEADER_SIZE : offset + _HEADER_SIZE + client_length], client_length, cut
+    )
+
+
+def _short_request(data: bytes, offset: int, left: int, cut: bool) -> Verdict:
+    if left == 0:
+        return Verdict.MORE
+    if cut or data[offset] > MAX_FRAME_SIZE >> 24:
+        return Verdict.NO
+    return Verdict.MORE
+
+
+def _client_id_verdict(raw: bytes, length: int, cut: bool) -> Verdict:
+    if not printable(raw):
+        return Verdict.NO
+    return Verdict.YES if cut or len(raw) == length else Verdict.MORE
+
+
+def printable(raw: bytes) -> bool:
+    """Whether bytes are UTF-8 text without control characters (a character cut at the end is forgiven)."""
+    text = raw.decode("utf-8", "ignore")
+    return text.isprintable() and len(text.encode()) >= len(raw) - 3
+
+
+def is_plausible_request(frame: bytes) -> bool:
+    """Whether a frame's content (no size prefix) begins with a plausible request header of a known API."""
+    sized = len(frame).to_bytes(4) + frame[: MAX_CLIENT_ID + _HEADER_SIZE]
+    return (
+        request_at(sized, 0, cut=True) is Verdict.YES and registry.api(int.from_bytes(frame[:2])) is not None
+    )
+
+
+def foreign_protocol(data: bytes) -> ConnectionKind | None:
+    """The protocol that bytes at the start of a direction belong to, if it is one that is known not to be
+    Kafka.
+    """
+    if len(data) >= 3 and 20 <= data[0] <= 24 and data[1] == 3 and data[2] <= 4:
+        return ConnectionKind.TLS  # record type, version 3.x: RFC 8446 section 5.1
+    if data.startswith(b"SSH-"):
+        return ConnectionKind.SSH  # RFC 4253 section 4.2
+    if data.startswith(b"PRI * HTTP/2"):
+        return ConnectionKind.HTTP2  # RFC 9113 section 3.4
+    if data.startswith(
+        (b"GET ", b"POST ", b"PUT ", b"HEAD ", b"DELETE ", b"OPTIONS ", b"CONNECT ", b"PATCH ", b"HTTP/1.")
+    ):
+        return ConnectionKind.HTTP
+    if _is_zookeeper_connect(data):
+        return ConnectionKind.ZOOKEEPER
+    return None
+
+
+def _is_zookeeper_connect(data: bytes) -> bool:
+    # ConnectRequest (org.apache.zookeeper.proto): length 44 or 45, protocolVersion 0, lastZxidSeen, timeOut,
+    # sessionId, passwd of 16 bytes. Read as Kafka it would be a Produce v0 with an empty client id.
+    return len(data) >= 32 and data[:3] == b"\0\0\0" and data[3] in (44, 45) and data[28:32] == b"\0\0\0\x10"
+
+
+def response_chain(data: bytes, frames: int = 3) -> bool:
+    """Whether data begins with `frames` whole frames whose correlation ids count up.
+
+    A broker heard without its client.
+    """
+    offset = 0
+    previous: int | None = None
+    for _ in range(frames):
+        if len(data) < offset + 8:
+            return False
+        size, correlation_id = struct.unpack_from(">ii", data, offset)
+        if not MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE or len(data) < offset + 4 + size:
+            return False
+        if previous is not None and correlation_id != previous + 1:
+            return False
+        previous = correlation_id
+        offset += 4 + size
+    return True

@@ -1,0 +1,134 @@
+"""Decides what a connection carries while its first bytes are held back.
+
+Rules:
+- From the start of a connection the verdict depends on the bytes alone, never on how TCP cut them.
+- From the middle, each segment's first byte is tried as the start of a request.
+- Bytes held back are replayed once the kind is known, the client's first: a request must be known before its
+  response.
+"""
+
+from typing import NamedTuple
+
+from kdissect.session.detect import Verdict, foreign_protocol, request_at, response_chain
+from kdissect.session.framing import FrameReader
+from kdissect.session.info import ConnectionKind
+
+HEAD_KEPT = 2048  # bytes of a direction's start that are judged: header, client id and every signature fit
+HELD_BYTES = 64 << 10  # bytes held back per connection; the oldest go first
+GIVE_UP_BYTES = 4 << 20  # bytes from the middle of a connection without one plausible request: not Kafka
+_ZOOKEEPER_NEEDS = 32
+
+
+class _Held(NamedTuple):
+    direction: int
+    payload: bytes  # empty for a gap
+    gap: int
+    snapped: bool
+    ref: int
+    time_ns: int
+
+
+class Detection:
+    """The undecided beginning of one connection.
+
+    `client` is set with a verdict where the bytes name the client.
+    """
+
+    __slots__ = ("_headless", "_heads", "_held", "_held_bytes", "_seen", "_verdicts", "client")
+
+    def __init__(self) -> None:
+        self.client: int | None = None
+        self._heads = [b"", b""]
+        self._headless: set[int] = set()  # opened, but the first bytes were not captured
+        self._verdicts = [Verdict.MORE, Verdict.MORE]
+        self._held: list[_Held] = []
+        self._held_bytes = 0
+        self._seen = 0
+
+    @property
+    def has_data(self) -> bool:
+        """Whether any byte came."""
+        return self._seen > 0
+
+    def hold(self, direction: int, payload: bytes, ref: int, time_ns: int) -> None:
+        """Keep bytes for the replay."""
+        self._seen += len(payload)
+        self._held.append(_Held(direction, payload, 0, False, ref, time_ns))
+        self._held_bytes += len(payload)
+        while self._held_bytes > HELD_BYTES and len(self._held) > 1:
+            # Only readers that start in the middle get here (see `feed`): they search, so the oldest may go.
+            self._held_bytes -= len(self._held.pop(0).payload)
+
+    def feed(
+        self, direction: int, payload: bytes, ref: int, time_ns: int, is_open: bool
+    ) -> ConnectionKind | None:
+        """The next bytes; the kind as soon as it is certain."""
+        if any(self._heads) and self._held_bytes + len(payload) > HELD_BYTES:
+            return ConnectionKind.UNKNOWN
+        self.hold(direction, payload, ref, time_ns)
+        if not is_open or direction in self._headless:
+            return self._from_middle(direction, payload, cut=False)
+        head = self._heads[direction]
+        if len(head) < HEAD_KEPT:
+            self._heads[direction] = head = (head + payload)[:HEAD_KEPT]
+        return self._from_start(direction, head, cut=False)
+
+    def feed_gap(
+        self, direction: int, length: int, snapped: bool, ref: int, time_ns: int, is_open: bool
+    ) -> ConnectionKind | None:
+        """Missing bytes: what stands before them is all there will be."""
+        before = next((held.payload for held in reversed(self._held) if held.direction == direction), b"")
+        self._held.append(_Held(direction, b"", length, snapped, ref, time_ns))
+        if is_open and self._heads[direction]:
+            return self._from_start(direction, self._heads[direction], cut=True)
+        self._headless.add(direction)
+        return self._from_middle(direction, before, cut=True) if before else None
+
+    def _from_start(self, direction: int, head: bytes, cut: bool) -> ConnectionKind | None:
+        foreign = foreign_protocol(head)
+        if foreign is not None:
+            return foreign
+        verdict = request_at(head, 0, cut)
+        if verdict is Verdict.YES and len(head) < _ZOOKEEPER_NEEDS and not cut and _may_be_zookeeper(head):
+            return None
+        self._verdicts[direction] = verdict
+        if verdict is Verdict.YES:
+            self.client = direction
+            return ConnectionKind.KAFKA
+        if self._verdicts == [Verdict.NO, Verdict.NO] or self._seen > GIVE_UP_BYTES:
+            return ConnectionKind.UNKNOWN
+        return None
+
+    def _from_middle(self, direction: int, payload: bytes, cut: bool) -> ConnectionKind | None:
+        foreign = foreign_protocol(payload)
+        if foreign is not None:
+            return foreign
+        if request_at(payload, 0, cut) is Verdict.YES:
+            self.client = direction
+            return ConnectionKind.KAFKA
+        return ConnectionKind.UNKNOWN if self._seen > GIVE_UP_BYTES else None
+
+    def conclude(self, client_direction: int) -> tuple[ConnectionKind, int]:
+        """The connection is over: the best verdict there is, and the client's direction."""
+        for direction in (0, 1):
+            data = b"".join(held.payload for held in self._held if held.direction == direction)
+            if response_chain(data):
+                return ConnectionKind.KAFKA, 1 - direction
+        return ConnectionKind.UNKNOWN, client_direction
+
+    def replay(self, readers: tuple[FrameReader, FrameReader], client: int) -> None:
+        """Give the held bytes to the readers."""
+        held, self._held = self._held, []
+        for direction in (client, 1 - client):
+            reader = readers[direction]
+            for item in held:
+                if item.direction != direction:
+                    continue
+                if item.gap:
+                    reader.gap(item.gap, item.snapped, item.ref, item.time_ns)
+                else:
+                    reader.data(item.payload, item.ref, item.time_ns)
+
+
+def _may_be_zookeeper(head: bytes) -> bool:
+    return head[:3] == b"\0\0\0" and head[3] in (44, 45) and not any(head[4:12])

@@ -1,0 +1,326 @@
+"""What client and broker say to each other on one connection: frames in, exchanges out."""
+
+import struct
+from collections import deque
+from functools import lru_cache
+
+from kdissect.decoders import quirks
+from kdissect.decoders.headers import parse_request_header, response_body_offset
+from kdissect.decoders.messages import body_fits
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.errors import DecodeError
+from kdissect.model.frame import Frame, RequestHeader
+from kdissect.schema import registry
+from kdissect.session.detect import is_plausible_request
+from kdissect.session.events import Event
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
+from kdissect.session.info import Close, ConnectionInfo
+from kdissect.session.pairing import Pairing
+from kdissect.session.phases import SASL_AUTHENTICATE, SASL_HANDSHAKE, Phase, Step, after
+from kdissect.session.sasl import principal_of
+
+PRODUCE = 0
+API_VERSIONS = 18
+_WATCHED = frozenset({API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE})
+# A response whose id is at most this far below the last request's can answer a request from before the
+# capture or inside a gap.
+ORPHAN_WINDOW = 256
+# Kinds of request tried when an orphan response's API is inferred, and the least body that can tell them
+# apart.
+MAX_INFERENCES = 32
+MIN_INFERRED_BODY = 8
+_HEADER = struct.Struct(">hhi")
+
+
+@lru_cache(maxsize=4096)
+def _unknown(api_key: int, api_version: int) -> AnomalyKind | None:
+    """What is unknown to our schema about a request, if anything."""
+    api = registry.api(api_key)
+    if api is None:
+        return AnomalyKind.UNKNOWN_API
+    return None if api_version in api.versions else AnomalyKind.UNKNOWN_VERSION
+
+
+class Dialogue:
+    """The requests and responses of one Kafka connection."""
+
+    __slots__ = ("_events", "_first_token", "_info", "_next", "_orphans", "_pairing", "_phase", "_tokens")
+
+    def __init__(self, info: ConnectionInfo, events: list[Event]) -> None:
+        self._info = info
+        self._events = events
+        self._pairing = Pairing()
+        self._phase = Phase.REQUESTS
+        self._tokens: deque[Exchange] = deque()  # raw SASL frames that wait for their answer
+        self._first_token = b""
+        self._next = 0
+        self._orphans = 0
+
+    # requests
+
+    def request(self, frame: Frame, doubtful: bool) -> bool:
+        """A frame from the client. False if it is no plausible request and `doubtful` allows to say so."""
+        data = frame.data
+        if self._phase is Phase.RAW_TOKENS:
+            if not is_plausible_request(data):
+                self._token(frame)
+                return True
+            self._phase = after(self._phase, Step.REQUEST_AFTER_TOKENS)
+        try:
+            header = parse_request_header(data)
+        except DecodeError as error:
+            if doubtful:
+                return False
+            self._bad_header(frame, error)
+            return True
+        unknown = _unknown(header.api_key, header.api_version)
+        if unknown and doubtful:
+            return False
+        exchange = self._exchange(frame, header)
+        if unknown:
+            exchange.note(
+                unknown, f"API key {header.api_key} version {header.api_version} is not in the schema", frame
+            )
+        elif header.api_key == PRODUCE and not quirks.expects_response(
+            PRODUCE, exchange.request_summary().acks
+        ):
+            exchange.state = State.NO_RESPONSE_EXPECTED
+        self._wait(exchange, frame, header.correlation_id)
+        if header.api_key in _WATCHED and not unknown:
+            self._watch_request(exchange)
+        return True
+
+    def _exchange(self, frame: Frame, header: RequestHeader) -> Exchange:
+        exchange = Exchange(self._info, self._next)
+        self._next += 1
+        exchange.api_key, exchange.api_version, exchange.correlation_id, exchange.client_id, offset = header
+        exchange.request = frame
+        exchange.request_body_offset = offset
+        info = self._info
+        info.api_versions_seen[header.api_key, header.api_version] += 1
+        if info.client_id is None:
+            info.client_id = header.client_id
+        return exchange
+
+    def _bad_header(self, frame: Frame, error: DecodeError) -> None:
+        exchange = Exchange(self._info, self._next)
+        self._next += 1
+        exchange.request = frame
+        exchange.note(AnomalyKind.MALFORMED_HEADER, str(error), frame)
+        if len(frame.data) < _HEADER.size:
+            self._emit(exchange)
+            return
+        exchange.api_key, exchange.api_version, exchange.correlation_id = _HEADER.unpack_from(frame.data)
+        exchange.request_body_offset = len(frame.data)
+        self._wait(exchange, frame, exchange.correlation_id or 0)
+
+    def _wait(self, exchange: Exchange, frame: Frame, correlation_id: int) -> None:
+        for done in self._pairing.add(exchange, frame, correlation_id):
+            self._emit(done)
+
+    def _token(self, frame: Frame) -> None:
+        exchange = Exchange(self._info, self._next)
+        self._next += 1
+        exchange.kind = ExchangeKind.SASL_TOKEN
+        exchange.request = frame
+        self._tokens.append(exchange)
+        if not self._first_token:
+            self._first_token = frame.data
+            self._info.principal = principal_of(self._info.mechanism, frame.data)
+
+    def _watch_request(self, exchange: Exchange) -> None:
+        """ApiVersions and SASL requests tell who the client is and what follows."""
+        try:
+            body = exchange.request_body()
+        except DecodeError:
+            return
+        info = self._info
+        if exchange.api_key == API_VERSIONS:
+            info.software_name = _text(getattr(body, "client_software_name", None)) or info.software_name
+            info.software_version = (
+                _text(getattr(body, "client_software_version", None)) or info.software_version
+            )
+        elif exchange.api_key == SASL_HANDSHAKE:
+            info.mechanism = _text(body.mechanism)
+            self._first_token = b""
+            raw = quirks.raw_tokens_follow(SASL_HANDSHAKE, exchange.api_version or 0)
+            step = Step.HANDSHAKE_V0 if raw else Step.HANDSHAKE_V1
+            self._phase = after(self._phase, step)
+        elif not self._first_token:
+            self._first_token = bytes(body.auth_bytes)
+
+    # responses
+
+    def response(self, frame: Frame, doubtful: bool) -> bool:
+        """A frame from the broker. False if it answers nothing and `doubtful` allows to say so."""
+        data = frame.data
+        if self._tokens:
+            exchange = self._tokens.popleft()
+            exchange.response = frame
+            exchange.state = State.COMPLETE
+            self._emit(exchange)
+            return True
+        if len(data) < 4:
+            if doubtful:
+                return False
+            self._orphan(frame, None)
+            return True
+        correlation_id = int.from_bytes(data[:4], signed=True)
+        matched, released = self._pairing.match(correlation_id)
+        for done in released:
+            self._emit(done)
+        if matched is None:
+            if doubtful and not self._in_orphan_window(correlation_id):
+                return False
+            self._orphan(frame, correlation_id)
+            return True
+        self._answer(matched, frame)
+        return True
+
+    def _answer(self, exchange: Exchange, frame: Frame) -> None:
+        if exchange.state is State.NO_RESPONSE_EXPECTED:
+            exchange.note(AnomalyKind.UNEXPECTED_RESPONSE, "acks=0 asks for no response", frame)
+        exchange.state = State.COMPLETE
+        exchange.response = frame
+        self._find_body(exchange, frame)
+        if exchange.api_key in _WATCHED:
+            self._watch_response(exchange)
+        self._emit(exchange)
+
+    def _find_body(self, exchange: Exchange, frame: Frame) -> None:
+        key, version = exchange.api_key, exchange.api_version
+        if key is None or version is None:
+            exchange.response_body_offset = 4
+            return
+        try:
+            exchange.response_body_offset = response_body_offset(frame.data, key, version)
+        except DecodeError as error:
+            exchange.response_body_offset = len(frame.data)
+            if not frame.is_cut:
+                exchange.note(AnomalyKind.MALFORMED_HEADER, str(error), frame)
+
+    def _watch_response(self, exchange: Exchange) -> None:
+        version = exchange.api_version or 0
+        if exchange.api_key == API_VERSIONS:
+            frame = exchange.response
+            if frame is not None and version != quirks.response_body_version(
+                API_VERSIONS, version, frame.data, exchange.response_body_offset
+            ):
+                detail = f"ApiVersions v{version} was answered in v0 with UNSUPPORTED_VERSION (KIP-511)"
+                exchange.note(AnomalyKind.VERSION_FALLBACK, detail, frame)
+            return
+        try:
+            body = exchange.response_body()
+        except DecodeError:
+            return
+        error_code = getattr(body, "error_code", 0)
+        if exchange.api_key == SASL_HANDSHAKE:
+            if error_code:
+                self._phase = after(self._phase, Step.HANDSHAKE_REFUSED)
+        elif not error_code:
+            self._phase = after(self._phase, Step.AUTHENTICATE_DONE)
+            info = self._info
+            info.principal = principal_of(info.mechanism, self._first_token) or info.principal
+
+    def _orphan(self, frame: Frame, correlation_id: int | None) -> None:
+        exchange = Exchange(self._info, FIRST_ORPHAN_ORDINAL + self._orphans)
+        self._orphans += 1
+        exchange.state = State.ORPHAN_RESPONSE
+        exchange.response = frame
+        exchange.correlation_id = correlation_id
+        if correlation_id is None:
+            exchange.note(
+                AnomalyKind.MALFORMED_HEADER, f"a response of {frame.size} bytes has no correlation id", frame
+            )
+        elif self._pairing.was_answered(correlation_id):
+            exchange.note(
+                AnomalyKind.DUPLICATE_RESPONSE, f"correlation id {correlation_id} was answered already", frame
+            )
+        else:
+            exchange.note(
+                AnomalyKind.ORPHAN_RESPONSE,
+                f"no request with correlation id {correlation_id} was seen",
+                frame,
+            )
+        exchange.response_body_offset = min(4, len(frame.data))
+        self._infer(exchange, frame)
+        self._emit(exchange)
+
+    def _infer(self, exchange: Exchange, frame: Frame) -> None:
+        """Name the API of an orphan if exactly one kind of request used on this connection explains all its
+        bytes.
+        """
+        if frame.is_cut or frame.size < 4 + MIN_INFERRED_BODY:
+            return
+        fitting = []
+        for key, version in list(self._info.api_versions_seen)[:MAX_INFERENCES]:
+            try:
+                offset = response_body_offset(frame.data, key, version)
+            except DecodeError:
+                continue
+            if body_fits(frame.data, offset, key, version):
+                fitting.append((key, version, offset))
+        if len(fitting) == 1:
+            exchange.api_key, exchange.api_version, exchange.response_body_offset = fitting[0]
+            name = registry.api_name(fitting[0][0])
+            detail = f"{name} v{fitting[0][1]} is the only request of the connection it answers"
+            exchange.note(AnomalyKind.INFERRED_API, detail, frame)
+
+    # resynchronisation
+
+    def responses_lost(self) -> None:
+        """Bytes from the broker are missing."""
+        self._pairing.responses_lost(self._next - 1)
+
+    def request_fits(self, data: bytes, offset: int, at_segment_start: bool) -> bool:
+        """Whether the plausible request at `offset` (its size prefix) fits what this connection sends."""
+        key, version = struct.unpack_from(">hh", data, offset + 4)
+        if _unknown(key, version):
+            return False
+        if at_segment_start:
+            return True
+        client_id = self._info.client_id
+        if not client_id:
+            return False
+        length = int.from_bytes(data[offset + 12 : offset + 14], signed=True)
+        return length > 0 and data[offset + 14 : offset + 14 + length] == client_id.encode()
+
+    def response_fits(self, data: bytes, content: int, size: int, at_segment_start: bool) -> bool:
+        """Whether a frame of `size` bytes whose content begins at `content` can be an answer."""
+        correlation_id = int.from_bytes(data[content : content + 4], signed=True)
+        waiting = self._pairing.pending(correlation_id)
+        if at_segment_start:
+            return waiting is not None or self._in_orphan_window(correlation_id)
+        stop = content + size
+        if waiting is None or waiting.api_key is None or waiting.api_version is None or stop > len(data):
+            return False
+        frame = data[content:stop]
+        try:
+            offset = response_body_offset(frame, waiting.api_key, waiting.api_version)
+        except DecodeError:
+            return False
+        return body_fits(frame, offset, waiting.api_key, waiting.api_version)
+
+    def _in_orphan_window(self, correlation_id: int) -> bool:
+        last = self._pairing.last_correlation_id
+        return last is not None and last - ORPHAN_WINDOW <= correlation_id <= last
+
+    # the end
+
+    def finish(self, close: Close) -> None:
+        """The connection is over: what waits is unanswered."""
+        for exchange in [*self._tokens, *self._pairing.drain()]:
+            if exchange.state is not State.NO_RESPONSE_EXPECTED:
+                exchange.close = close
+            self._emit(exchange)
+        self._tokens.clear()
+
+    def _emit(self, exchange: Exchange) -> None:
+        info = self._info
+        info.exchanges += 1
+        info.states[exchange.state] += 1
+        self._events.append(exchange)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,146 @@
+"""One exchange: a request, its response, and what became of them."""
+
+from enum import StrEnum
+from typing import Any
+
+from kdissect.decoders.messages import (
+    decode_request_body,
+    decode_response_body,
+    summarize_request,
+    summarize_response,
+)
+from kdissect.decoders.summary import Summary
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.frame import Frame
+from kdissect.session.info import Close, ConnectionInfo
+
+# Orphan responses are numbered from here, so that they sort behind every request of their connection.
+FIRST_ORPHAN_ORDINAL = 1_000_000_000
+
+
+NO_SUMMARY = Summary((), (), (), None, True)
+
+
+class State(StrEnum):
+    """What became of a request."""
+
+    COMPLETE = "complete"
+    NO_RESPONSE_EXPECTED = "no_response_expected"
+    UNANSWERED = "unanswered"
+    ORPHAN_RESPONSE = "orphan_response"
+
+
+class ExchangeKind(StrEnum):
+    """What the frames of an exchange are."""
+
+    KAFKA = "kafka"
+    SASL_TOKEN = "sasl_token"  # a raw frame after SaslHandshake v0 (KIP-43): it has no header
+
+
+class Exchange:
+    """A request paired with its response by the correlation id of the header, before any body is decoded.
+
+    `ordinal` numbers the requests of a connection in stream order from 0. `api_key`, `api_version` and
+    `correlation_id` are None where the wire does not show them: SASL tokens, malformed headers, orphan
+    responses that could not be inferred. `response_version` differs from `api_version` only for an
+    ApiVersions answer that fell back to v0 (KIP-511). `close` says who ended the connection of an unanswered
+    request.
+    """
+
+    __slots__ = (
+        "anomalies",
+        "api_key",
+        "api_version",
+        "client_id",
+        "close",
+        "connection",
+        "correlation_id",
+        "kind",
+        "ordinal",
+        "request",
+        "request_body_offset",
+        "request_summary_cache",
+        "response",
+        "response_body_offset",
+        "state",
+    )
+
+    def __init__(self, connection: ConnectionInfo, ordinal: int) -> None:
+        self.connection = connection
+        self.ordinal = ordinal
+        self.kind = ExchangeKind.KAFKA
+        self.api_key: int | None = None
+        self.api_version: int | None = None
+        self.correlation_id: int | None = None
+        self.client_id: str | None = None
+        self.state = State.UNANSWERED
+        self.request: Frame | None = None
+        self.request_body_offset = 0
+        self.request_summary_cache: Summary | None = None  # asked for when pairing and again when printing
+        self.response: Frame | None = None
+        self.response_body_offset = 0
+        self.close: Close | None = None
+        self.anomalies: list[Anomaly] | None = None  # None instead of []: most exchanges have none
+
+    def __repr__(self) -> str:
+        what = f"key={self.api_key} v{self.api_version} {self.state}"
+        return f"Exchange({self.connection.id}/{self.ordinal} {what})"
+
+    def note(self, kind: AnomalyKind, detail: str, frame: Frame | None = None) -> None:
+        """Attach an anomaly, located at the first packet of `frame`."""
+        anomaly = Anomaly(kind, detail, frame.first_ref, frame.time_ns) if frame else Anomaly(kind, detail)
+        if self.anomalies is None:
+            self.anomalies = []
+        self.anomalies.append(anomaly)
+
+    def all_anomalies(self) -> list[Anomaly]:
+        """Anomalies of the exchange and of its two frames."""
+        found = list(self.anomalies or ())
+        for frame in (self.request, self.response):
+            if frame is not None and frame.anomalies:
+                found += frame.anomalies
+        return found
+
+    @property
+    def latency_ns(self) -> int | None:
+        """First byte of the response minus last byte of the request, in nanoseconds; None without both."""
+        if self.request is None or self.response is None:
+            return None
+        return self.response.time_ns - self.request.end_time_ns
+
+    def request_body(self) -> Any:
+        """The decoded request body (`kdissect.decoders.values`).
+
+        Raises DecodeError where the bytes do not fit.
+        """
+        if self.request is None or self.api_key is None or self.api_version is None:
+            return None
+        return decode_request_body(
+            self.request.data, self.request_body_offset, self.api_key, self.api_version
+        )
+
+    def response_body(self) -> Any:
+        """The decoded response body. Raises DecodeError where the bytes do not fit."""
+        if self.response is None or self.api_key is None or self.api_version is None:
+            return None
+        return decode_response_body(
+            self.response.data, self.response_body_offset, self.api_key, self.api_version
+        )
+
+    def request_summary(self) -> Summary:
+        """Topics and acks of the request, as far as the captured bytes go. Raises nothing."""
+        summary = self.request_summary_cache
+        if summary is None:
+            key, version = self.api_key, self.api_version
+            if self.request is None or key is None or version is None:
+                return NO_SUMMARY
+            summary = summarize_request(self.request.data, self.request_body_offset, key, version)
+            self.request_summary_cache = summary
+        return summary
+
+    def response_summary(self) -> Summary:
+        """Error codes and topics of the response, as far as the captured bytes go. Raises nothing."""
+        key, version = self.api_key, self.api_version
+        if self.response is None or key is None or version is None:
+            return NO_SUMMARY
+        return summarize_response(self.response.data, self.response_body_offset, key, version)

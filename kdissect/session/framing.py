@@ -1,0 +1,279 @@
+"""Cuts one direction of a connection into Kafka frames.
+
+Rules:
+- A frame is an int32 size and that many bytes (spec/004 "Frame Structure").
+- Bytes that were not captured leave a hole. A hole inside a frame costs that frame's later bytes, not the
+  frame and not the position of the next one. A hole that hides a size prefix costs the position: the reader
+  looks for the next plausible frame.
+- While the position is only a guess, a frame without a plausible header takes it back.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.frame import Frame
+from kdissect.model.stream import CloseKind
+from kdissect.session.detect import MAX_FRAME_SIZE
+
+if TYPE_CHECKING:
+    from kdissect.session.connection import ConnectionAnalyzer
+
+_SIZE = struct.Struct(">i")
+_PREFIX = 4
+_UNKNOWN = -1
+# How many plausible frames after a guess make the position certain again.
+_TRUST_AFTER = 2
+
+
+class Mode(IntEnum):
+    """What a reader does with the bytes it is given."""
+
+    DETECTING = 0  # kept until the connection knows what it carries
+    FRAMES = 1
+    LOST = 2  # looking for the next frame
+    OPAQUE = 3  # not Kafka: counted by the TCP layer, not looked at
+
+
+class FrameReader:
+    """One direction's frames. Implements `StreamSink`; frames go to `connection.take_frame`."""
+
+    __slots__ = (
+        "_connection",
+        "_doubt",
+        "_first_ref",
+        "_first_time",
+        "_have",
+        "_holed",
+        "_last_ref",
+        "_last_time",
+        "_parts",
+        "_size",
+        "_skipped",
+        "_stub",
+        "closed",
+        "direction",
+        "is_open",
+        "mode",
+    )
+
+    def __init__(self, connection: ConnectionAnalyzer, direction: int) -> None:
+        self._connection = connection
+        self.direction = direction
+        self.mode = Mode.DETECTING
+        self.is_open = False  # the stream's first byte was seen
+        self.closed: CloseKind | None = None
+        self._parts: list[bytes] = []  # content of the frame under way, up to its first hole
+        self._have = 0  # bytes of its content that went by, captured or not
+        self._size = _UNKNOWN
+        self._holed = False
+        self._stub = b""  # 1-3 bytes of a size prefix, or the undecided end of the bytes searched while LOST
+        self._first_ref = self._last_ref = 0
+        self._first_time = self._last_time = 0
+        self._skipped = 0
+        self._doubt = 0  # frames still to be judged before the position counts as certain
+
+    # StreamSink
+
+    def opened(self) -> None:
+        """The next byte is the first of the stream."""
+        self.is_open = True
+
+    def data(self, payload: bytes, ref: int, time_ns: int) -> None:
+        """The next bytes of the stream."""
+        if self.mode is Mode.FRAMES:
+            if self._size < 0:
+                self._cut(payload, ref, time_ns)
+                return
+            have = self._have + len(payload)
+            if have < self._size:
+                self._have = have
+                self._last_ref = ref
+                self._last_time = time_ns
+                if not self._holed:
+                    self._parts.append(payload)
+                return
+            self._complete(payload, have - self._size, ref, time_ns)
+        elif self.mode is Mode.LOST:
+            self._search(payload, ref, time_ns)
+        elif self.mode is Mode.DETECTING:
+            self._connection.undecided(self.direction, payload, ref, time_ns)
+
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        """The next `length` bytes were not captured."""
+        if self.mode is Mode.FRAMES:
+            self._hole(length, snapped, ref, time_ns)
+        elif self.mode is Mode.LOST:
+            self._skipped += length + len(self._stub)
+            self._stub = b""
+        elif self.mode is Mode.DETECTING:
+            self._connection.undecided_gap(self.direction, length, snapped, ref, time_ns)
+
+    def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
+        """The stream is over: what stands of a frame is delivered as cut."""
+        self.closed = how
+        if self.mode is Mode.FRAMES and self._size >= 0:
+            self._deliver_cut(f"the stream ended ({how}) inside the frame")
+        self._connection.ended(self.direction, how, time_ns)
+
+    # position
+
+    def start_frames(self, certain: bool) -> None:
+        """The next byte is the first of a frame (`certain`), or somewhere in the stream."""
+        self.mode = Mode.FRAMES if certain else Mode.LOST
+
+    def go_opaque(self) -> None:
+        """Stop looking at the bytes."""
+        self.mode = Mode.OPAQUE
+        self._parts = []
+        self._stub = b""
+
+    def _lose(self, why: str) -> None:
+        self.mode = Mode.LOST
+        self._size = _UNKNOWN
+        self._parts = []
+        self._holed = False
+        self._stub = b""
+        self._skipped = 0
+        self._connection.lost(self.direction, why)
+
+    # frames
+
+    def _cut(self, payload: bytes, ref: int, time_ns: int) -> None:
+        """Cut frames out of bytes that begin where a frame begins."""
+        if self._stub:
+            payload = self._stub + payload
+            self._stub = b""
+        else:
+            self._first_ref = ref
+            self._first_time = time_ns
+        position = 0
+        end = len(payload)
+        while end - position >= _PREFIX:
+            size = _SIZE.unpack_from(payload, position)[0]
+            content = position + _PREFIX
+            stop = content + size
+            if not 0 <= size <= MAX_FRAME_SIZE:
+                self._bad_size(size, payload[position:], ref, time_ns)
+                return
+            if stop > end:
+                self._begin(size, payload[content:], ref, time_ns)
+                return
+            self._deliver(Frame(payload[content:stop], size, self._first_ref, ref, self._first_time, time_ns))
+            position = stop
+            self._first_ref = ref
+            self._first_time = time_ns
+            if self.mode is not Mode.FRAMES:
+                if position < end:
+                    self.data(payload[position:], ref, time_ns)
+                return
+        self._stub = payload[position:]
+
+    def _begin(self, size: int, content: bytes, ref: int, time_ns: int) -> None:
+        self._size = size
+        self._have = len(content)
+        self._parts = [content]
+        self._last_ref = ref
+        self._last_time = time_ns
+
+    def _complete(self, payload: bytes, extra: int, ref: int, time_ns: int) -> None:
+        """The frame under way ends in this payload, `extra` bytes before its end."""
+        size = self._size
+        if self._holed:
+            content = self._parts[0]
+        else:
+            self._parts.append(payload[:-extra] if extra else payload)
+            content = b"".join(self._parts)
+        frame = Frame(content, size, self._first_ref, ref, self._first_time, time_ns)
+        if self._holed:
+            frame.note(_cut_frame(frame, "bytes missing inside the frame"))
+        self._reset()
+        self._deliver(frame)
+        if extra:
+            self.data(payload[-extra:], ref, time_ns)
+
+    def _reset(self) -> None:
+        self._size = _UNKNOWN
+        self._parts = []
+        self._holed = False
+
+    def _deliver(self, frame: Frame) -> None:
+        plausible = self._connection.take_frame(self.direction, frame, self._doubt > 0)
+        if self._doubt:
+            if plausible:
+                self._doubt -= 1
+            else:
+                self._doubt = 0
+                self._lose("the guessed start of a frame was wrong")
+
+    def _deliver_cut(self, why: str) -> None:
+        content = self._parts[0] if self._holed else b"".join(self._parts)
+        frame = Frame(content, self._size, self._first_ref, self._last_ref, self._first_time, self._last_time)
+        frame.note(_cut_frame(frame, why))
+        self._reset()
+        self._deliver(frame)
+
+    def _hole(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        if self._size < 0:
+            self._lose(f"{length} bytes at the start of a frame were not captured")
+            return
+        if not self._holed:
+            self._parts = [b"".join(self._parts)]
+            self._holed = True
+        self._have += length
+        if snapped:
+            self._last_ref = ref
+            self._last_time = time_ns
+        if self._have < self._size:
+            return
+        beyond = self._have - self._size
+        self._deliver_cut("cut by the snap length" if snapped else "segments were not captured")
+        if beyond and self.mode is Mode.FRAMES:
+            self._lose(f"{beyond} bytes at the start of a frame were not captured")
+
+    def _bad_size(self, size: int, rest: bytes, ref: int, time_ns: int) -> None:
+        detail = f"frame size {size} is not within 0-{MAX_FRAME_SIZE}"
+        self._connection.note(Anomaly(AnomalyKind.BAD_FRAME_SIZE, detail, ref, time_ns))
+        self._lose(detail)
+        # The size itself is passed over, or the search would find the same bytes again.
+        self._skipped = 1
+        if len(rest) > 1:
+            self._search(rest[1:], ref, time_ns)
+
+    # search
+
+    def _search(self, payload: bytes, ref: int, time_ns: int) -> None:
+        """Look for the next frame: first where the segment begins, then at every offset."""
+        held = len(self._stub)
+        buffer = self._stub + payload if held else payload
+        position = self._connection.find_frame(self.direction, buffer, held)
+        if position < 0:  # bytes from ~position on may still become the start of a frame
+            keep = ~position
+            self._skipped += keep
+            if keep >= held:
+                self._first_ref = ref
+                self._first_time = time_ns
+            self._stub = buffer[keep:]
+            return
+        if position >= held:
+            self._first_ref = ref
+            self._first_time = time_ns
+        self._found(self._skipped + position, ref, time_ns)
+        self._stub = buffer[:0] if position >= held else buffer[position:held]
+        self._cut(buffer[max(position, held) :], ref, time_ns)
+
+    def _found(self, skipped: int, ref: int, time_ns: int) -> None:
+        self.mode = Mode.FRAMES
+        self._doubt = _TRUST_AFTER
+        self._skipped = 0
+        if skipped or not self._connection.is_middle_start(self.direction):
+            detail = f"{skipped} bytes passed over before the next frame"
+            self._connection.note(Anomaly(AnomalyKind.RESYNCHRONISED, detail, ref, time_ns))
+
+
+def _cut_frame(frame: Frame, why: str) -> Anomaly:
+    detail = f"{len(frame.data)} of {frame.size} bytes captured: {why}"
+    return Anomaly(AnomalyKind.CUT_FRAME, detail, frame.first_ref, frame.time_ns)

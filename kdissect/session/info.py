@@ -1,0 +1,120 @@
+"""What is known of one connection while it lasts, and afterwards."""
+
+from collections import Counter
+from enum import StrEnum
+from typing import NamedTuple
+
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.endpoint import Endpoint
+from kdissect.model.stream import CloseKind
+
+ANOMALIES_KEPT = (
+    100  # per connection; further ones are counted only, so that a hostile peer cannot fill memory
+)
+
+
+class ConnectionKind(StrEnum):
+    """What a connection carries. Everything but KAFKA is opaque: counted and named, not dissected."""
+
+    KAFKA = "kafka"
+    TLS = "tls"
+    HTTP = "http"
+    HTTP2 = "http2"
+    SSH = "ssh"
+    ZOOKEEPER = "zookeeper"
+    UNKNOWN = "unknown"
+    NO_DATA = "no_data"
+
+
+class Close(NamedTuple):
+    """Who ended a connection (`client`, `broker`; None for neither), how and when."""
+
+    by: str | None
+    how: CloseKind
+    time_ns: int
+
+
+class ConnectionInfo:
+    """One connection. Until the roles are known `client` is the end that opened it or spoke first.
+
+    `exchanges` counts those emitted so far, `states` the same by state; `bytes` is payload in both directions
+    as captured.
+    """
+
+    __slots__ = (
+        "anomalies",
+        "anomaly_counts",
+        "api_versions_seen",
+        "broker",
+        "broker_text",
+        "capture_set",
+        "client",
+        "client_direction",
+        "client_id",
+        "client_text",
+        "close",
+        "end_ns",
+        "exchanges",
+        "id",
+        "kind",
+        "mechanism",
+        "middle_start",
+        "principal",
+        "software_name",
+        "software_version",
+        "start_ns",
+        "states",
+        "tcp",
+    )
+
+    def __init__(
+        self, connection_id: str, capture_set: str, client: Endpoint, broker: Endpoint, start_ns: int
+    ) -> None:
+        self.id = connection_id
+        self.capture_set = capture_set
+        self.set_ends(client, broker)
+        self.client_direction = 0
+        self.kind = ConnectionKind.NO_DATA
+        self.start_ns = start_ns
+        self.end_ns = start_ns
+        self.middle_start = False
+        self.client_id: str | None = None
+        self.software_name: str | None = None
+        self.software_version: str | None = None
+        self.mechanism: str | None = None
+        self.principal: str | None = None
+        self.close: Close | None = None
+        self.exchanges = 0
+        self.states: Counter[str] = Counter()
+        self.api_versions_seen: Counter[tuple[int, int]] = Counter()
+        self.anomalies: list[Anomaly] = []
+        self.anomaly_counts: Counter[AnomalyKind] = Counter()
+        self.tcp: TcpSummary | None = None
+
+    def set_ends(self, client: Endpoint, broker: Endpoint) -> None:
+        """Name the two ends."""
+        self.client = client
+        self.broker = broker
+        self.client_text = str(client)  # printed on every row: formatted once
+        self.broker_text = str(broker)
+
+    def note(self, anomaly: Anomaly) -> None:
+        """Count an anomaly and keep it while there is room."""
+        self.anomaly_counts[anomaly.kind] += 1
+        if len(self.anomalies) < ANOMALIES_KEPT:
+            self.anomalies.append(anomaly)
+
+
+class TcpSummary(NamedTuple):
+    """TCP health of a connection, both directions added up except where named."""
+
+    packets: int
+    client_bytes: int
+    broker_bytes: int
+    retransmissions: int
+    out_of_order: int
+    duplicates: int
+    zero_windows: int
+    resets: int
+    gaps: int
+    gap_bytes: int

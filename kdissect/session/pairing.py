@@ -1,0 +1,170 @@
+"""Pairs responses with requests by correlation id, from the headers alone.
+
+Rules:
+- A broker answers the requests of one connection in their order (spec/000 "Network"); an answer out of order
+  is paired all the same.
+- A Produce request with acks=0 gets no response. It is held for a moment, because some servers answer it
+  anyway.
+- What is never answered is reported when the connection ends, or when a later answer shows that its own was
+  lost in a gap.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.frame import Frame
+from kdissect.session.exchange import Exchange, State
+
+# Bytes of request frames kept while they wait for their response. A consumer's or producer's in-flight
+# requests are far below; past the bound only header and packet reference stay (DESIGN 4a "Pending requests").
+MAX_PENDING_BYTES = 64 << 20
+MAX_PENDING = 10_000  # requests in flight; clients have 1-5, Kafka's own inter-broker senders a few hundred
+HEADER_KEPT = 64
+# An acks=0 request is held until this many requests followed it.
+NO_RESPONSE_HOLD = 32
+# Answered correlation ids that are remembered, to tell a duplicate response from an orphan.
+ANSWERED_KEPT = 64
+
+
+class Pairing:
+    """The requests of one connection that wait for their response, in stream order."""
+
+    __slots__ = (
+        "_answered",
+        "_bytes",
+        "_holding",
+        "_lost_before",
+        "_pending",
+        "_shadowed",
+        "last_correlation_id",
+    )
+
+    def __init__(self) -> None:
+        self._pending: dict[int, Exchange] = {}
+        self._shadowed: dict[
+            int, deque[Exchange]
+        ] = {}  # further requests in flight under an id already in use
+        self._answered: deque[int] = deque(maxlen=ANSWERED_KEPT)
+        self._bytes = 0
+        self._holding = 0  # acks=0 requests among the pending
+        self._lost_before = -1  # ordinal up to which a response may have been lost in a gap
+        self.last_correlation_id: int | None = None
+
+    def __len__(self) -> int:
+        return len(self._pending)
+
+    def add(self, exchange: Exchange, frame: Frame, correlation_id: int) -> Iterator[Exchange]:
+        """Take a request; gives back exchanges that will not wait any longer."""
+        pending = self._pending
+        if correlation_id in pending:
+            earlier = pending[correlation_id].ordinal
+            detail = f"correlation id {correlation_id} is in flight already, as request {earlier}"
+            exchange.note(AnomalyKind.REUSED_CORRELATION_ID, detail, frame)
+            self._shadowed.setdefault(correlation_id, deque()).append(exchange)
+        else:
+            pending[correlation_id] = exchange
+        self.last_correlation_id = correlation_id
+        self._bytes += len(frame.data)
+        if self._bytes > MAX_PENDING_BYTES:
+            self._shorten(exchange, frame)
+        if exchange.state is State.NO_RESPONSE_EXPECTED:
+            self._holding += 1
+        if self._holding:
+            yield from self._release(exchange.ordinal - NO_RESPONSE_HOLD)
+        if len(pending) > MAX_PENDING:
+            oldest = self._take(next(iter(pending)))
+            oldest.note(AnomalyKind.PENDING_LIMIT, f"more than {MAX_PENDING} requests in flight")
+            yield oldest
+
+    def _shorten(self, exchange: Exchange, frame: Frame) -> None:
+        before = len(frame.data)
+        frame.data = frame.data[: max(HEADER_KEPT, exchange.request_body_offset)]
+        self._bytes -= before - len(frame.data)
+        exchange.note(
+            AnomalyKind.PENDING_LIMIT, f"{before} bytes of the request were dropped while it waited", frame
+        )
+
+    def _release(self, up_to: int) -> list[Exchange]:
+        """Acks=0 requests up to an ordinal: their answer is not coming."""
+        due = [
+            key
+            for key, exchange in self._pending.items()
+            if exchange.state is State.NO_RESPONSE_EXPECTED and exchange.ordinal <= up_to
+        ]
+        return [self._take(key) for key in due]
+
+    def _take(self, correlation_id: int) -> Exchange:
+        exchange = self._pending.pop(correlation_id)
+        if self._shadowed:
+            waiting = self._shadowed.get(correlation_id)
+            if waiting:
+                self._pending[correlation_id] = waiting.popleft()
+                if not waiting:
+                    del self._shadowed[correlation_id]
+        if exchange.request is not None:
+            self._bytes -= len(exchange.request.data)
+        if exchange.state is State.NO_RESPONSE_EXPECTED:
+            self._holding -= 1
+        return exchange
+
+    def responses_lost(self, last_ordinal: int) -> None:
+        """Bytes of the broker's direction are missing.
+
+        Answers to requests up to `last_ordinal` may be among them.
+        """
+        self._lost_before = last_ordinal
+
+    def expects(self, correlation_id: int) -> bool:
+        """Whether a response with this id would be an answer."""
+        return correlation_id in self._pending
+
+    def pending(self, correlation_id: int) -> Exchange | None:
+        """The request that waits under an id."""
+        return self._pending.get(correlation_id)
+
+    def match(self, correlation_id: int) -> tuple[Exchange | None, list[Exchange]]:
+        """The request a response belongs to, and the earlier ones that will not be answered any more."""
+        exchange = self._pending.get(correlation_id)
+        if exchange is None:
+            return None, []
+        self._answered.append(correlation_id)
+        is_first = next(iter(self._pending)) == correlation_id
+        exchange = self._take(correlation_id)
+        return exchange, [] if is_first else self._overtaken(exchange)
+
+    def _overtaken(self, exchange: Exchange) -> list[Exchange]:
+        ordinal = exchange.ordinal
+        released = self._release(ordinal) if self._holding else []
+        if self._lost_before >= 0:
+            lost = [
+                k for k, e in self._pending.items() if e.ordinal < ordinal and e.ordinal <= self._lost_before
+            ]
+            for key in lost:
+                earlier = self._take(key)
+                earlier.note(AnomalyKind.GAP, "the response may be among bytes that were not captured")
+                released.append(earlier)
+            self._lost_before = -1
+        if any(earlier.ordinal < ordinal for earlier in self._pending.values()):
+            exchange.note(
+                AnomalyKind.OUT_OF_ORDER_RESPONSE, "answered before an earlier request of the connection"
+            )
+        return sorted(released, key=_ordinal)
+
+    def was_answered(self, correlation_id: int) -> bool:
+        """Whether a response with this id came lately."""
+        return correlation_id in self._answered
+
+    def drain(self) -> list[Exchange]:
+        """Every request still waiting, in stream order."""
+        waiting = list(self._pending.values())
+        for shadowed in self._shadowed.values():
+            waiting += shadowed
+        self._pending = {}
+        self._shadowed = {}
+        self._bytes = self._holding = 0
+        return sorted(waiting, key=_ordinal)
+
+
+def _ordinal(exchange: Exchange) -> int:
+    return exchange.ordinal

@@ -1,0 +1,38 @@
+"""Recorded captures of the reference material."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from kdissect.api import Dissection
+from kdissect.session.exchange import Exchange
+
+ROTATED = "tansu_rdk216_rotated.pcap"
+
+
+def manifest(reference: Path) -> dict[str, dict[str, Any]]:
+    """What two independent scanners counted, by file name."""
+    return json.loads((reference / "captures" / "MANIFEST.json").read_text())
+
+
+def paths(reference: Path, name: str) -> list[str]:
+    """The files of one entry of the manifest: all parts of a rotated set."""
+    folder = reference / "captures"
+    return [str(folder / name)] if name != ROTATED else [str(p) for p in sorted(folder.glob(ROTATED + "*"))]
+
+
+def exchanges(reference: Path, name: str) -> list[Exchange]:
+    """The exchanges of one capture."""
+    return list(Dissection(paths(reference, name)))
+
+
+def counts(found: list[Exchange]) -> dict[str, Any]:
+    """Counts in the form of the manifest; a SASL token is neither request nor response there."""
+    kafka = [e for e in found if e.kind == "kafka"]
+    return {
+        "requests": sum(e.request is not None for e in kafka),
+        "responses": sum(e.response is not None for e in kafka),
+        "paired": sum(e.request is not None and e.response is not None for e in kafka),
+        "api": dict(Counter(f"{e.api_key}v{e.api_version}" for e in kafka if e.request is not None)),
+    }
