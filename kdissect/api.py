@@ -21,12 +21,10 @@ class Dissection:
     def __init__(self, paths: Paths, ports: Iterable[int] = ()) -> None:
         named = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
         self.captures: CaptureSet = open_captures([str(path) for path in named])
-        self.analyzer = Analyzer(frozenset(ports), self.captures.capture_set_of)
-
-    @property
-    def file_names(self) -> Sequence[str]:
-        """Names of the inputs by file index; grows while directories and globs are opened."""
-        return self.captures.names
+        files = self.captures.files
+        self.file_names = [_text(file.path) for file in files]
+        """Names of the inputs by file index, as they stand in rows."""
+        self.analyzer = Analyzer(frozenset(ports), lambda index: files[index].capture_set)
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
@@ -41,6 +39,11 @@ class Dissection:
         for event in self.events():
             if isinstance(event, Exchange):
                 yield event
+
+
+def _text(path: str) -> str:
+    """A path as text that can be written as UTF-8: names of files are bytes, and need not be text."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def open(paths: Paths, ports: Iterable[int] = ()) -> Dissection:  # noqa: A001 - the name a user looks for

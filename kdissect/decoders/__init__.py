@@ -1,1 +1,3 @@
-"""Bytes to values (`compiled`), bytes to spans (`spanned`), values to bytes (`encoder`), all from one schema."""
+"""Bytes to values (`compiled`), bytes to spans (`spanned`), values to bytes (`encoder`), all from one
+schema.
+"""

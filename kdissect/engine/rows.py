@@ -1,5 +1,6 @@
 """The one schema of output rows: names, types and meanings, for JSON, tables, Arrow and Spark alike."""
 
+from binascii import b2a_base64
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
 
 Row = dict[str, Any]
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")  # RFC 4648 section 5
 
 
 class RowField(NamedTuple):
@@ -119,10 +121,10 @@ class ExchangeRows:
             if request is None or response is None
             else response.time_ns - request.end_time_ns,
             "errors": [error_name(code) for code in answered.errors],
-            "topics": _union(asked.topics, answered.topics),
-            "topic_ids": [topic_id_text(raw) for raw in _union(asked.topic_ids, answered.topic_ids)],
-            "closed": None if exchange.close is None else _closed(exchange),
-            "anomalies": [_anomaly(a) for a in exchange.all_anomalies()] if has_anomalies(exchange) else [],
+            "topics": list(union(asked.topics, answered.topics)),
+            "topic_ids": [topic_id_text(raw) for raw in union(asked.topic_ids, answered.topic_ids)],
+            "closed": None if exchange.close is None else closed_row(exchange),
+            "anomalies": [anomaly_row(a) for a in exchange.all_anomalies()] if has_anomalies(exchange) else [],
         }
         if self._bodies:
             self._add_bodies(row, exchange)
@@ -151,7 +153,7 @@ class ExchangeRows:
                 decoded = body_of(exchange, side, self._show_secrets)
                 row[side]["body"] = decoded.body
                 row[side]["error"] = decoded.error
-                row["anomalies"] += [_anomaly(a) for a in decoded.anomalies]
+                row["anomalies"] += [anomaly_row(a) for a in decoded.anomalies]
 
 
 def has_anomalies(exchange: Exchange) -> bool:
@@ -164,22 +166,23 @@ def has_anomalies(exchange: Exchange) -> bool:
 
 def topic_id_text(raw: bytes) -> str:
     """A topic id as Kafka prints it: base64url without padding (org.apache.kafka.common.Uuid.toString)."""
-    import base64
-
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+    return b2a_base64(raw, newline=False).translate(_URL_SAFE, b"=").decode()
 
 
-def _union(first: tuple[Any, ...], second: tuple[Any, ...]) -> list[Any]:
+def union(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What stands in either, once, in the order of appearance."""
     if not second or first == second:
-        return list(first)
-    return list(dict.fromkeys(first + second))
+        return first
+    return tuple(dict.fromkeys(first + second))
 
 
-def _anomaly(anomaly: Anomaly) -> Row:
+def anomaly_row(anomaly: Anomaly) -> Row:
+    """An anomaly as part of a row."""
     return {"kind": anomaly.kind, "detail": anomaly.detail}
 
 
-def _closed(exchange: Exchange) -> Row:
+def closed_row(exchange: Exchange) -> Row:
+    """How the connection of an unanswered request ended; `exchange.close` is set."""
     close = exchange.close
     assert close is not None
     since = exchange.request.end_time_ns if exchange.request is not None else close.time_ns

@@ -153,7 +153,8 @@ class ConnectionAnalyzer:
             return Verdict.NO
         return Verdict(self._dialogue.response_fits(data, offset + 4, size, at_segment_start))
 
-    def _decide(self, kind: ConnectionKind, client: int) -> None:
+    def _decide(self, kind: ConnectionKind, client: int, aligned: bool = False) -> None:
+        """The kind is known. `aligned`: the bytes held back begin where a frame begins, whether the start was seen or not."""
         detection = self._detection
         if detection is None:
             return
@@ -166,7 +167,7 @@ class ConnectionAnalyzer:
         self._events.append(ConnectionOpened(info))
         for reader in self._readers:
             if kind is ConnectionKind.KAFKA:
-                reader.start_frames(certain=reader.is_open)
+                reader.start_frames(certain=reader.is_open or aligned)
                 if not reader.is_open:
                     info.middle_start = True
             else:
@@ -177,8 +178,10 @@ class ConnectionAnalyzer:
     def _finish(self, how: CloseKind, time_ns: int) -> None:
         detection = self._detection
         if detection is not None and detection.has_data:
-            kind, client = detection.conclude(self.info.client_direction)
-            self._decide(kind, client)
+            ends = (self.info.client.port, self.info.broker.port)
+            ports = ends if self.info.client_direction == 0 else (ends[1], ends[0])
+            kind, client = detection.conclude(self.info.client_direction, ports)
+            self._decide(kind, client, aligned=True)
         info = self.info
         info.end_ns = max(info.start_ns, self.last_ns)
         closed_by = self.tcp.closed_by

@@ -11,6 +11,9 @@ import struct
 from enum import IntEnum
 
 from kdissect.decoders import quirks
+from kdissect.decoders.bodies import request_to_jsonable
+from kdissect.decoders.headers import parse_request_header
+from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
 from kdissect.session.info import ConnectionKind
 
@@ -23,6 +26,10 @@ MIN_REQUEST_SIZE = (
 )
 MIN_RESPONSE_SIZE = 4  # correlation_id (spec/004 "Size Constraints")
 MAX_CLIENT_ID = 1024  # no limit in the protocol; longer ones are not taken for a client id when guessing
+MIN_UNKNOWN_CLIENT_ID = 3  # least client id that vouches for an API or version our schema does not know
+# Responses in a row that tell a broker heard without its client; on Kafka's own port one is enough.
+MIN_LONE_RESPONSES = 3
+KAFKA_PORT = 9092  # default listener (SocketServerConfigs.LISTENERS_DEFAULT)
 FUTURE_VERSIONS = 20  # versions past our schema that still look like Kafka
 _HEADER = struct.Struct(">ihhih")  # size, api_key, api_version, correlation_id, client_id length
 _HEADER_SIZE = _HEADER.size
@@ -59,6 +66,26 @@ def request_at(data: bytes, offset: int, cut: bool = False) -> Verdict:
     return _client_id_verdict(
         data[offset + _HEADER_SIZE : offset + _HEADER_SIZE + client_length], client_length, cut
     )
+
+
+def is_certain_request(data: bytes, offset: int) -> bool:
+    """Whether the plausible request at `offset` is one beyond doubt, as a guess in the middle of a stream must be.
+
+    A small response can pass for a request header: its correlation id for API key and version. So a whole frame must
+    decode to its last byte, and one that goes on behind `data` must name a client.
+    """
+    size, key, version, _, client_length = _HEADER.unpack_from(data, offset)
+    api = registry.api(key)
+    if api is None or version not in api.versions:
+        return bool(client_length >= MIN_UNKNOWN_CLIENT_ID)
+    frame = data[offset + 4 : offset + 4 + size]
+    if len(frame) < size:
+        return bool(client_length > 0)
+    try:
+        body_offset = parse_request_header(frame).body_offset
+        return request_to_jsonable(frame, body_offset, key, version)[1] == size
+    except DecodeError:
+        return False
 
 
 def _short_request(data: bytes, offset: int, left: int, cut: bool) -> Verdict:
@@ -114,21 +141,15 @@ def _is_zookeeper_connect(data: bytes) -> bool:
     return len(data) >= 32 and data[:3] == b"\0\0\0" and data[3] in (44, 45) and data[28:32] == b"\0\0\0\x10"
 
 
-def response_chain(data: bytes, frames: int = 3) -> bool:
-    """Whether data begins with `frames` whole frames whose correlation ids count up.
-
-    A broker heard without its client.
-    """
-    offset = 0
-    previous: int | None = None
-    for _ in range(frames):
-        if len(data) < offset + 8:
-            return False
+def response_frames(data: bytes) -> int:
+    """How many whole responses `data` begins with, their ids counting up; 0 if what follows them is no frame's start."""
+    offset = count = 0
+    previous = -1
+    while offset + 8 <= len(data):
         size, correlation_id = struct.unpack_from(">ii", data, offset)
-        if not MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE or len(data) < offset + 4 + size:
-            return False
-        if previous is not None and correlation_id != previous + 1:
-            return False
+        if not MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE or correlation_id <= previous:
+            return 0
         previous = correlation_id
         offset += 4 + size
-    return True
+        count += offset <= len(data)
+    return count

@@ -9,7 +9,15 @@ Rules:
 
 from typing import NamedTuple
 
-from kdissect.session.detect import Verdict, foreign_protocol, request_at, response_chain
+from kdissect.session.detect import (
+    KAFKA_PORT,
+    MIN_LONE_RESPONSES,
+    Verdict,
+    foreign_protocol,
+    is_certain_request,
+    request_at,
+    response_frames,
+)
 from kdissect.session.framing import FrameReader
 from kdissect.session.info import ConnectionKind
 
@@ -103,16 +111,19 @@ class Detection:
         foreign = foreign_protocol(payload)
         if foreign is not None:
             return foreign
-        if request_at(payload, 0, cut) is Verdict.YES:
+        if request_at(payload, 0, cut) is Verdict.YES and is_certain_request(payload, 0):
             self.client = direction
             return ConnectionKind.KAFKA
         return ConnectionKind.UNKNOWN if self._seen > GIVE_UP_BYTES else None
 
-    def conclude(self, client_direction: int) -> tuple[ConnectionKind, int]:
-        """The connection is over: the best verdict there is, and the client's direction."""
+    def conclude(self, client_direction: int, ports: tuple[int, int]) -> tuple[ConnectionKind, int]:
+        """The connection is over: the best verdict there is, and the client's direction.
+
+        `ports` are the source ports of the two directions.
+        """
         for direction in (0, 1):
             data = b"".join(held.payload for held in self._held if held.direction == direction)
-            if response_chain(data):
+            if response_frames(data) >= (1 if ports[direction] == KAFKA_PORT else MIN_LONE_RESPONSES):
                 return ConnectionKind.KAFKA, 1 - direction
         return ConnectionKind.UNKNOWN, client_direction
 

@@ -11,7 +11,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame, RequestHeader
 from kdissect.schema import registry
-from kdissect.session.detect import is_plausible_request
+from kdissect.session.detect import is_certain_request, is_plausible_request
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo
@@ -30,6 +30,7 @@ ORPHAN_WINDOW = 256
 MAX_INFERENCES = 32
 MIN_INFERRED_BODY = 8
 _HEADER = struct.Struct(">hhi")
+_KEY_AND_VERSION = struct.Struct(">hh")
 
 
 @lru_cache(maxsize=4096)
@@ -66,16 +67,17 @@ class Dialogue:
                 self._token(frame)
                 return True
             self._phase = after(self._phase, Step.REQUEST_AFTER_TOKENS)
+        unknown = _unknown(*_KEY_AND_VERSION.unpack_from(data)) if len(data) >= _KEY_AND_VERSION.size else None
+        if unknown and doubtful:
+            return False
         try:
-            header = parse_request_header(data)
+            # What lies behind the client id of an unknown version is anyone's guess: read it as if it were cut.
+            header = parse_request_header(data, cut=frame.is_cut or unknown is not None)
         except DecodeError as error:
             if doubtful:
                 return False
             self._bad_header(frame, error)
             return True
-        unknown = _unknown(header.api_key, header.api_version)
-        if unknown and doubtful:
-            return False
         exchange = self._exchange(frame, header)
         if unknown:
             exchange.note(
@@ -189,8 +191,8 @@ class Dialogue:
 
     def _find_body(self, exchange: Exchange, frame: Frame) -> None:
         key, version = exchange.api_key, exchange.api_version
-        if key is None or version is None:
-            exchange.response_body_offset = 4
+        if key is None or version is None or _unknown(key, version):
+            exchange.response_body_offset = 4  # behind the correlation id; whether tags follow is anyone's guess
             return
         try:
             exchange.response_body_offset = response_body_offset(frame.data, key, version)
@@ -275,7 +277,7 @@ class Dialogue:
     def request_fits(self, data: bytes, offset: int, at_segment_start: bool) -> bool:
         """Whether the plausible request at `offset` (its size prefix) fits what this connection sends."""
         key, version = struct.unpack_from(">hh", data, offset + 4)
-        if _unknown(key, version):
+        if _unknown(key, version) or not is_certain_request(data, offset):
             return False
         if at_segment_start:
             return True

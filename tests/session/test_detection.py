@@ -12,7 +12,12 @@ BODY = b"\0\1g" + struct.pack(">i", 1) + b"\0\1m"
 
 
 def test_any_port() -> None:
-    talk = Conversation(ports=(5555, 1234)).handshake().client(request(HEARTBEAT, 0, 1, BODY)).broker(response(1, b"\0\0"))
+    talk = (
+        Conversation(ports=(5555, 1234))
+        .handshake()
+        .client(request(HEARTBEAT, 0, 1, BODY))
+        .broker(response(1, b"\0\0"))
+    )
     (found,) = exchanges_of(talk.packets)
     assert (found.connection.client_text, found.connection.broker_text) == ("10.0.0.1:5555", "10.0.0.2:1234")
 
@@ -31,16 +36,25 @@ def test_any_port() -> None:
     ],
 )
 def test_foreign_protocols_are_opaque_and_named(data: bytes, kind: str, mss: int) -> None:
-    talk = Conversation().handshake().client(data, mss).broker(b"\xfe\x00garbage" * 20, mss).fin(CLIENT).fin(BROKER)
+    talk = (
+        Conversation()
+        .handshake()
+        .client(data, mss)
+        .broker(b"\xfe\x00garbage" * 20, mss)
+        .fin(CLIENT)
+        .fin(BROKER)
+    )
     assert exchanges_of(talk.packets) == []
     assert [str(c.kind) for c in connections_of(talk.packets)] == [kind]
 
 
 def test_a_port_can_be_forced() -> None:
-    odd = frame(struct.pack(">hhih", 12, 0, 1, 4) + b"\x01\x02\x03\x04" + BODY)  # client id that nobody would guess
-    talk = Conversation().handshake().client(odd).broker(response(1, b"\0\0"))
+    odd = frame(
+        struct.pack(">hhih", 12, 0, 1, 4) + b"\x01\x02\x03\x04" + BODY
+    )  # client id that nobody would guess
+    talk = Conversation(ports=(40000, 9999)).handshake().client(odd).broker(response(1, b"\0\0"))
     assert exchanges_of(talk.packets) == []
-    (found,) = exchanges_of(talk.packets, ports=[9092])
+    (found,) = exchanges_of(talk.packets, ports=[9999])
     assert (found.api_key, found.correlation_id) == (12, 1)
 
 
@@ -60,7 +74,13 @@ def test_connection_without_data() -> None:
 
 
 def test_two_connections_on_one_port_pair() -> None:
-    first = Conversation().handshake().client(request(HEARTBEAT, 0, 1, BODY)).broker(response(1, b"\0\0")).rst(CLIENT)
+    first = (
+        Conversation()
+        .handshake()
+        .client(request(HEARTBEAT, 0, 1, BODY))
+        .broker(response(1, b"\0\0"))
+        .rst(CLIENT)
+    )
     second = Conversation(isn=(900_000, 70_000), start_ns=first.now).handshake()
     second.client(request(HEARTBEAT, 0, 1, BODY)).broker(response(1, b"\0\0"))
     found = exchanges_of(first.packets + second.packets)

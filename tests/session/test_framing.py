@@ -17,7 +17,14 @@ OK = b"\0\0"
 def facts(found: list[Exchange]) -> list[tuple[object, ...]]:
     """What must not depend on how TCP cut the stream."""
     return sorted(
-        (e.ordinal, e.api_key, e.correlation_id, e.state, e.request and e.request.data, e.response and e.response.data)
+        (
+            e.ordinal,
+            e.api_key,
+            e.correlation_id,
+            e.state,
+            e.request and e.request.data,
+            e.response and e.response.data,
+        )
         for e in found
     )
 
@@ -101,7 +108,9 @@ def test_a_snap_length_keeps_the_list(snap: int) -> None:
 
 def test_a_bad_size_is_named_and_passed_over() -> None:
     talk = Conversation().handshake().client(request(HEARTBEAT, 0, 0, BODY)).broker(response(0, OK))
-    talk.client(b"\xff\xff\xff\xff" + b"\xee" * 20).client(request(HEARTBEAT, 0, 1, BODY)).broker(response(1, OK))
+    talk.client(b"\xff\xff\xff\xff" + b"\xee" * 20).client(request(HEARTBEAT, 0, 1, BODY)).broker(
+        response(1, OK)
+    )
     found = exchanges_of(talk.packets)
     assert [(e.correlation_id, e.state) for e in found] == [(0, State.COMPLETE), (1, State.COMPLETE)]
     (connection,) = connections_of(talk.packets)

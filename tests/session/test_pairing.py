@@ -7,7 +7,9 @@ from tests.support.run import connections_of, exchanges_of, kinds
 from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
 
 HEARTBEAT, METADATA, PRODUCE = 12, 3, 0
-HEARTBEAT_BODY = b"\0\1g" + struct.pack(">i", 1) + b"\0\1m"  # group_id, generation_id, member_id (Heartbeat v0)
+HEARTBEAT_BODY = (
+    b"\0\1g" + struct.pack(">i", 1) + b"\0\1m"
+)  # group_id, generation_id, member_id (Heartbeat v0)
 OK = b"\0\0"  # error_code
 
 
@@ -24,9 +26,13 @@ def test_pipelined_requests_pair_in_order() -> None:
     talk = Conversation().handshake().client(heartbeats(1, 2, 3))
     talk.broker(response(1, OK) + response(2, OK) + response(3, OK)).fin(CLIENT).fin(BROKER)
     found = exchanges_of(talk.packets)
-    assert [(e.ordinal, e.correlation_id, e.state) for e in found] == [(i, i + 1, State.COMPLETE) for i in range(3)]
+    assert [(e.ordinal, e.correlation_id, e.state) for e in found] == [
+        (i, i + 1, State.COMPLETE) for i in range(3)
+    ]
     assert all(e.latency_ns == 1_000_000 for e in found)
-    assert all(e.request and e.request.first_ref == 4 and e.response and e.response.last_ref == 5 for e in found)
+    assert all(
+        e.request and e.request.first_ref == 4 and e.response and e.response.last_ref == 5 for e in found
+    )
 
 
 def test_response_out_of_order_is_paired_and_named() -> None:
@@ -45,7 +51,9 @@ def test_reused_correlation_id_pairs_first_with_first() -> None:
 
 
 def test_duplicate_and_orphan_responses() -> None:
-    talk = Conversation().handshake().client(heartbeats(1)).broker(response(1, OK) * 2).broker(response(99, OK))
+    talk = (
+        Conversation().handshake().client(heartbeats(1)).broker(response(1, OK) * 2).broker(response(99, OK))
+    )
     found = exchanges_of(talk.packets)
     assert [e.state for e in found] == [State.COMPLETE, State.ORPHAN_RESPONSE, State.ORPHAN_RESPONSE]
     assert "duplicate_response" in kinds(found[1])
@@ -56,7 +64,9 @@ def test_duplicate_and_orphan_responses() -> None:
 def test_orphan_of_an_api_seen_on_the_connection_is_inferred() -> None:
     body = struct.pack(">ii", 0, 0) + b"\0\1c" + struct.pack(">iii", 1, 0, 0)
     talk = Conversation().handshake().client(heartbeats(1) + request(10, 0, 2, b"\0\1g"))
-    talk.broker(response(1, OK)).broker(response(2, b"\0\0" + struct.pack(">i", 1) + b"\0\1h" + struct.pack(">i", 9092)))
+    talk.broker(response(1, OK)).broker(
+        response(2, b"\0\0" + struct.pack(">i", 1) + b"\0\1h" + struct.pack(">i", 9092))
+    )
     talk.broker(response(50, b"\0\0" + struct.pack(">i", 3) + b"\0\4host" + struct.pack(">i", 9092)))
     talk.broker(response(51, body))
     orphan, unknown = exchanges_of(talk.packets)[2:]
@@ -65,14 +75,24 @@ def test_orphan_of_an_api_seen_on_the_connection_is_inferred() -> None:
 
 
 def test_acks_0_expects_no_response() -> None:
-    talk = Conversation().handshake().client(request(PRODUCE, 0, 1, produce(0)) + heartbeats(2)).broker(response(2, OK))
+    talk = (
+        Conversation()
+        .handshake()
+        .client(request(PRODUCE, 0, 1, produce(0)) + heartbeats(2))
+        .broker(response(2, OK))
+    )
     found = exchanges_of(talk.packets)
-    assert [(e.correlation_id, e.state) for e in found] == [(1, State.NO_RESPONSE_EXPECTED), (2, State.COMPLETE)]
+    assert [(e.correlation_id, e.state) for e in found] == [
+        (1, State.NO_RESPONSE_EXPECTED),
+        (2, State.COMPLETE),
+    ]
     assert not found[1].all_anomalies()
 
 
 def test_acks_0_that_is_answered_is_paired_with_an_anomaly() -> None:
-    talk = Conversation().handshake().client(request(PRODUCE, 0, 1, produce(0))).broker(response(1, b"\0\0\0\0"))
+    talk = (
+        Conversation().handshake().client(request(PRODUCE, 0, 1, produce(0))).broker(response(1, b"\0\0\0\0"))
+    )
     (found,) = exchanges_of(talk.packets)
     assert (found.state, kinds(found)) == (State.COMPLETE, {"unexpected_response"})
 

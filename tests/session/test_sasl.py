@@ -52,7 +52,9 @@ def test_refused_authentication_names_no_principal() -> None:
     assert connection.principal is None
 
 
-JWT = b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in (b"{}", json.dumps({"sub": "svc"}).encode(), b"s"))
+JWT = b".".join(
+    base64.urlsafe_b64encode(part).rstrip(b"=") for part in (b"{}", json.dumps({"sub": "svc"}).encode(), b"s")
+)
 
 
 @pytest.mark.parametrize(

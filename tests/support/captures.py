@@ -8,23 +8,15 @@ from typing import Any
 from kdissect.api import Dissection
 from kdissect.session.exchange import Exchange
 
-ROTATED = "tansu_rdk216_rotated.pcap"
-
 
 def manifest(reference: Path) -> dict[str, dict[str, Any]]:
     """What two independent scanners counted, by file name."""
     return json.loads((reference / "captures" / "MANIFEST.json").read_text())
 
 
-def paths(reference: Path, name: str) -> list[str]:
-    """The files of one entry of the manifest: all parts of a rotated set."""
-    folder = reference / "captures"
-    return [str(folder / name)] if name != ROTATED else [str(p) for p in sorted(folder.glob(ROTATED + "*"))]
-
-
 def exchanges(reference: Path, name: str) -> list[Exchange]:
     """The exchanges of one capture."""
-    return list(Dissection(paths(reference, name)))
+    return list(Dissection(str(reference / "captures" / name)))
 
 
 def counts(found: list[Exchange]) -> dict[str, Any]:

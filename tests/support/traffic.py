@@ -15,7 +15,9 @@ def frame(content: bytes) -> bytes:
     return struct.pack(">i", len(content)) + content
 
 
-def request(key: int, version: int, correlation_id: int, body: bytes = b"", client_id: bytes | None = b"test") -> bytes:
+def request(
+    key: int, version: int, correlation_id: int, body: bytes = b"", client_id: bytes | None = b"test"
+) -> bytes:
     """A request frame with header v1."""
     text = struct.pack(">h", -1) if client_id is None else struct.pack(">h", len(client_id)) + client_id
     return frame(struct.pack(">hhi", key, version, correlation_id) + text + body)
@@ -78,7 +80,9 @@ class Conversation:
         self.now += nanoseconds
         return self
 
-    def packet(self, side: int, data: bytes = b"", flags: int = ACK, snap: int | None = None) -> "Conversation":
+    def packet(
+        self, side: int, data: bytes = b"", flags: int = ACK, snap: int | None = None
+    ) -> "Conversation":
         """One packet; `snap` keeps only that many bytes of it."""
         self.now += STEP_NS
         self._id = (self._id + 1) & 0xFFFF

@@ -1,0 +1,170 @@
+"""One input while it is read: its bytes become packets, its facts are counted, its damage is written down."""
+
+from collections.abc import Generator, Iterator
+from operator import itemgetter
+
+from kdissect.capture.compression import (
+    Compression,
+    CorruptStreamError,
+    CutStreamError,
+    decompress,
+    detect_compression,
+)
+from kdissect.capture.detect import MAGIC_BYTES, describe_other, parser_for
+from kdissect.capture.parser import CaptureParser
+from kdissect.capture.source import FileSource, Source
+from kdissect.model.anomaly import Anomaly
+from kdissect.model.errors import CaptureError
+from kdissect.model.packet import Packet
+
+_time_of = itemgetter(1)  # Packet.time_ns, without the attribute look-up
+
+
+class CaptureFile:
+    """One input of a capture set, updated while its packets are read.
+
+    `path` as given (`-` for the standard input), `size` in bytes on disk (None for a stream), `capture_set`
+    the name of the set of rotated files it belongs to. `error` is set when the input cannot be read, or not
+    cleanly, and says why. Before the first bytes were read `format` is None and the counts are 0.
+    """
+
+    __slots__ = (
+        "_parser", "capture_set", "compression", "error", "first_time_ns", "index", "is_stream",
+        "last_time_ns", "path", "size", "source",
+    )  # fmt: skip
+
+    def __init__(
+        self, path: str, source: Source, size: int | None, error: CaptureError | None = None
+    ) -> None:
+        self.path = path
+        self.source = source
+        self.size = size
+        self.is_stream = not isinstance(source, FileSource)
+        self.index = 0
+        self.capture_set = ""
+        self.compression = Compression.NONE
+        self.error = error
+        self.first_time_ns: int | None = None
+        self.last_time_ns: int | None = None
+        self._parser: CaptureParser | None = None
+
+    @property
+    def format(self) -> str | None:
+        """`pcap`, `pcapng`, or None when unknown."""
+        return self._parser.format if self._parser else None
+
+    @property
+    def link_types(self) -> list[int]:
+        """Link types the file declares, sorted."""
+        return sorted(self._parser.link_types) if self._parser else []
+
+    @property
+    def packets(self) -> int:
+        """Packets read so far."""
+        return self._parser.packets if self._parser else 0
+
+    @property
+    def captured_bytes(self) -> int:
+        """Captured bytes of the packets read so far, link layer included."""
+        return self._parser.captured_bytes if self._parser else 0
+
+    @property
+    def drops(self) -> int:
+        """Packets the capturing host says it lost (pcapng statistics)."""
+        return self._parser.drops if self._parser else 0
+
+    @property
+    def anomalies(self) -> list[Anomaly]:
+        """Damage found so far, at most `parser.MAX_ANOMALIES`."""
+        return self._parser.anomalies if self._parser else []
+
+    @property
+    def secrets(self) -> list[tuple[int, bytes]]:
+        """(type, bytes) of the Decryption Secrets Blocks of a pcapng file."""
+        return self._parser.secrets if self._parser else []
+
+    def batches(self) -> Generator[list[Packet], None, None]:
+        """The packets in file order, in non-empty lists of what one chunk completes.
+
+        Raises nothing on bad input. A file may be read again from its start, a stream may not.
+        """
+        if self.error is not None and self._parser is None:
+            return
+        self._parser = self.error = self.first_time_ns = self.last_time_ns = None
+        try:
+            yield from self._read()
+        except CutStreamError as damage:
+            self._stream_ended(str(damage), corrupt=False)
+        except CorruptStreamError as damage:
+            self._stream_ended(str(damage), corrupt=True)
+        except OSError as error:
+            self._fail(error.strerror or str(error))
+        self._settle()
+
+    def first_time(self) -> int | None:
+        """Time of the first packet, found by reading the beginning; None when there is none to be found."""
+        batches = self.batches()
+        first = next(batches, None)
+        batches.close()
+        if self._parser is not None:  # what was read will be read again; a file that is no capture stays one
+            self._parser = self.error = self.first_time_ns = self.last_time_ns = None
+        return first[0].time_ns if first else None
+
+    def _read(self) -> Iterator[list[Packet]]:
+        head, chunks = peek(self.source.chunks())
+        self.compression = detect_compression(head)
+        if self.compression is not Compression.NONE:
+            head, chunks = peek(decompress(chunks, self.compression))
+        kind = parser_for(head)
+        if kind is None:
+            return self._fail(describe_other(head))
+        parser = self._parser = kind(self.index)
+        for chunk in chunks:
+            batch = parser.feed(chunk)
+            if batch:
+                self._note_times(batch)
+                yield batch
+            if parser.stopped:
+                return None
+        parser.close()
+        return None
+
+    def _note_times(self, batch: list[Packet]) -> None:
+        times = list(map(_time_of, batch))
+        first, last = min(times), max(times)
+        if self.first_time_ns is None or first < self.first_time_ns:
+            self.first_time_ns = first
+        if self.last_time_ns is None or last > self.last_time_ns:
+            self.last_time_ns = last
+
+    def _stream_ended(self, why: str, corrupt: bool) -> None:
+        if self._parser is None:
+            self._fail(why)
+        elif corrupt:
+            self._parser.note_corrupt(why)
+        else:
+            self._parser.note_cut(why)
+
+    def _settle(self) -> None:
+        """Make the parser's reason an error, unless there is a worse one."""
+        if self.error is None and self._parser is not None and self._parser.error is not None:
+            self._fail(self._parser.error)
+
+    def _fail(self, why: str) -> None:
+        self.error = CaptureError(self.path, why)
+
+
+def peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """The first bytes of a stream, at least 4 where it has them, and the stream as it was."""
+    head = b""
+    for chunk in chunks:
+        head += chunk
+        if len(head) >= MAGIC_BYTES:
+            break
+    return head, _behind(head, chunks)
+
+
+def _behind(head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    if head:
+        yield head
+    yield from chunks

@@ -1,0 +1,157 @@
+"""Compressed captures: gzip, zstd and lz4 known by magic, decompressed as a stream in bounded pieces.
+
+Sources: RFC 1952 (gzip), RFC 8878 (zstd), LZ4 Frame Format Description 1.6.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Protocol
+
+# Decompressed bytes per step, so that a decompression bomb costs time but not memory; see source.CHUNK for
+# the size.
+OUTPUT_CHUNK = 1 << 17
+
+
+class Compression(StrEnum):
+    """How the whole capture file is wrapped."""
+
+    NONE = "none"
+    GZIP = "gzip"
+    ZSTD = "zstd"
+    LZ4 = "lz4"
+
+
+class CutStreamError(Exception):
+    """The compressed data end too early; everything decompressed before was delivered."""
+
+
+class CorruptStreamError(Exception):
+    """The compressed data make no sense from here on; everything decompressed before was delivered."""
+
+
+class Decompressor(Protocol):
+    """What zlib, lz4.frame and our zstd walk have in common: one frame (gzip member) at a time."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the frame is complete."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """Input behind the end of the frame."""
+
+    def step(self, data: bytes) -> bytes:
+        """Take `data` and give at most OUTPUT_CHUNK bytes of output.
+
+        No output: the frame is at its end or needs input. Output that did not fit comes with `step(b"")`.
+        """
+
+
+def detect_compression(head: bytes) -> Compression:
+    """The compression whose magic the first bytes (4 are enough) are."""
+    if head[:3] == b"\x1f\x8b\x08":  # RFC 1952 section 2.3.1: ID1, ID2, CM deflate
+        return Compression.GZIP
+    if head[:4] == b"\x28\xb5\x2f\xfd":  # RFC 8878 section 3.1.1: Magic_Number
+        return Compression.ZSTD
+    if head[1:4] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50:
+        # A skippable frame, RFC 8878 section 3.1.2; pzstd begins its files with one, lz4 tools do not.
+        return Compression.ZSTD
+    if head[:4] == b"\x04\x22\x4d\x18":  # LZ4 frame format, "Magic Number"
+        return Compression.LZ4
+    return Compression.NONE
+
+
+def decompress(chunks: Iterator[bytes], compression: Compression) -> Iterator[bytes]:
+    """The decompressed bytes of a stream of frames, never an empty chunk.
+
+    Raises CutStreamError or CorruptStreamError behind the last good byte, and what `chunks` raises.
+    """
+    if compression is Compression.NONE:
+        yield from chunks
+        return
+    frame = _decompressor(compression)
+    fresh = True  # nothing of this frame was seen: the stream may end here
+    for data in chunks:
+        rest = data
+        while rest:
+            if fresh and not rest.strip(b"\0"):
+                break  # padding, as tape and block devices leave it
+            fresh = False
+            yield from _drain(frame, rest, compression)
+            if not frame.eof:
+                break
+            rest = frame.unused_data
+            frame, fresh = _decompressor(compression), True
+    if not fresh:
+        raise CutStreamError(f"the {compression} data end early")
+
+
+def _drain(frame: Decompressor, data: bytes, compression: Compression) -> Iterator[bytes]:
+    """All output that `data` gives, up to the end of the frame."""
+    while True:
+        try:
+            output = frame.step(data)
+        except Exception as error:  # zlib.error, ZstdError, RuntimeError: each library has its own
+            raise CorruptStreamError(f"corrupt {compression} data: {error}") from error
+        data = b""
+        if not output:
+            return
+        yield output
+
+
+def _decompressor(compression: Compression) -> Decompressor:
+    if compression is Compression.GZIP:
+        return _Gzip()
+    if compression is Compression.LZ4:
+        return _Lz4()
+    from kdissect.capture.zstd import ZstdFrame
+
+    return ZstdFrame()
+
+
+class _Gzip:
+    """One gzip member."""
+
+    __slots__ = ("_inner", "_rest")
+
+    def __init__(self) -> None:
+        import zlib
+
+        self._inner = zlib.decompressobj(31)  # 16 + 15: a gzip header and the largest window
+        self._rest = b""
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def step(self, data: bytes) -> bytes:
+        return self._inner.decompress(self._inner.unconsumed_tail + data, OUTPUT_CHUNK)
+
+
+class _Lz4:
+    """One lz4 frame."""
+
+    __slots__ = ("_inner",)
+
+    def __init__(self) -> None:
+        import lz4.frame
+
+        self._inner = lz4.frame.LZ4FrameDecompressor()
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._inner.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data or b""
+
+    def step(self, data: bytes) -> bytes:
+        if self._inner.eof or (self._inner.needs_input and not data):
+            return b""
+        output: bytes = self._inner.decompress(data, OUTPUT_CHUNK)
+        return output

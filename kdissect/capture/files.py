@@ -1,0 +1,140 @@
+"""The entrance of the capture layer: `open_captures` turns paths into one ordered stream of packets.
+
+Order: (running maximum of time within the file, order of the files by their first packet, index). Streams
+(standard input, named pipes) cannot be looked into beforehand: they come behind the files, one after the
+other. Capture sets: rotated files of one capture (see `rotation`) share a name; files of different sets are
+read side by side all the same, in one order of time, and `CaptureFile.capture_set` tells their packets apart.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import BinaryIO
+
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.merge import merge
+from kdissect.capture.paths import find_inputs
+from kdissect.capture.rotation import set_names
+from kdissect.capture.source import CHUNK, STDIN
+from kdissect.model.errors import CaptureError
+from kdissect.model.packet import Packet, ref_file
+
+# Files that overlap in time are open together. Past this many their handles are closed between two reads: the
+# usual limit of a process is 256 (macOS) or 1024 handles.
+MAX_OPEN_FILES = 64
+# Bytes of read buffers of all open files together; past it each reads smaller chunks, down to the least that
+# pays.
+MAX_BUFFERS = 16 << 20
+MIN_CHUNK = 1 << 14
+# Bytes read of a file to learn the time of its first packet.
+_PROBE_CHUNK = 1 << 12
+
+_STDIN_SET = "stdin"
+
+
+class CaptureSet:
+    """Everything the user named, as one stream of packets. Made by `open_captures`.
+
+    `files` in reading order: `Packet.ref` carries the index of a packet's file in it. Inputs that cannot be
+    read are in it too, with `error` set. All facts of the files grow while `packets` or `batches` is consumed
+    and are final at its end.
+    """
+
+    __slots__ = ("_first_times", "files")
+
+    def __init__(self, files: list[CaptureFile]) -> None:
+        self._first_times: dict[CaptureFile, int] = {}
+        if len(files) > 1:  # one alone needs no order, and an answer within milliseconds
+            self._probe(files)
+        last = float("inf")
+        self.files = sorted(files, key=lambda file: (file.is_stream, self._first_times.get(file, last)))
+        for index, file in enumerate(self.files):
+            file.index = index
+
+    def packets(self) -> Iterator[Packet]:
+        """Every packet of every input, in order.
+
+        Raises nothing on bad input: see `errors` and each file's `anomalies`.
+        """
+        return chain.from_iterable(self.batches())
+
+    def batches(self) -> Iterator[list[Packet]]:
+        """The same packets in the non-empty lists they are read in."""
+        merged = [(self._first_times[file], file) for file in self.files if file in self._first_times]
+        yield from merge(merged, _share)
+        for file in self.files:
+            if file not in self._first_times:
+                yield from file.batches()
+        self._note_empty()
+
+    def file_of(self, packet: Packet) -> CaptureFile:
+        """The input a packet was read from."""
+        return self.files[ref_file(packet.ref)]
+
+    @property
+    def errors(self) -> list[CaptureError]:
+        """What could not be read, or not cleanly, so far. All that could be read was delivered."""
+        return [file.error for file in self.files if file.error is not None]
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read so far, as they stand on disk: compressed bytes of a compressed file."""
+        return sum(file.source.bytes_read for file in self.files)
+
+    @property
+    def total_bytes(self) -> int | None:
+        """Bytes on disk of all inputs, None when one of them is a stream."""
+        if any(file.is_stream for file in self.files):
+            return None
+        return sum(file.size or 0 for file in self.files)
+
+    def _probe(self, files: list[CaptureFile]) -> None:
+        for file in files:
+            if file.is_stream:
+                continue
+            file.source.chunk_size = _PROBE_CHUNK
+            time_ns = file.first_time()
+            file.source.chunk_size = CHUNK
+            file.source.bytes_read = 0
+            if time_ns is not None:
+                self._first_times[file] = time_ns
+
+    def _note_empty(self) -> None:
+        """A whole file without packets is an error, unless another file of its set has some."""
+        alive = {file.capture_set for file in self.files if file.packets}
+        for file in self.files:
+            if not file.packets and not file.error and not file.anomalies and file.capture_set not in alive:
+                file.error = CaptureError(file.path, "no packets, only a file header")
+
+
+def open_captures(
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    recursive: bool = False,
+    one_set: str | None = None,
+    stdin: BinaryIO | None = None,
+) -> CaptureSet:
+    """Find the captures that `paths` name: files, directories, patterns, `-` for the standard input.
+
+    Directories are searched for files that begin like a capture, also compressed; below them only if
+    `recursive`. `one_set` names one capture set for all inputs: for captures of one tap whose names do not
+    say so. `stdin` stands in for the process's standard input. Never raises on what the paths hold; see
+    `CaptureSet.errors`.
+    """
+    files = find_inputs(paths, recursive, stdin)
+    named = [file for file in files if file.path != STDIN]
+    names = set_names([os.path.abspath(file.path) for file in named])  # noqa: PTH100  see paths.py
+    for file in files:
+        file.capture_set = _STDIN_SET
+    for file, name in zip(named, names, strict=True):
+        file.capture_set = name
+    if one_set is not None:
+        for file in files:
+            file.capture_set = one_set
+    return CaptureSet(files)
+
+
+def _share(file: CaptureFile, open_files: int) -> None:
+    """Bound handles and buffers while `open_files` files are open, `file` included."""
+    file.source.keep_open = open_files <= MAX_OPEN_FILES
+    file.source.chunk_size = max(MIN_CHUNK, min(CHUNK, MAX_BUFFERS // open_files))

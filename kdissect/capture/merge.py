@@ -1,0 +1,102 @@
+"""Packets of several files in one order: (running maximum of time within the file, file order, index).
+
+Raw time steps backwards within real captures; its running maximum does not, so the order is well defined,
+keeps every file's own order, and can be produced as a stream.
+"""
+
+import heapq
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from operator import itemgetter
+
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.model.packet import Packet
+
+# Slices of packets are joined up to this many before they are handed on: two taps of one wire alternate
+# packet by packet.
+_JOINED = 512
+_time_of = itemgetter(1)  # Packet.time_ns, without the attribute look-up
+
+
+class _Track:
+    """One file being merged: its current batch, the merge keys of that batch, and where in it we are."""
+
+    __slots__ = ("_batches", "batch", "keys", "order", "position")
+
+    def __init__(self, order: int, file: CaptureFile) -> None:
+        self.order = order
+        self.position = 0
+        self.batch: list[Packet] = []
+        self.keys: list[int] = []
+        self._batches = file.batches()
+
+    def load(self) -> bool:
+        """Go to the next batch; False at the end of the file."""
+        last = self.keys[-1:]  # the running maximum goes on over batches
+        batch = next(self._batches, None)
+        if batch is None:
+            return False
+        keys = list(accumulate(map(_time_of, batch), max, initial=last[0] if last else batch[0].time_ns))
+        self.batch, self.keys, self.position = batch, keys[1:], 0
+        return True
+
+    @property
+    def head(self) -> tuple[int, int]:
+        """(key of the next packet, order of the file)."""
+        return self.keys[self.position], self.order
+
+    def take(self, bound: tuple[int, int] | None) -> list[Packet]:
+        """The packets before `bound`, which is behind the head; all of the batch without one."""
+        start = self.position
+        if bound is None:
+            self.position = len(self.keys)
+        else:
+            cut = bisect_left if bound[1] < self.order else bisect_right
+            self.position = cut(self.keys, bound[0], start)
+        return self.batch[start : self.position]
+
+
+def merge(
+    files: list[tuple[int, CaptureFile]], opening: Callable[[CaptureFile, int], None]
+) -> Iterator[list[Packet]]:
+    """Merge files given as (time of the first packet, file), sorted by that time; yields non-empty lists.
+
+    A file is opened only when its turn has come: `opening` is called before with the file and the number of
+    files open.
+    """
+    waiting = deque((time, order, file) for order, (time, file) in enumerate(files))
+    heap: list[tuple[int, int, _Track]] = []
+    joined: list[Packet] = []
+    while heap or waiting:
+        while waiting and (not heap or waiting[0][:2] < heap[0][:2]):
+            _, order, file = waiting.popleft()
+            opening(file, len(heap) + 1)
+            _push(heap, _Track(order, file))
+        if not heap:
+            continue
+        track = heapq.heappop(heap)[2]
+        joined += track.take(_bound(heap, waiting))
+        if track.position < len(track.keys):
+            heapq.heappush(heap, (*track.head, track))
+        else:
+            _push(heap, track)
+        if len(joined) >= _JOINED:
+            yield joined
+            joined = []
+    if joined:
+        yield joined
+
+
+def _push(heap: list[tuple[int, int, _Track]], track: _Track) -> None:
+    if track.load():
+        heapq.heappush(heap, (*track.head, track))
+
+
+def _bound(
+    heap: list[tuple[int, int, _Track]], waiting: deque[tuple[int, int, CaptureFile]]
+) -> tuple[int, int] | None:
+    """Where another file's next packet stands in the order."""
+    heads = [entry[0][:2] for entry in (heap, waiting) if entry]
+    return min(heads) if heads else None

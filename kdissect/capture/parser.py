@@ -1,0 +1,101 @@
+"""What the pcap and pcapng parsers share: bytes in, packets out, damage written down instead of raised.
+
+Rules of a parser:
+- `feed(data)` takes any cut of the input, one byte or a whole file, and returns the packets that are complete
+  by it.
+- Damage never raises. A file that ends inside a packet is an anomaly (`cut_capture`); a file whose bytes make
+  no sense is an anomaly (`corrupt_capture`) and sets `error`. After a fault `stopped` is true and `feed`
+  returns nothing more.
+- Nothing that `feed` returns refers to the buffers it was given: `Packet.data` is owned.
+"""
+
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.packet import Packet, packet_ref
+
+# A damaged file may hold a flaw per block; people read the first few, memory must not hold millions.
+MAX_ANOMALIES = 100
+
+
+class CaptureParser:
+    """Base of the parsers. `file` is the index of the input that packet references carry.
+
+    Counts so far: `packets`, `captured_bytes` (bytes of packet data, link layer included), `drops` (packets
+    the capturing side says it lost, pcapng only). `link_types` are those the file declares. `error` says why
+    reading is not clean, None when it is; `secrets` holds (type, bytes) of pcapng Decryption Secrets Blocks.
+    """
+
+    __slots__ = (
+        "_have", "_need", "_offset", "_parts", "anomalies", "captured_bytes", "drops", "error", "file",
+        "link_types", "packets", "secrets", "stopped",
+    )  # fmt: skip
+
+    format = ""
+
+    def __init__(self, file: int = 0) -> None:
+        self.file = file
+        self.anomalies: list[Anomaly] = []
+        self.captured_bytes = 0
+        self.drops = 0
+        self.error: str | None = None
+        self.link_types: set[int] = set()
+        self.packets = 0
+        self.secrets: list[tuple[int, bytes]] = []
+        self.stopped = False
+        self._parts: list[bytes] = []  # bytes of the packet or block that is not complete yet
+        self._have = 0  # bytes in _parts
+        self._need = 0  # bytes _parts must hold before parsing again makes sense
+        self._offset = 0  # offset in the input of the first byte of _parts
+
+    def feed(self, data: bytes) -> list[Packet]:
+        """The packets completed by `data`, the next bytes of the input. Never raises on bad input."""
+        if self.stopped:
+            return []
+        if self._have:
+            self._parts.append(data)
+            self._have += len(data)
+            if self._have < self._need:  # joined once when whole: byte by byte feeding stays linear
+                return []
+            data = b"".join(self._parts)
+        packets: list[Packet] = []
+        used = self._parse(data, packets)
+        self._offset += used
+        self._have = len(data) - used
+        self._parts = [data[used:]] if self._have else []
+        return packets
+
+    def close(self) -> None:
+        """The input ended. Notes a cut packet or block."""
+        if self._have and not self.stopped:
+            self.note_cut(f"{self._pending()}: {self._have} of {self._need} bytes, at offset {self._offset}")
+        self.stopped = True
+        self._parts = []
+
+    def note_cut(self, why: str) -> None:
+        """Note that the input ended too early; what came before stays good. Stops the parser."""
+        self._note(AnomalyKind.CUT_CAPTURE, why)
+        self.stopped = True
+
+    def note_corrupt(self, why: str) -> None:
+        """Note that nothing can be read from here on. Stops the parser."""
+        self._flaw(why)
+        self.error = why  # the reason to stop matters more than an earlier flaw
+        self.stopped = True
+
+    def _parse(self, data: bytes, packets: list[Packet]) -> int:
+        """Append the complete packets of `data`; return the bytes used, set `_need` for the rest."""
+        raise NotImplementedError
+
+    def _pending(self) -> str:
+        """For people: what the input was inside of when it ended."""
+        raise NotImplementedError
+
+    def _flaw(self, why: str) -> None:
+        """Note bytes that make no sense but do not stop the reading."""
+        self._note(AnomalyKind.CORRUPT_CAPTURE, why)
+        if self.error is None:
+            self.error = why
+
+    def _note(self, kind: AnomalyKind, why: str) -> None:
+        if len(self.anomalies) < MAX_ANOMALIES:
+            ref = packet_ref(self.file, self.packets) if self.packets else 0
+            self.anomalies.append(Anomaly(kind, why, ref))

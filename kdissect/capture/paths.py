@@ -1,0 +1,125 @@
+"""From what the user names (files, directories, patterns, `-`) to inputs that can be read.
+
+`os.path` instead of `pathlib`, whose import costs a tenth of the time in which a small capture is to be
+answered.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from kdissect.capture.capture_file import CaptureFile, peek
+from kdissect.capture.compression import CorruptStreamError, CutStreamError, decompress, detect_compression
+from kdissect.capture.detect import parser_for
+from kdissect.capture.source import STDIN, FileSource, StreamSource
+from kdissect.model.errors import CaptureError
+
+_SNIFF = 1 << 12  # bytes: enough compressed data of any format for the first 4 bytes
+_CAPTURE_NAME = re.compile(r"\.(?:pcapng|pcap|cap)\d*(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
+_DIGITS = re.compile(r"(\d+)")
+_PATTERN = re.compile(r"[*?[]")
+
+
+def find_inputs(
+    paths: Sequence[str | os.PathLike[str]], recursive: bool = False, stdin: BinaryIO | None = None
+) -> list[CaptureFile]:
+    """The inputs in the order named; those of a directory or pattern in natural order of their names.
+
+    A path that is missing, unreadable, or a directory without captures becomes an input with its `error` set.
+    In a directory only files that begin like a capture count, hidden ones do not; those below it only if
+    `recursive`. A file named twice, also through a link, is taken once.
+    """
+    seen: set[object] = set()
+    inputs = []
+    for path in [os.fspath(path) for path in paths]:
+        for candidate, identity in _inputs_of(path, recursive, stdin):
+            if identity not in seen:
+                seen.add(identity)
+                inputs.append(candidate)
+    return inputs
+
+
+def _inputs_of(path: str, recursive: bool, stdin: BinaryIO | None) -> Iterator[tuple[CaptureFile, object]]:
+    """(input, what tells it from others) of all inputs a path stands for."""
+    if path == STDIN:
+        yield CaptureFile(path, StreamSource(path, stdin), None), STDIN
+        return
+    try:
+        facts = os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        if _PATTERN.search(path):
+            yield from _matches(path, recursive)
+        else:
+            yield _unreadable(path, getattr(error, "strerror", None) or str(error))
+        return
+    if stat.S_ISDIR(facts.st_mode):
+        yield from _captures_in(path, recursive)
+    elif stat.S_ISREG(facts.st_mode):
+        # Some file systems have no inode numbers: there the path has to do.
+        yield CaptureFile(path, FileSource(path), facts.st_size), (facts.st_dev, facts.st_ino or path)
+    else:
+        yield CaptureFile(path, StreamSource(path), None), path
+
+
+def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
+    """The inputs of a pattern the shell left alone (quoted, or a shell that expands none)."""
+    import glob  # only here: a shell usually expands patterns itself
+
+    found = sorted(glob.glob(pattern, recursive=True), key=natural_order)  # noqa: PTH207
+    if not found:
+        yield _unreadable(pattern, "no file matches")
+    for path in found:
+        yield from _inputs_of(path, recursive, None)
+
+
+def _captures_in(directory: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
+    found = False
+    for path in _files_in(directory, recursive):
+        if _begins_like_capture(path):
+            found = True
+            yield from _inputs_of(path, recursive, None)
+    if not found:
+        why = "no captures in this directory" + (
+            "" if recursive else " (directories below it were not searched)"
+        )
+        yield _unreadable(directory, why)
+
+
+def _files_in(directory: str, recursive: bool) -> Iterator[str]:
+    """Paths of the regular files that are not hidden, in natural order, directories after files."""
+    try:
+        with os.scandir(directory) as entries:
+            visible = sorted((e for e in entries if e.name[0] != "."), key=lambda e: natural_order(e.name))
+    except OSError:
+        return  # without permission there is nothing to find: "no captures" says so
+    yield from (entry.path for entry in visible if entry.is_file())
+    if recursive:
+        for entry in visible:
+            if entry.is_dir(follow_symlinks=False):  # links to directories may form a circle
+                yield from _files_in(entry.path, recursive)
+
+
+def _begins_like_capture(path: str) -> bool:
+    """Whether to read a file of a directory; one that cannot be opened counts by its name."""
+    source = FileSource(path)
+    source.chunk_size = _SNIFF
+    try:
+        head, chunks = peek(source.chunks())
+        head, _ = peek(decompress(chunks, detect_compression(head)))
+    except OSError:
+        return bool(_CAPTURE_NAME.search(path))
+    except (CutStreamError, CorruptStreamError):
+        return False
+    return parser_for(head) is not None
+
+
+def _unreadable(path: str, why: str) -> tuple[CaptureFile, object]:
+    return CaptureFile(path, FileSource(path), None, CaptureError(path, why)), path
+
+
+def natural_order(name: str) -> list[tuple[int, int, str]]:
+    """Sort key that puts `trace10` behind `trace9`."""
+    parts = _DIGITS.split(name)
+    return [(int(part), len(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(parts)]

@@ -1,0 +1,236 @@
+"""The pcapng capture file: sections of blocks, each section in its own byte order with its own interfaces.
+
+Source: draft-ietf-opsawg-pcapng (PCAP Now Generic), sections 3.1 "General Block Structure" and 4 "Block
+Definitions".
+"""
+
+from collections.abc import Callable
+from struct import Struct
+
+from kdissect.capture.parser import CaptureParser
+from kdissect.capture.pcapng_interface import MAX_TIME_NS, Interface, parse_drops, parse_interface
+from kdissect.model.packet import Packet, packet_ref
+
+MAGIC = b"\x0a\x0d\x0d\x0a"  # section 4.1: the same in both byte orders
+
+# Block types, section 11.1 of the draft; every other one is skipped.
+INTERFACE = 1
+PACKET = 2  # appendix A: obsolete, but old captures have it
+SIMPLE_PACKET = 3
+STATISTICS = 5
+ENHANCED_PACKET = 6
+SECRETS = 10
+SECTION = 0x0A0D0D0A
+
+# A block must be held whole to check its trailing length. Packets stay far below; a longer block is taken as
+# damage.
+MAX_BLOCK = 1 << 24
+# Interfaces a section may describe: numbers of the obsolete Packet Block are 16 bits wide.
+MAX_INTERFACES = 1 << 16
+# Kept secrets of a file: a TLS session's key log lines are under 1 KB, so these are thousands of sessions.
+MAX_SECRET_BYTES = 1 << 22
+
+_FRAME = 12  # type and length before the body, length behind it
+_ENHANCED_FRAME = 32  # an Enhanced Packet Block less its packet data, padding and options
+_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}  # section 4.1 Byte-Order Magic
+_UNKNOWN_DROPS = 0xFFFF  # appendix A "drops_count"
+_Handler = Callable[[bytes, list[Packet]], str]
+_new = tuple.__new__
+
+
+class PcapngParser(CaptureParser):
+    """Parses one pcapng file. See `CaptureParser` for the contract.
+
+    A Simple Packet Block carries no time: its packet gets that of the packet before it (0 for the first).
+    """
+
+    __slots__ = (
+        "_drops_before", "_enhanced", "_handlers", "_head", "_interfaces", "_order", "_secret_bytes",
+        "_time_ns", "_zero_noted",
+    )  # fmt: skip
+
+    format = "pcapng"
+
+    def __init__(self, file: int = 0) -> None:
+        super().__init__(file)
+        self._interfaces: list[Interface] = []
+        self._drops_before = 0  # of interfaces of earlier sections and of Packet Blocks
+        self._secret_bytes = 0
+        self._time_ns = 0
+        self._zero_noted = False
+        self._use_order("")
+        self._handlers: dict[int, tuple[int, _Handler]] = {
+            # block type: (least bytes of a body, method that says what is wrong, if anything)
+            SECTION: (16, self._section),
+            INTERFACE: (8, self._interface),
+            ENHANCED_PACKET: (20, self._enhanced_packet),
+            PACKET: (20, self._packet),
+            SIMPLE_PACKET: (4, self._simple_packet),
+            STATISTICS: (12, self._statistics),
+            SECRETS: (8, self._secrets),
+        }
+
+    def _use_order(self, order: str) -> None:
+        self._order = order
+        self._head = Struct(order + "II")
+        self._enhanced = Struct(order + "7I")
+
+    def _pending(self) -> str:
+        return f"ends inside a block behind packet {self.packets}"
+
+    def _parse(self, data: bytes, packets: list[Packet]) -> int:
+        # Hot for Enhanced Packet Blocks that are whole and sane; everything else goes through _block, which
+        # judges.
+        append, size, position = packets.append, len(data), 0
+        unpack, interfaces = self._enhanced.unpack_from, self._interfaces
+        known, ref, captured = self.packets, packet_ref(self.file, self.packets), 0
+        while not self.stopped:
+            if position + _ENHANCED_FRAME <= size:
+                kind, total, index, high, low, length, wire = unpack(data, position)
+                end = position + total
+                if (
+                    kind == ENHANCED_PACKET
+                    and 0 < length <= total - _ENHANCED_FRAME
+                    and end <= size
+                    and data[end - 4 : end] == data[position + 4 : position + 8]
+                    and index < len(interfaces)
+                    and length <= wire
+                ):
+                    interface = interfaces[index]
+                    time_ns = (high << 32 | low) * interface.multiplier
+                    if interface.is_unusual or time_ns > MAX_TIME_NS:
+                        time_ns = interface.time_ns(high << 32 | low)
+                    ref += 1
+                    content = data[position + 28 : position + 28 + length]
+                    append(_new(Packet, (ref, time_ns, interface.link_type, content, wire)))
+                    captured += length
+                    position = end
+                    continue
+            self.packets = known + len(packets)
+            used = self._block(data, position, packets)
+            if not used:
+                break
+            position += used  # a block may have begun a section or delivered a packet
+            unpack, interfaces = self._enhanced.unpack_from, self._interfaces
+            ref = packet_ref(self.file, self.packets)
+        self.packets = known + len(packets)
+        self.captured_bytes += captured
+        if packets:
+            self._time_ns = packets[-1].time_ns
+        return position
+
+    def _block(self, data: bytes, position: int, packets: list[Packet]) -> int:
+        """Take one block of any type; return its bytes, 0 when it is not whole or cannot be a block."""
+        if len(data) - position < _FRAME:
+            self._need = _FRAME
+            return 0
+        kind, total = self._block_head(data, position)
+        where = f"block at offset {self._offset + position} behind packet {self.packets}"
+        if not self._order:
+            self.note_corrupt(f"{where}: no section header with a byte order before it")
+        elif total < _FRAME or total & 3 or total > MAX_BLOCK:
+            self.note_corrupt(f"{where}: implausible length {total}")
+        elif position + total > len(data):
+            self._need = total
+        elif data[position + total - 4 : position + total] != data[position + 4 : position + 8]:
+            self.note_corrupt(f"{where}: its two lengths differ")
+        else:
+            self._take(kind, data[position + 8 : position + total - 4], where, packets)
+            return total
+        return 0
+
+    def _block_head(self, data: bytes, position: int) -> tuple[int, int]:
+        """Type and total length; a section header says in which byte order, from its own length on."""
+        if data[position : position + 4] == MAGIC:
+            self._use_order(_ORDERS.get(data[position + 8 : position + 12], ""))
+        kind, total = self._head.unpack_from(data, position)
+        return kind, total
+
+    def _take(self, kind: int, body: bytes, where: str, packets: list[Packet]) -> None:
+        least, handle = self._handlers.get(kind, (0, None))
+        if handle is None:
+            return
+        flaw = handle(body, packets) if len(body) >= least else f"type {kind} with only {len(body)} bytes"
+        if flaw:
+            self._flaw(f"{where}: {flaw}")
+
+    def _section(self, body: bytes, _packets: list[Packet]) -> str:
+        self._drops_before += sum(interface.drops for interface in self._interfaces)
+        self._interfaces = []
+        (major,) = Struct(self._order + "H").unpack_from(body, 4)
+        if major != 1:  # section 4.1: 1.0, and 1.2 by mistake of some writers
+            self.note_corrupt(f"pcapng version {major} is not supported")
+        return ""
+
+    def _interface(self, body: bytes, _packets: list[Packet]) -> str:
+        if len(self._interfaces) >= MAX_INTERFACES:
+            return f"more than {MAX_INTERFACES} interfaces"
+        interface = parse_interface(body, self._order)
+        self._interfaces.append(interface)
+        self.link_types.add(interface.link_type)
+        return ""
+
+    def _enhanced_packet(self, body: bytes, packets: list[Packet]) -> str:
+        index, high, low, length, wire = Struct(self._order + "5I").unpack_from(body)
+        return self._stamped(body, index, high << 32 | low, length, wire, packets)
+
+    def _packet(self, body: bytes, packets: list[Packet]) -> str:
+        index, drops, high, low, length, wire = Struct(self._order + "HHIIII").unpack_from(body)
+        if drops != _UNKNOWN_DROPS:
+            self._drops_before += drops
+            self._count_drops()
+        return self._stamped(body, index, high << 32 | low, length, wire, packets)
+
+    def _stamped(
+        self, body: bytes, index: int, stamp: int, length: int, wire: int, packets: list[Packet]
+    ) -> str:
+        """Deliver a packet with a timestamp, its data at byte 20 of the body in both kinds of block."""
+        if index >= len(self._interfaces):
+            return f"a packet of interface {index}, which is not described"
+        if length > len(body) - 20:
+            return f"a captured length of {length} in {len(body) - 20} bytes"
+        interface = self._interfaces[index]
+        self._deliver(interface, interface.time_ns(stamp), body[20 : 20 + length], wire, packets)
+        return ""
+
+    def _simple_packet(self, body: bytes, packets: list[Packet]) -> str:
+        if not self._interfaces:
+            return "a packet of interface 0, which is not described"
+        (wire,) = Struct(self._order + "I").unpack_from(body)
+        length = min(wire, self._interfaces[0].snaplen or wire, len(body) - 4)  # section 4.4
+        time_ns = packets[-1].time_ns if packets else self._time_ns
+        self._deliver(self._interfaces[0], time_ns, body[4 : 4 + length], wire, packets)
+        return ""
+
+    def _deliver(
+        self, interface: Interface, time_ns: int, content: bytes, wire: int, packets: list[Packet]
+    ) -> None:
+        self.packets += 1
+        self.captured_bytes += len(content)
+        ref = packet_ref(self.file, self.packets)
+        packets.append(Packet(ref, time_ns, interface.link_type, content, max(wire, len(content))))
+        if not content and not self._zero_noted:  # the block is sound, so reading goes on
+            self._zero_noted = True
+            self._flaw(f"packet {self.packets}: captured length 0, wire length {wire}")
+
+    def _statistics(self, body: bytes, _packets: list[Packet]) -> str:
+        (index,) = Struct(self._order + "I").unpack_from(body)
+        if index >= len(self._interfaces):
+            return f"statistics of interface {index}, which is not described"
+        self._interfaces[index].drops = parse_drops(
+            body, self._order
+        )  # counts since the start: the latest stands
+        self._count_drops()
+        return ""
+
+    def _count_drops(self) -> None:
+        self.drops = self._drops_before + sum(interface.drops for interface in self._interfaces)
+
+    def _secrets(self, body: bytes, _packets: list[Packet]) -> str:
+        kind, length = Struct(self._order + "II").unpack_from(body)
+        if length > len(body) - 8:
+            return f"secrets of {length} bytes in {len(body) - 8}"
+        if self._secret_bytes + length <= MAX_SECRET_BYTES:
+            self._secret_bytes += length
+            self.secrets.append((kind, body[8 : 8 + length]))
+        return ""

@@ -1,0 +1,77 @@
+"""Which files are parts of one capture: the naming of tcpdump's and dumpcap's rotated files.
+
+Sources: tcpdump(1) options -C, -W, -G and -w; dumpcap(1) option -b (ring buffer naming, `nametimenum`).
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import count
+
+_COMPRESSED = re.compile(r"\.(?:gz|zst|zstd|lz4)$", re.IGNORECASE)
+# tcpdump -C appends a number behind the extension, with -W padded with zeros: name.pcap, name.pcap1,
+# name.pcap02.
+_EXTENSION = re.compile(r"\.(?:pcapng|pcap|cap|ntar|dmp|dump)\d*$", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+$")
+# What -G usually gives with strftime: 20240101, 2024-01-01, 20240101120000, 2024-01-01_12:00:00,
+# 20240101T1200.
+_DAY = r"(?:19|20)\d\d(?:-\d\d-\d\d|_\d\d_\d\d|\.\d\d\.\d\d|\d{4})"
+_TIME = rf"{_DAY}(?:[-_.T ]?\d\d[-_.:]?\d\d(?:[-_.:]?\d\d)?)?Z?"
+_EPOCH = r"1\d{9}"  # strftime's %s: seconds since 1970, of the years 2001 to 2033
+# dumpcap -b: name_00001_20240101120000, with nametimenum:2 name_20240101120000_00001; tcpdump -G: the time
+# alone.
+_MARK = re.compile(rf"(?:^|[-_.])(?:\d{{5,}}_{_TIME}|{_TIME}_\d{{5,}}|{_TIME}|{_EPOCH})$")
+
+_UNNAMED = "capture"  # for files that are called by their time alone
+
+
+def set_names(paths: Sequence[str]) -> list[str]:
+    """For each absolute path the name of the capture set it belongs to.
+
+    Files belong together when they lie in one directory and differ in their rotation marks only. The name is
+    what is left without directory, extension and marks; where two directories hold sets of the same name, as
+    many of their parents stand before it as tell them apart (`host1/trace`, `host2/trace`).
+    """
+    keys = [_key(path) for path in paths]
+    present = set(keys)
+    # tcpdump -C without an extension: trace, trace1, trace2. Only beside a `trace`: host1 and host2 are two
+    # captures.
+    keys = [_numbered(key, present) for key in keys]
+    labels = _labels(set(keys))
+    return [labels[key] for key in keys]
+
+
+def _key(path: str) -> tuple[str, str]:
+    """(directory, base name) of a path."""
+    directory, _, name = path.replace("\\", "/").rpartition("/")
+    name = _COMPRESSED.sub("", name)
+    return directory, _MARK.sub("", _EXTENSION.sub("", name)) or _UNNAMED
+
+
+def _numbered(key: tuple[str, str], present: set[tuple[str, str]]) -> tuple[str, str]:
+    directory, name = key
+    unnumbered = directory, _NUMBER.sub("", name)
+    return unnumbered if unnumbered in present else key
+
+
+def _labels(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    directories = defaultdict(list)
+    for directory, name in keys:
+        directories[name].append(directory)
+    return {
+        (directory, name): "/".join([*parents, name])
+        for name, places in directories.items()
+        for directory, parents in zip(places, _telling_parents(places), strict=True)
+    }
+
+
+def _telling_parents(directories: list[str]) -> list[list[str]]:
+    """The fewest last components of each directory by which all of them differ; none for a single one."""
+    if len(directories) == 1:
+        return [[]]
+    split = [directory.split("/") for directory in directories]
+    for depth in count(1):
+        tails = [parts[-depth:] for parts in split]
+        if len({tuple(tail) for tail in tails}) == len(tails):
+            return tails
+    raise AssertionError("count() does not end")

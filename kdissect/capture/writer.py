@@ -1,0 +1,151 @@
+"""Writes captures: for benchmarks, tests, and whatever keeps or extracts packets.
+
+Sources: draft-ietf-opsawg-pcap sections 4 and 5; draft-ietf-opsawg-pcapng section 4.
+"""
+
+from struct import Struct
+from typing import BinaryIO, Literal
+
+from kdissect.model.link import LinkType
+from kdissect.model.packet import Packet
+
+ByteOrder = Literal["big", "little"]
+
+_SECOND = 1_000_000_000
+_ORDERS = {"big": ">", "little": "<"}
+_SNAPLEN = 262144  # libpcap MAXIMUM_SNAPLEN
+
+_SECTION, _INTERFACE, _SIMPLE, _STATISTICS, _ENHANCED, _SECRETS = 0x0A0D0D0A, 1, 3, 5, 6, 10
+_COMMENT, _IF_NAME, _IF_TSRESOL, _IF_TSOFFSET, _IF_DROPS = (
+    1,
+    2,
+    9,
+    14,
+    5,
+)  # option codes, pcapng sections 3.5.1, 4.2, 4.6
+_MICROSECONDS = 6
+
+
+class PcapWriter:
+    """Writes a pcap file to a binary stream; the header at once, every packet when it is given."""
+
+    def __init__(
+        self,
+        stream: BinaryIO,
+        link_type: int = LinkType.ETHERNET,
+        *,
+        nanoseconds: bool = True,
+        byte_order: ByteOrder = "little",
+        snaplen: int = _SNAPLEN,
+    ) -> None:
+        order = _ORDERS[byte_order]
+        self._write = stream.write
+        self._unit = 1 if nanoseconds else 1000
+        self._pack = Struct(order + "IIII").pack
+        self._snaplen = snaplen
+        magic = 0xA1B23C4D if nanoseconds else 0xA1B2C3D4
+        stream.write(Struct(order + "IHHiIII").pack(magic, 2, 4, 0, 0, snaplen, link_type))
+
+    def write(self, time_ns: int, data: bytes, wire_length: int | None = None) -> None:
+        """Write one packet, cut to the snap length; `wire_length` is given if `data` is already cut."""
+        seconds, fraction = divmod(time_ns, _SECOND)
+        wire = len(data) if wire_length is None else wire_length
+        data = data[: self._snaplen]
+        self._write(self._pack(seconds, fraction // self._unit, len(data), wire) + data)
+
+    def write_packet(self, packet: Packet) -> None:
+        """Write a packet as it was read."""
+        self.write(packet.time_ns, packet.data, packet.wire_length)
+
+
+class PcapngWriter:
+    """Writes a pcapng file to a binary stream; a section is begun at once, a block written when given."""
+
+    def __init__(self, stream: BinaryIO, *, byte_order: ByteOrder = "little", comment: str = "") -> None:
+        self._write = stream.write
+        self._resolutions: list[tuple[int, int]] = []
+        self.section(byte_order, comment=comment)
+
+    def section(self, byte_order: ByteOrder = "little", *, comment: str = "") -> None:
+        """Begin a section: interfaces must be added anew."""
+        self._order = _ORDERS[byte_order]
+        self._resolutions = []
+        head = self._pack("IHHq", 0x1A2B3C4D, 1, 0, -1)  # section 4.1: version 1.0, length not given
+        self.block(_SECTION, head + self._options([(_COMMENT, comment.encode())]))
+
+    def interface(
+        self,
+        link_type: int = LinkType.ETHERNET,
+        *,
+        snaplen: int = 0,
+        resolution: int = 9,
+        offset: int = 0,
+        name: str = "",
+        comment: str = "",
+    ) -> int:
+        """Add an interface and return its number.
+
+        `resolution` as if_tsresol: n for units of 10**-n seconds, 128 + n for 2**-n; `offset` is if_tsoffset
+        in seconds.
+        """
+        options = [(_COMMENT, comment.encode()), (_IF_NAME, name.encode())]
+        if resolution != _MICROSECONDS:
+            options.append((_IF_TSRESOL, bytes([resolution])))
+        if offset:
+            options.append((_IF_TSOFFSET, self._pack("q", offset)))
+        self.block(_INTERFACE, self._pack("HHI", link_type, 0, snaplen) + self._options(options))
+        self._resolutions.append((2 ** (resolution & 127) if resolution & 128 else 10**resolution, offset))
+        return len(self._resolutions) - 1
+
+    def write(
+        self,
+        time_ns: int,
+        data: bytes,
+        wire_length: int | None = None,
+        *,
+        interface: int = 0,
+        comment: str = "",
+    ) -> None:
+        """Write an Enhanced Packet Block; the time is cut to the resolution of the interface."""
+        units, offset = self._resolutions[interface]
+        stamp = (time_ns - offset * _SECOND) * units // _SECOND
+        wire = len(data) if wire_length is None else wire_length
+        head = self._pack("IIIII", interface, stamp >> 32, stamp & 0xFFFFFFFF, len(data), wire)
+        self.block(_ENHANCED, head + _padded(data) + self._options([(_COMMENT, comment.encode())]))
+
+    def write_packet(self, packet: Packet, *, interface: int = 0) -> None:
+        """Write a packet as it was read."""
+        self.write(packet.time_ns, packet.data, packet.wire_length, interface=interface)
+
+    def simple(self, data: bytes, wire_length: int | None = None) -> None:
+        """Write one packet of interface 0 without a time, as a Simple Packet Block."""
+        self.block(
+            _SIMPLE, self._pack("I", len(data) if wire_length is None else wire_length) + _padded(data)
+        )
+
+    def statistics(self, interface: int, drops: int) -> None:
+        """Say how many packets an interface lost since the start."""
+        head = self._pack("III", interface, 0, 0)
+        self.block(_STATISTICS, head + self._options([(_IF_DROPS, self._pack("Q", drops))]))
+
+    def secrets(self, kind: int, data: bytes) -> None:
+        """Write a Decryption Secrets Block; kind 0x544C534B is a TLS key log (section 4.7)."""
+        self.block(_SECRETS, self._pack("II", kind, len(data)) + _padded(data))
+
+    def block(self, kind: int, body: bytes) -> None:
+        """Write any block; the body is padded to 32 bits."""
+        body = _padded(body)
+        length = self._pack("I", len(body) + 12)
+        self._write(self._pack("I", kind) + length + body + length)
+
+    def _options(self, options: list[tuple[int, bytes]]) -> bytes:
+        """An option list without the empty ones; nothing when none is left."""
+        written = [self._pack("HH", code, len(value)) + _padded(value) for code, value in options if value]
+        return b"".join([*written, bytes(4)]) if written else b""
+
+    def _pack(self, form: str, *values: int) -> bytes:
+        return Struct(self._order + form).pack(*values)
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) & 3)

@@ -1,0 +1,105 @@
+"""Bodies by API key and version, quirks included: what the session and the engine call."""
+
+from functools import lru_cache
+from typing import Any
+
+from kdissect.decoders import quirks
+from kdissect.decoders.compiled import decoder, json_decoder
+from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
+from kdissect.model.errors import DecodeError
+from kdissect.schema import registry
+from kdissect.schema.types import Message
+
+_CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
+
+
+def decode_request_body(data: bytes, offset: int, api_key: int, api_version: int) -> Any:
+    """The request body at `offset` as an object of `values`; bytes behind it are ignored.
+
+    Raises DecodeError where the bytes do not fit, and for an API or version not in the schema.
+    """
+    return decoder(body_message(api_key, api_version, False, offset), api_version)(data, offset)[0]
+
+
+def decode_response_body(data: bytes, offset: int, api_key: int, api_version: int) -> Any:
+    """The response body at `offset` to a request of `api_version`, like `decode_request_body`.
+
+    A refused ApiVersions request is answered in version 0 (KIP-511): then the object is that of version 0.
+    """
+    version = quirks.response_body_version(api_key, api_version, data, offset)
+    return decoder(body_message(api_key, version, True, offset), version)(data, offset)[0]
+
+
+def request_to_jsonable(
+    data: bytes, offset: int, api_key: int, api_version: int, show_secrets: bool = False
+) -> tuple[dict[str, Any], int]:
+    """The request body as a dict for JSON, and its end: `len(data)` unless bytes are left over.
+
+    Raises DecodeError.
+    """
+    message = body_message(api_key, api_version, False, offset)
+    body, end = json_decoder(message, api_version, show_secrets)(data, offset)
+    if end != len(data) and quirks.is_ignorable_tail(api_key, api_version, data, end):
+        end = len(data)
+    return body, end
+
+
+def response_to_jsonable(
+    data: bytes, offset: int, api_key: int, api_version: int, show_secrets: bool = False
+) -> tuple[dict[str, Any], int]:
+    """The response body as a dict for JSON, and its end. Raises DecodeError."""
+    version = quirks.response_body_version(api_key, api_version, data, offset)
+    return json_decoder(body_message(api_key, version, True, offset), version, show_secrets)(data, offset)
+
+
+def summarize_request(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:
+    """Topics and acks of a request body, cut or not.
+
+    Raises nothing; nothing is known of unknown APIs and versions.
+    """
+    summarize = _summarizer(api_key, api_version, False)
+    return summarize(data, offset) if summarize else NO_SUMMARY
+
+
+def summarize_response(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:
+    """Error codes and topics of a response body, cut or not. Raises nothing."""
+    version = quirks.response_body_version(api_key, api_version, data, offset)
+    summarize = _summarizer(api_key, version, True)
+    return summarize(data, offset) if summarize else NO_SUMMARY
+
+
+def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
+    """Whether the bytes from `offset` on are exactly one response body to a request of that version.
+
+    Raises nothing.
+    """
+    version = quirks.response_body_version(api_key, api_version, data, offset)
+    message = _message(api_key, version, True)
+    if message is None:
+        return False
+    try:
+        return decoder(message, version)(data, offset)[1] == len(data)
+    except DecodeError:
+        return False
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _message(api_key: int, api_version: int, is_response: bool) -> Message | None:
+    message = registry.response_message(api_key) if is_response else registry.request_message(api_key)
+    return message if message and api_version in message.versions else None
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer | None:
+    message = _message(api_key, api_version, is_response)
+    return summarizer(message, api_version) if message else None
+
+
+def body_message(api_key: int, api_version: int, is_response: bool, offset: int = 0) -> Message:
+    """The schema of a body. Raises DecodeError at `offset` for an API or version not in it."""
+    message = _message(api_key, api_version, is_response)
+    if message:
+        return message
+    name = registry.api_name(api_key)
+    why = f"version {api_version} of {name}" if name else f"API key {api_key}"
+    raise DecodeError("", offset, f"{why} is not in the schema,")

@@ -1,0 +1,91 @@
+"""Fast decoders, compiled from the schema at first use and kept: one per version of a message.
+
+They take `bytes` (no memoryview) and an offset. Bytes behind the body are no error: compare the end with
+`len(data)`. Anything that does not fit raises DecodeError, whose path and offset `spanned` finds by going
+over the same bytes again.
+"""
+
+from collections.abc import Callable
+from struct import error as StructError  # noqa: N812  an exception class, whatever its case
+from typing import Any
+
+from kdissect.decoders.emitter import Emitter
+from kdissect.decoders.sinks import JsonSink, ObjectSink
+from kdissect.model.errors import DecodeError
+from kdissect.schema.types import Message
+
+Decoder = Callable[[bytes, int], tuple[Any, int]]
+# What the emitted code raises on bytes that do not fit. UnicodeDecodeError is a ValueError too.
+FAULTS = "(ValueError, IndexError, StructError)"
+
+
+_OBJECT, _JSON, _JSON_SECRETS = "objects", "json", "json with secrets"
+
+_decoders: dict[tuple[Message, int, str, bool], Decoder] = {}
+
+
+def decoder(message: Message, version: int) -> Decoder:
+    """`(data, offset) -> (value, end)` for one version; `value` is an object of `values`.
+
+    `version` must be one of `message.versions`. The decoder raises DecodeError.
+    """
+    return _cached(message, version, _OBJECT)
+
+
+def json_decoder(message: Message, version: int, show_secrets: bool = False) -> Decoder:
+    """`(data, offset) -> (dict, end)`, equal to `jsonable.to_jsonable` of the decoded object, but without
+    the object.
+    """
+    return _cached(message, version, _JSON_SECRETS if show_secrets else _JSON)
+
+
+def _cached(message: Message, version: int, form: str, lenient: bool = False) -> Decoder:
+    key = message, version, form, lenient
+    found = _decoders.get(key)
+    if found is None:
+        found = _decoders[key] = _build(message, version, form, lenient)
+    return found
+
+
+def _build(message: Message, version: int, form: str, lenient: bool) -> Decoder:
+    """Compile.
+
+    Unless `lenient`, the code takes strings for UTF-8 and hands over to the lenient decoder where one is
+    not.
+    """
+    sink = ObjectSink(lenient) if form == _OBJECT else JsonSink(lenient, form == _JSON_SECRETS)
+    emitter = Emitter(message, version, sink)
+    owner = emitter.emit_root(depth=2)
+    lines = ["def decode(b, p):", "    start = p", "    end = len(b)"]
+    if any("m[" in line for line in emitter.lines):
+        lines.append("    m = memoryview(b)")
+    lines += ["    try:", *emitter.lines]
+    if not lenient:
+        lines += ["    except UnicodeDecodeError:", "        return retry(b, start)"]
+    lines += [f"    except {FAULTS} as error:", "        fault(b, start, error)", f"    return {owner}, p"]
+
+    def retry(data: bytes, offset: int) -> tuple[Any, int]:
+        return _cached(message, version, form, lenient=True)(data, offset)
+
+    def fault(data: bytes, offset: int, error: Exception) -> None:
+        raise _diagnose(message, version, data, offset, error) from None
+
+    names = emitter.names | {"retry": retry, "fault": fault}
+    decode: Decoder = compile_function(lines, names, f"<{message.name} v{version} to {form}>")
+    return decode
+
+
+def compile_function(lines: list[str], names: dict[str, Any], title: str) -> Any:
+    """The one function that `lines` define, with `names` as its globals. `title` stands in tracebacks."""
+    names["StructError"] = StructError
+    space: dict[str, Any] = {}
+    exec(compile("\n".join(lines), title, "exec"), names, space)
+    (function,) = space.values()
+    return function
+
+
+def _diagnose(message: Message, version: int, data: bytes, offset: int, error: Exception) -> DecodeError:
+    from kdissect.decoders.spanned import dissect  # only bytes that do not fit need it
+
+    found = dissect(message, version, data, offset).error
+    return found or DecodeError(message.name, offset, f"bytes do not fit ({error})")

@@ -1,0 +1,142 @@
+"""Where the content of a frame starts, and whole frames as trees.
+
+A frame pasted from somewhere may have its 4-byte size or not, and the size may be wrong. A size that says
+exactly how many bytes follow is a size. Else the frame starts with its header if that makes sense there,
+and with a wrong size if it makes sense only 4 bytes on.
+"""
+
+from kdissect.decoders import quirks
+from kdissect.decoders.bodies import body_fits, body_message
+from kdissect.decoders.headers import (
+    parse_request_header,
+    request_header_version,
+    response_body_offset,
+    response_header_version,
+)
+from kdissect.decoders.node import Node
+from kdissect.decoders.spanned import dissect
+from kdissect.model.errors import DecodeError
+from kdissect.schema import registry
+
+SIZE_PREFIX = 4  # INT32 (spec/004 "Frame Structure")
+
+
+def size_error(data: bytes, start: int) -> DecodeError | None:
+    """What is wrong with the size before a content that starts at `start`; None if it is right or there is
+    none.
+    """
+    if start < SIZE_PREFIX:
+        return None
+    says, follow = int.from_bytes(data[:SIZE_PREFIX], signed=True), len(data) - SIZE_PREFIX
+    return None if says == follow else DecodeError("size", 0, f"size says {says} bytes, {follow} follow")
+
+
+def request_start(data: bytes, size_prefixed: bool | None = None) -> int:
+    """Offset of a request's header: 0 or 4. Raises nothing."""
+    if size_prefixed is not None:
+        return SIZE_PREFIX if size_prefixed else 0
+    if size_error(data, SIZE_PREFIX) is None:
+        return SIZE_PREFIX
+    return SIZE_PREFIX if not _is_request(data, 0) and _is_request(data, SIZE_PREFIX) else 0
+
+
+def response_start(data: bytes, api_key: int, api_version: int, size_prefixed: bool | None = None) -> int:
+    """Offset of a response's header: 0 or 4. Raises nothing."""
+    if size_prefixed is not None:
+        return SIZE_PREFIX if size_prefixed else 0
+    if size_error(data, SIZE_PREFIX) is None:
+        return SIZE_PREFIX
+    if _is_response(data, 0, api_key, api_version):
+        return 0
+    return SIZE_PREFIX if _is_response(data, SIZE_PREFIX, api_key, api_version) else 0
+
+
+def _is_request(data: bytes, start: int) -> bool:
+    try:
+        header = parse_request_header(data, start)
+        body_message(header.api_key, header.api_version, is_response=False)
+    except DecodeError:
+        return False
+    return True
+
+
+def _is_response(data: bytes, start: int, api_key: int, api_version: int) -> bool:
+    try:
+        offset = response_body_offset(data, api_key, api_version, start)
+    except DecodeError:
+        return False
+    return body_fits(data, offset, api_key, api_version)
+
+
+def dissect_request(data: bytes, size_prefixed: bool | None = None) -> Node:
+    """A request as a tree: size, header, body, bytes left over. Raises nothing: errors stand in the nodes."""
+    root, start = _frame_node("Request", data, request_start(data, size_prefixed))
+    head = data[start : start + 4]
+    key = int.from_bytes(head[:2], signed=True)
+    version = int.from_bytes(head[2:], signed=True)
+    header_version = request_header_version(key, version)
+    header = dissect(registry.header_message("RequestHeader"), header_version, data, start)
+    _add(root, header)
+    if header.error is None:
+        _add_body(root, data, key, version, is_response=False)
+    return root
+
+
+def dissect_response(data: bytes, api_key: int, api_version: int, size_prefixed: bool | None = None) -> Node:
+    """A response as a tree, like `dissect_request`."""
+    root, start = _frame_node("Response", data, response_start(data, api_key, api_version, size_prefixed))
+    header_version = response_header_version(api_key, api_version)
+    header = dissect(registry.header_message("ResponseHeader"), header_version, data, start)
+    _add(root, header)
+    if header.error is None:
+        version = quirks.response_body_version(api_key, api_version, data, header.end)
+        _add_body(root, data, api_key, version, is_response=True)
+    return root
+
+
+def dissect_body(data: bytes, api_key: int, api_version: int, is_response: bool, offset: int = 0) -> Node:
+    """A body alone as a tree, with the bytes left over. Raises nothing."""
+    root = Node("Response" if is_response else "Request", "body", offset)
+    version = quirks.response_body_version(api_key, api_version, data, offset) if is_response else api_version
+    _add_body(root, data, api_key, version, is_response)
+    return root
+
+
+def _frame_node(name: str, data: bytes, start: int) -> tuple[Node, int]:
+    root = Node(name, "frame", 0)
+    if start:
+        size = Node("size", "int32", 0)
+        size.end = start
+        size.value = int.from_bytes(data[:start], signed=True)
+        size.error = size_error(data, start)
+        _add(root, size)
+    return root, start
+
+
+def _add(root: Node, child: Node) -> None:
+    root.children.append(child)
+    root.end = child.end
+    root.error = root.error or child.error
+
+
+def _add_body(root: Node, data: bytes, api_key: int, version: int, is_response: bool) -> None:
+    start = root.end
+    try:
+        body = dissect(body_message(api_key, version, is_response, start), version, data, start)
+    except DecodeError as error:
+        _add_rest(root, data, start, error)
+        return
+    _add(root, body)
+    root.value = body.value
+    if body.error is None and body.end < len(data):
+        ignored = not is_response and quirks.is_ignorable_tail(api_key, version, data, body.end)
+        why = f"{len(data) - body.end} bytes left over"
+        _add_rest(root, data, body.end, None if ignored else DecodeError(body.name, body.end, why))
+
+
+def _add_rest(root: Node, data: bytes, start: int, error: DecodeError | None) -> None:
+    rest = Node("rest", "bytes", start)
+    rest.end = len(data)
+    rest.value = data[start:]
+    rest.error = error
+    _add(root, rest)

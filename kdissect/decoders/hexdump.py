@@ -1,0 +1,96 @@
+"""Bytes out of hex dumps: an offset, bytes in hex, and mostly the same bytes as ASCII.
+
+The ASCII column may look like hex (`abcd`), so it is not guessed where it can be known: a line has as many bytes as the next line's
+offset says, and the last line has its ASCII where the others have theirs.
+"""
+
+import re
+from typing import NamedTuple
+
+from kdissect.decoders.hexerror import HexError
+
+# xxd `00000010: `, tcpdump `0x0010:  `; hexdump -C and Wireshark `0010  `; the last line of hexdump may be an offset alone
+_OFFSET = re.compile(r"\s*(?:0[xX])?(?P<offset>[0-9a-fA-F]{4,16})(?P<mark>:\s|\s{2,}|\s*$)")
+_GROUP = re.compile(r"(?P<gap>\s*)(?P<digits>(?:[0-9a-fA-F]{2})+)(?=\s|$)")
+_SQUEEZED = "*"  # hexdump -C: the line before repeats
+MAX_LINE = 256  # bytes a line: the most that xxd -c takes
+
+
+class _Line(NamedTuple):
+    number: int
+    offset: int
+    start: int  # column of the first byte, 0-based
+    text: str
+
+
+def is_dump(lines: list[str]) -> bool:
+    """Whether the text is a dump: every line starts with an offset, the first one with 0 or one ended by a colon."""
+    shown = [line for line in lines if line.strip() and line.strip() != _SQUEEZED]
+    found = [_OFFSET.match(line) for line in shown]
+    if not found or found[0] is None or not all(found):
+        return False
+    first = found[0]
+    return first.end() < len(shown[0]) and (int(first["offset"], 16) == 0 or first["mark"].startswith(":"))
+
+
+def parse_dump(lines: list[str]) -> bytes:
+    """The bytes of a dump. Raises HexError."""
+    parsed = [_parse_line(number, line) for number, line in enumerate(lines, 1) if _OFFSET.match(line)]
+    squeezed = {number for number, line in enumerate(lines, 1) if line.strip() == _SQUEEZED}
+    out = bytearray()
+    width = column = 0
+    for line, following in zip(parsed, parsed[1:], strict=False):
+        count = following.offset - line.offset
+        if line.number + 1 in squeezed and width:
+            content, _ = _pull(line, width)
+            out += (content * (count // width + 1))[:count]
+            continue
+        if not 0 < count <= MAX_LINE:
+            raise HexError(following.number, 1, f"offset {following.offset:#x} does not follow {line.offset:#x}")
+        content, end = _pull(line, count)
+        if len(content) < count:
+            raise HexError(line.number, end + 1, f"{len(content)} bytes, but the next offset is {count} bytes on")
+        out += content
+        width, column = max(width, count), max(column, end)
+    return bytes(out) + _last(parsed[-1], width, column)
+
+
+def _parse_line(number: int, text: str) -> _Line:
+    match = _OFFSET.match(text)
+    assert match is not None  # the caller chose lines that match
+    return _Line(number, int(match["offset"], 16), match.end(), text)
+
+
+def _pull(line: _Line, count: int) -> tuple[bytes, int]:
+    """At most `count` bytes of a line, and the column behind them."""
+    out = b""
+    at = line.start
+    while len(out) < count:
+        group = _GROUP.match(line.text, at)
+        if group is None or len(out) + len(group["digits"]) // 2 > count:
+            break
+        out += bytes.fromhex(group["digits"])
+        at = group.end()
+    return out, at
+
+
+def _last(line: _Line, width: int, column: int) -> bytes:
+    """The bytes of the last line, which no offset follows."""
+    text = line.text[:column] if column else line.text
+    end = _ascii_start(text, line.start)
+    content, stop = _pull(line._replace(text=text[:end]), width or MAX_LINE)
+    rest = text[stop:end].strip()
+    if rest:
+        raise HexError(line.number, text.index(rest, stop) + 1, f"{rest[0]!r} is no hex digit")
+    return content
+
+
+def _ascii_start(text: str, start: int) -> int:
+    """Where the ASCII column begins: behind a gap, with one character for every byte before it."""
+    for gap in re.finditer(r"\s{2,}", text):
+        rest = text[gap.end() :].strip()
+        before = len(re.sub(r"\s", "", text[start : gap.start()])) // 2
+        if gap.start() >= start and (rest.startswith("|") or len(rest.replace(" ", "")) <= before < 2 * len(rest)):
+            if not re.fullmatch(r"(?:[0-9a-fA-F]{2}\s+)*[0-9a-fA-F]{2}", rest) or len(rest) == before:
+                return gap.start()
+    return len(text)

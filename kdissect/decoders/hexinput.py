@@ -1,0 +1,81 @@
+r"""Bytes out of text that people paste.
+
+- hex digits in any grouping, with `0x` before them, `,` or `:` between, `//` or `#` comments behind
+- dumps of xxd, hexdump -C, tcpdump -x and Wireshark, whose offsets and ASCII column are left out
+- C and Python strings with `\x00` escapes, in quotes or bare
+"""
+
+import re
+
+from kdissect.decoders.hexdump import is_dump, parse_dump
+from kdissect.decoders.hexerror import HexError
+
+__all__ = ["HexError", "parse_hex"]
+
+_COMMENT = re.compile(r"(?://|#).*")
+_TOKEN = re.compile(r"0[xX](?P<prefixed>[0-9a-fA-F]+)|(?P<digits>[0-9a-fA-F]+)|(?P<filler>[\s,;:{}\[\]()]+)|.")
+_ESCAPE = re.compile(
+    r"\\x(?P<hex>[0-9a-fA-F]{2})|\\(?P<octal>[0-7]{1,3})|\\(?P<named>[^x])|(?P<plain>[^\\])", re.DOTALL
+)
+_NAMED = {"n": 10, "r": 13, "t": 9, "a": 7, "b": 8, "f": 12, "v": 11, "e": 27, "\\": 92, "'": 39, '"': 34, "?": 63}
+_QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1).)*)\1""", re.DOTALL)
+
+
+def parse_hex(text: str) -> bytes:
+    """The bytes that `text` shows. Raises HexError, which names line and column."""
+    if "\\" in text:
+        return _parse_strings(text)
+    lines = text.splitlines()
+    if is_dump(lines):
+        return parse_dump(lines)
+    return b"".join(_parse_plain(line, number) for number, line in enumerate(lines, 1))
+
+
+def _parse_plain(line: str, number: int) -> bytes:
+    out = bytearray()
+    for token in _TOKEN.finditer(_COMMENT.sub("", line)):
+        column = token.start() + 1
+        digits, prefixed = token["digits"], token["prefixed"]
+        if prefixed:
+            out += bytes.fromhex(prefixed.zfill(len(prefixed) + len(prefixed) % 2))  # C allows 0x0
+        elif digits and len(digits) % 2:
+            raise HexError(number, column, f"{len(digits)} hex digits are no whole number of bytes")
+        elif digits:
+            out += bytes.fromhex(digits)
+        elif not token["filler"]:
+            raise HexError(number, column, f"{token[0]!r} is no hex digit")
+    return bytes(out)
+
+
+def _parse_strings(text: str) -> bytes:
+    """Strings in quotes one after the other, or else every line as one."""
+    quoted = [(match[2], match.start(2)) for match in _QUOTED.finditer(text)]
+    bare = [(line.group().strip(), line.start()) for line in re.finditer(r"\S[^\r\n]*", text)]
+    return b"".join(_unescape(part, text, start) for part, start in quoted or bare)
+
+
+def _unescape(part: str, text: str, start: int) -> bytes:
+    out = bytearray()
+    at = 0
+    while at < len(part):
+        match = _ESCAPE.match(part, at)
+        if match is None:
+            raise _at(text, start + at, "\\x wants two hex digits")
+        if match["named"] and match["named"] not in _NAMED:
+            raise _at(text, start + at, f"\\{match['named']} is no byte")
+        out += _byte_of(match)
+        at = match.end()
+    return bytes(out)
+
+
+def _byte_of(match: re.Match[str]) -> bytes:
+    if match["hex"]:
+        return bytes.fromhex(match["hex"])
+    if match["octal"]:
+        return bytes([int(match["octal"], 8) & 0xFF])
+    return bytes([_NAMED[match["named"]]]) if match["named"] else match["plain"].encode()
+
+
+def _at(text: str, offset: int, why: str) -> HexError:
+    before = text[:offset]
+    return HexError(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1, why)

@@ -1,0 +1,90 @@
+"""Values as JSON can hold them.
+
+What is not on the wire is left out; null is null on the wire; integers stay exact; NaN and infinities are
+strings; a string that is not UTF-8 and every bytes field is `{"base64": ...}`; a uuid is written as Kafka
+prints it; records are `{"bytes": n}`; unknown tags stand under `_tags`; secrets are masked.
+"""
+
+from binascii import b2a_base64
+from functools import lru_cache
+from math import isfinite
+from typing import Any
+
+from kdissect.decoders import cursor
+from kdissect.decoders.values import MASK, Bytes, Value, present
+from kdissect.schema.types import Array, Primitive, Type
+
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+_UUID_TEXT = 22  # 16 bytes in base64 without the padding (org.apache.kafka.common.Uuid#toString)
+_UUID_CACHE = 4096  # topic ids repeat in every request: a few thousand topics, under 1 MB
+
+
+def to_jsonable(value: Value, show_secrets: bool = False) -> dict[str, Any]:
+    """A decoded value as a dict for `json.dumps`. Raises nothing.
+
+    To turn bytes into JSON at speed use `compiled.json_decoder`, which makes no objects in between.
+    """
+    out: dict[str, Any] = {}
+    for field, name, item in present(value):
+        masked = field.is_secret and not show_secrets and item is not None
+        out[name] = MASK if masked else _plain(field.type, item, show_secrets)
+    tags = value._tags  # noqa: SLF001  the name is what JSON shows; it is no private of Value
+    if tags:
+        out["_tags"] = {str(tag): bytes_value(content) for tag, content in tags.items()}
+    return out
+
+
+def _plain(of: Type, item: Any, show_secrets: bool) -> Any:
+    if isinstance(item, Value):
+        return to_jsonable(item, show_secrets)
+    if isinstance(of, Array) and item is not None:
+        return [_plain(of.element, element, show_secrets) for element in item]
+    if isinstance(item, Bytes):
+        return _binary(of, item)
+    return float_value(item) if isinstance(item, float) else item
+
+
+def _binary(of: Type, item: Bytes) -> Any:
+    if of is Primitive.RECORDS:
+        return {"bytes": len(item)}
+    return uuid_text(bytes(item)) if of is Primitive.UUID else bytes_value(item)
+
+
+@lru_cache(maxsize=_UUID_CACHE)
+def uuid_text(value: bytes) -> str:
+    """A uuid as Kafka prints it: base64url without padding, 22 characters."""
+    return b2a_base64(value, newline=False).translate(_URL_SAFE)[:_UUID_TEXT].decode("ascii")
+
+
+def bytes_value(value: Bytes) -> dict[str, str]:
+    """Bytes as standard base64."""
+    return {"base64": b2a_base64(value, newline=False).decode("ascii")}
+
+
+def float_value(value: float) -> float | str:
+    """A float, or `NaN`, `Infinity`, `-Infinity`, which JSON numbers cannot say."""
+    if isfinite(value):
+        return value
+    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+
+
+def text_or_bytes(value: bytes) -> str | bytes:
+    """A str, or the bytes themselves where they are not UTF-8."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def text_value(value: bytes) -> str | dict[str, str]:
+    """A str, or base64 where it is not UTF-8."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return bytes_value(value)
+
+
+def tag_section(data: bytes, offset: int) -> tuple[dict[str, dict[str, str]], int]:
+    """The tag section at `offset` and its end; raises what `cursor.tag_section` does."""
+    tags, end = cursor.tag_section(data, offset)
+    return {str(tag): bytes_value(content) for tag, content in tags.items()}, end

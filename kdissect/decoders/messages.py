@@ -1,0 +1,107 @@
+"""Whole frames to values: the decoders' public face. Everything here raises DecodeError and nothing else.
+
+A frame is given with or without its 4-byte size; `size_prefixed=None` finds out, see `frames`. With
+`strict`, a wrong size and bytes behind the body are errors too.
+"""
+
+from typing import Any, NamedTuple
+
+from kdissect.decoders import quirks
+from kdissect.decoders.bodies import (
+    body_fits,
+    body_message,
+    decode_request_body,
+    decode_response_body,
+    request_to_jsonable,
+    response_to_jsonable,
+    summarize_request,
+    summarize_response,
+)
+from kdissect.decoders.compiled import decoder
+from kdissect.decoders.frames import request_start, response_start, size_error
+from kdissect.decoders.headers import parse_correlation_id, parse_request_header, response_body_offset
+from kdissect.model.errors import DecodeError
+from kdissect.model.frame import RequestHeader
+
+__all__ = [
+    "DecodedRequest",
+    "DecodedResponse",
+    "body_fits",
+    "decode_request",
+    "decode_request_body",
+    "decode_response",
+    "decode_response_body",
+    "request_to_jsonable",
+    "response_to_jsonable",
+    "summarize_request",
+    "summarize_response",
+]
+
+
+class DecodedRequest(NamedTuple):
+    """A request.
+
+    `body` is an object of `values`; `header.body_offset` counts from the start of what was given.
+    """
+
+    header: RequestHeader
+    body: Any
+
+
+class DecodedResponse(NamedTuple):
+    """A response.
+
+    `version` is that of the body: 0 where a broker refused an ApiVersions request (KIP-511).
+    """
+
+    correlation_id: int
+    body: Any
+    version: int
+
+
+def decode_request(
+    frame: bytes | bytearray | memoryview, *, strict: bool = True, size_prefixed: bool | None = None
+) -> DecodedRequest:
+    """Decode one whole request. With `strict`, bytes behind the body are an error. Raises DecodeError."""
+    data = bytes(frame)
+    start = request_start(data, size_prefixed)
+    header = parse_request_header(data, start)
+    key, version, offset = header.api_key, header.api_version, header.body_offset
+    message = body_message(key, version, is_response=False, offset=offset)
+    body, end = decoder(message, version)(data, offset)
+    if strict:
+        ignored = quirks.is_ignorable_tail(key, version, data, end)
+        _check_ends(message.name, data, start, len(data) if ignored else end)
+    return DecodedRequest(header, body)
+
+
+def decode_response(
+    frame: bytes | bytearray | memoryview,
+    api_key: int,
+    api_version: int,
+    *,
+    strict: bool = True,
+    size_prefixed: bool | None = None,
+) -> DecodedResponse:
+    """Decode one whole response to a request of that API and version, which it does not tell itself.
+
+    Raises DecodeError.
+    """
+    data = bytes(frame)
+    start = response_start(data, api_key, api_version, size_prefixed)
+    correlation_id = parse_correlation_id(data, start)
+    offset = response_body_offset(data, api_key, api_version, start)
+    version = quirks.response_body_version(api_key, api_version, data, offset)
+    message = body_message(api_key, version, is_response=True, offset=offset)
+    body, end = decoder(message, version)(data, offset)
+    if strict:
+        _check_ends(message.name, data, start, end)
+    return DecodedResponse(correlation_id, body, version)
+
+
+def _check_ends(name: str, data: bytes, start: int, end: int) -> None:
+    wrong_size = size_error(data, start)
+    if wrong_size:
+        raise wrong_size
+    if end != len(data):
+        raise DecodeError(name, end, f"{len(data) - end} bytes left over")

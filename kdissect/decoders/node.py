@@ -1,0 +1,61 @@
+"""A piece of a message and the bytes it stands in."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kdissect.model.errors import DecodeError
+from kdissect.schema.types import Field
+
+
+class Node:
+    """Bytes `start` to `end` (0-based, end excluded) of the buffer, and what they are.
+
+    The spans of `children` follow each other without a hole and fill the span of their parent. `value` is
+    what the compiled decoder gives: a `Value`, a list, a number ...; `type` is for people (`int16`,
+    `compact string`, `[]FetchTopic`); `field` is the schema's field, for fields. Where the bytes do not
+    fit, `error` is set on the node they were meant for and on every node around it, and what was read
+    before stays.
+    """
+
+    __slots__ = ("children", "end", "error", "field", "name", "start", "type", "value")
+
+    def __init__(self, name: str, type_name: str, start: int, field: Field | None = None) -> None:
+        self.name = name
+        self.type = type_name
+        self.start = start
+        self.end = start
+        self.value: Any = None
+        self.children: list[Node] = []
+        self.error: DecodeError | None = None
+        self.field = field
+
+    def __repr__(self) -> str:
+        return f"Node({self.name}: {self.type} {self.start}..{self.end})"
+
+    def walk(self) -> Iterator["Node"]:
+        """This node and all below it, in the order of the bytes."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def find(self, path: str) -> "Node":
+        """The node at a path below this one, as errors print it: `topics[2].name`. Raises KeyError."""
+        node = self
+        for name in path.replace("[", ".[").split("."):
+            if name:
+                node = node._child(name)
+        return node
+
+    def _child(self, name: str) -> "Node":
+        for child in self.children:
+            if child.name == name:
+                return child
+            if child.name == TAG_SECTION and name != TAG_SECTION:
+                for tag in child.children:
+                    for inner in tag.children:
+                        if inner.name == name:
+                            return inner
+        raise KeyError(name)
+
+
+TAG_SECTION = "tagged_fields"  # as the protocol guide prints it

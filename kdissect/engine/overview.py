@@ -1,0 +1,128 @@
+"""What a capture holds, in counts: connections, exchanges, APIs, error codes, gaps, anomalies."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from kdissect.engine.bodies import body_of
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.packet import ref_file, ref_number
+from kdissect.schema.errors import error_name
+from kdissect.schema.registry import api_name
+from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.exchange import Exchange
+
+# People look at the first few; what is wrong with the rest is told by the counts.
+EXAMPLES_KEPT = 20
+
+
+class Overview:
+    """Counts events. With `deep` every body is decoded, to count those that do not fit the schema."""
+
+    def __init__(self, deep: bool = False) -> None:
+        self.connections: Counter[str] = Counter()
+        self.states: Counter[str] = Counter()
+        self.apis: Counter[tuple[int | None, int | None]] = Counter()
+        self.errors: Counter[str] = Counter()
+        self.anomalies: Counter[str] = Counter()
+        self.gaps = 0
+        self.gap_bytes = 0
+        self.deep = DeepCounts() if deep else None
+
+    def add(self, event: Event) -> None:
+        """Count one event."""
+        if isinstance(event, Exchange):
+            self._add_exchange(event)
+        elif isinstance(event, ConnectionClosed):
+            info = event.connection
+            self.connections[str(info.kind)] += 1
+            self.add_anomaly_counts(info.anomaly_counts.items())
+            if info.tcp is not None:
+                self.gaps += info.tcp.gaps
+                self.gap_bytes += info.tcp.gap_bytes
+
+    def add_anomaly_counts(self, counts: Iterable[tuple[AnomalyKind, int]]) -> None:
+        """Count anomalies found elsewhere: in files, packets, connections."""
+        for kind, count in counts:
+            self.anomalies[str(kind)] += count
+
+    def _add_exchange(self, exchange: Exchange) -> None:
+        self.states[str(exchange.state)] += 1
+        self.apis[exchange.api_key, exchange.api_version] += 1
+        for code in exchange.response_summary().errors:
+            self.errors[error_name(code)] += 1
+        self._add_anomalies(exchange.all_anomalies())
+        if self.deep is not None:
+            self._add_anomalies(self.deep.add(exchange))
+
+    def _add_anomalies(self, anomalies: Iterable[Anomaly]) -> None:
+        for anomaly in anomalies:
+            self.anomalies[str(anomaly.kind)] += 1
+
+    def api_rows(self) -> list[dict[str, Any]]:
+        """Exchanges by API and version, in the order of the API keys, unknown ones last."""
+        rows = [
+            {
+                "api_key": key,
+                "api": None if key is None else api_name(key),
+                "api_version": version,
+                "exchanges": count,
+            }
+            for (key, version), count in self.apis.items()
+        ]
+        return sorted(rows, key=_api_order)
+
+
+class DeepCounts:
+    """Bodies by how their decoding went. `cut` bodies were captured in part only; nobody can judge them."""
+
+    def __init__(self) -> None:
+        self.bodies = 0
+        self.cut = 0
+        self.undecodable = 0
+        self.trailing = 0
+        self.examples: list[dict[str, Any]] = []
+
+    def add(self, exchange: Exchange) -> list[Anomaly]:
+        """Decode both bodies; gives what is odd about them."""
+        found: list[Anomaly] = []
+        for side, frame in (("request", exchange.request), ("response", exchange.response)):
+            if frame is None or exchange.api_key is None:
+                continue
+            self.bodies += 1
+            if frame.is_cut:
+                self.cut += 1
+                continue
+            decoded = body_of(exchange, side, show_secrets=False)
+            found += decoded.anomalies
+            if decoded.error is not None:
+                self.undecodable += 1
+                self._keep(exchange, side, frame.first_ref, decoded.error)
+            elif decoded.anomalies:
+                self.trailing += 1
+                self._keep(exchange, side, frame.first_ref, decoded.anomalies[0].detail)
+        return found
+
+    def _keep(self, exchange: Exchange, side: str, ref: int, why: str) -> None:
+        if len(self.examples) < EXAMPLES_KEPT:
+            self.examples.append(
+                {
+                    "connection": exchange.connection.id,
+                    "exchange": exchange.ordinal,
+                    "side": side,
+                    "file_index": ref_file(ref),
+                    "packet": ref_number(ref),
+                    "api_key": exchange.api_key,
+                    "api": None if exchange.api_key is None else api_name(exchange.api_key),
+                    "api_version": exchange.api_version,
+                    "why": why,
+                }
+            )
+
+
+def _api_order(row: dict[str, Any]) -> tuple[int, int]:
+    last = 1 << 16
+    return (
+        last if row["api_key"] is None else row["api_key"],
+        last if row["api_version"] is None else row["api_version"],
+    )

@@ -1,0 +1,80 @@
+"""Link layers kdissect does not take apart itself: dpkt finds the IP packet in them.
+
+dpkt is imported at the first such packet: it costs start-up time that other captures need not pay.
+"""
+
+from struct import pack
+from typing import Any
+
+from kdissect.net.datagram import MalformedPacketError
+from kdissect.net.link import IPV4, IPV6
+
+# LINKTYPE numbers of the tcpdump registry, and the dpkt module and class for each.
+_ETHERNET = ("dpkt.ethernet", "Ethernet")
+_CLASSES = {
+    9: ("dpkt.ppp", "PPP"),
+    50: ("dpkt.ppp", "PPP"),  # PPP in HDLC-like framing
+    51: ("dpkt.pppoe", "PPPoE"),
+    105: ("dpkt.ieee80211", "IEEE80211"),
+    127: ("dpkt.radiotap", "Radiotap"),
+}
+# dpkt nests packets: PPPoE > PPP > IP is three, 802.11 with its LLC five; nothing sensible is deeper.
+_MAX_DEPTH = 8
+
+_LENGTHS_BELOW = 0x600  # IEEE 802.3 clause 3.2.6: smaller numbers are lengths, LLC follows
+_CARRIERS = frozenset((0x8847, 0x8848, 0x8864, 0x880B))  # MPLS unicast and multicast, PPPoE session, PPP
+
+
+def is_known(link_type: int) -> bool:
+    """Whether dpkt has a parser for packets of this link type."""
+    return link_type in _CLASSES
+
+
+def carries_ip(ethertype: int) -> bool:
+    """Whether packets of this EtherType may carry IP that dpkt finds."""
+    return ethertype in _CARRIERS or ethertype < _LENGTHS_BELOW
+
+
+def network_layer(link_type: int, data: bytes) -> tuple[int, int]:
+    """EtherType and offset of the IP packet in a packet of a link type that `is_known`; EtherType 0 for none.
+
+    Raises MalformedPacketError where dpkt gives up.
+    """
+    return _find_ip(_CLASSES[link_type], data) or (0, 0)
+
+
+def behind_ethertype(ethertype: int, data: bytes, at: int) -> tuple[int, int]:
+    """The same for what `data[at:]` holds behind a header with this EtherType, which comes back for no IP."""
+    ethernet_header = bytes(12) + pack(">H", ethertype)
+    found = _find_ip(_ETHERNET, ethernet_header + data[at:])
+    return (found[0], found[1] + at - len(ethernet_header)) if found else (ethertype, at)
+
+
+def _find_ip(parser: tuple[str, str], data: bytes) -> tuple[int, int] | None:
+    from importlib import import_module
+
+    module, name = parser
+    try:
+        header = _ip_header(getattr(import_module(module), name)(data))
+    except (
+        Exception
+    ) as error:  # dpkt raises its own errors, and others (IndexError, struct.error) on odd bytes
+        raise MalformedPacketError(f"{name}: {error}") from error
+    if header is None:
+        return None
+    # dpkt gives no offsets. An IP header holds addresses and lengths: its first occurrence is where it stood.
+    at = data.find(header)
+    return (IPV4 if header[0] >> 4 == 4 else IPV6, at) if at >= 0 else None
+
+
+def _ip_header(packet: Any) -> bytes | None:
+    from dpkt import ip, ip6, llc
+
+    for _ in range(_MAX_DEPTH):
+        if isinstance(packet, ip.IP | ip6.IP6):
+            return bytes(packet.pack_hdr())
+        if hasattr(packet, "data_frame"):  # 802.11 leaves its payload as bytes
+            packet = llc.LLC(packet.data_frame.data)
+        else:
+            packet = getattr(packet, "data", None)
+    return None

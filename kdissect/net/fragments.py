@@ -1,0 +1,98 @@
+"""Reassembly of fragmented IP packets in a bounded table."""
+
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.net.anomaly_log import AnomalyLog
+from kdissect.net.datagram import Datagram, Fragment
+
+# Kafka's TCP is next to never fragmented: 256 packets at 64 KB bound the table to 16 MB in the worst case.
+MAX_DATAGRAMS = 256
+# Linux gives a fragmented packet 30 s (net.ipv4.ipfrag_time), RFC 8200 section 4.5 allows 60 s.
+LIFETIME_NS = 30_000_000_000
+# An identification is not used again this soon: later fragments with it are copies of ones already used.
+COPY_WINDOW_NS = 1_000_000_000
+MAX_PAYLOAD = 0xFFFF  # a length field of 16 bits, RFC 791 section 3.1
+
+_Key = tuple[bytes, int, int]
+
+
+class _Partial:
+    __slots__ = ("done", "ip_id", "length", "pieces", "ref", "time_ns")
+
+    def __init__(self, ref: int, time_ns: int, ip_id: int) -> None:
+        self.pieces: dict[int, tuple[bytes, int]] = {}  # offset -> captured bytes, length
+        self.length = -1  # of the whole payload, known from the last fragment
+        self.ref = ref
+        self.time_ns = time_ns
+        self.ip_id = ip_id
+        self.done = False
+
+
+class FragmentTable:
+    """Collects fragments until a packet is whole; gives up by age or number with FRAGMENT_INCOMPLETE."""
+
+    __slots__ = ("_log", "_partials")
+
+    def __init__(self, log: AnomalyLog) -> None:
+        self._partials: dict[_Key, _Partial] = {}  # in order of their first fragment
+        self._log = log
+
+    def add(self, fragment: Fragment, ref: int, time_ns: int) -> Datagram | None:
+        """Take one fragment; the whole payload when it was the last one missing."""
+        key = (fragment.addresses, fragment.protocol, fragment.identification)
+        partial = self._partial(key, fragment.ip_id, ref, time_ns)
+        if partial.done or fragment.offset + fragment.length > MAX_PAYLOAD:
+            return None
+        partial.pieces.setdefault(fragment.offset, (fragment.payload, fragment.length))
+        if not fragment.more:
+            partial.length = fragment.offset + fragment.length
+        whole = _join(partial)
+        if whole is None:
+            return None
+        partial.done = True
+        partial.pieces = {}
+        return Datagram(fragment.addresses, fragment.protocol, whole, 0, partial.length, partial.ip_id)
+
+    def close(self) -> None:
+        """End of input: report what stayed incomplete."""
+        for key in list(self._partials):
+            self._drop(key)
+
+    def _partial(self, key: _Key, ip_id: int, ref: int, time_ns: int) -> _Partial:
+        partial = self._partials.get(key)
+        lifetime = COPY_WINDOW_NS if partial and partial.done else LIFETIME_NS
+        if partial is not None and time_ns - partial.time_ns <= lifetime:
+            return partial
+        if partial is not None:
+            self._drop(key)
+        self._make_room(time_ns)
+        partial = self._partials[key] = _Partial(ref, time_ns, ip_id)
+        return partial
+
+    def _make_room(self, time_ns: int) -> None:
+        while self._partials:
+            key, oldest = next(iter(self._partials.items()))
+            if len(self._partials) < MAX_DATAGRAMS and time_ns - oldest.time_ns <= LIFETIME_NS:
+                return
+            self._drop(key)
+
+    def _drop(self, key: _Key) -> None:
+        partial = self._partials.pop(key)
+        if not partial.done:
+            detail = f"{len(partial.pieces)} fragments of IP packet {key[2]}, protocol {key[1]}"
+            self._log.note(AnomalyKind.FRAGMENT_INCOMPLETE, detail, partial.ref, partial.time_ns)
+
+
+def _join(partial: _Partial) -> bytes | None:
+    """The captured start of the payload if every byte is accounted for, captured or cut by a snap length."""
+    if partial.length < 0:
+        return None
+    joined = bytearray()
+    reached, cut = 0, False
+    for offset, (payload, length) in sorted(partial.pieces.items()):
+        if offset > reached:
+            return None
+        if not cut:
+            joined += payload[reached - offset :]
+        reached = max(reached, offset + length)
+        cut = cut or len(payload) < length
+    return bytes(joined[: partial.length]) if reached >= partial.length else None

@@ -1,0 +1,62 @@
+"""Several headers with one `unpack_from`: what nearly every packet of a Kafka capture is read with.
+
+IPv4 without options or IPv6 without extension headers, whole, with TCP. Whatever else a packet is, these give
+None and the general path (`ip`, `tcp_header`) looks closer.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from kdissect.model.link import LinkType
+from kdissect.model.segment import Segment
+from kdissect.net.protocols import TCP
+
+# Version and length, total length, identification, fragment, protocol, addresses with ports, sequence,
+# acknowledgment, data offset with flags, window: RFC 791 section 3.1, RFC 9293 section 3.1.
+_IPV4_TCP = "BxHHHxBxx12sIIHH"
+# Payload length, next header, then the same from the addresses on: RFC 8200 section 3.
+_IPV6_TCP = "xxxxHBx36sIIHH"
+
+PLAIN_IPV4 = 0x45  # version 4, five words of header, RFC 791 section 3.1
+FRAGMENTED = 0x3FFF  # more fragments, fragment offset; RFC 791 section 3.1
+SHORTEST_TCP = 0x5000  # five words of header in the four bits above the flags, RFC 9293 section 3.1
+
+# Link header up to IP, what its protocol field says for IPv4, its length. `link` names the sources.
+_LINKS: dict[int, tuple[str, int | bytes, int]] = {
+    LinkType.ETHERNET: ("12xH", 0x0800, 14),
+    LinkType.LINUX_SLL: ("14xH", 0x0800, 16),
+    LinkType.LINUX_SLL2: ("H18x", 0x0800, 20),
+    LinkType.NULL: ("I", 0x02000000, 4),  # of a little-endian host
+    LinkType.LOOP: ("I", 2, 4),
+    LinkType.RAW: ("0s", b"", 0),
+    LinkType.IPV4: ("0s", b"", 0),
+}
+
+# Link type -> unpack, expected protocol field, offset of the IP header.
+FUSED: dict[int, tuple[Callable[[bytes], tuple[Any, ...]], int | bytes, int]] = {
+    link_type: (struct.Struct(f">{header}{_IPV4_TCP}").unpack_from, expected, length)
+    for link_type, (header, expected, length) in _LINKS.items()
+}
+
+_unpack_ipv4 = struct.Struct(f">{_IPV4_TCP}").unpack_from
+_unpack_ipv6 = struct.Struct(f">{_IPV6_TCP}").unpack_from
+new_segment = tuple.__new__  # half the cost of a NamedTuple's own constructor
+
+
+def read_plain(data: bytes, at: int) -> Segment | None:
+    """The segment of the IP packet at `data[at:]`, None if anything about its headers is unusual or cut."""
+    try:
+        if data[at] == PLAIN_IPV4:
+            _, total, ip_id, fragment, protocol, flow, seq, ack, flags, window = _unpack_ipv4(data, at)
+            start, end, plain = at + 20, at + total, not fragment & FRAGMENTED
+        else:
+            length, protocol, flow, seq, ack, flags, window = _unpack_ipv6(data, at)
+            start, end, ip_id, plain = at + 40, at + 40 + length, -1, data[at] >> 4 == 6
+    except (IndexError, struct.error):
+        return None
+    start += flags >> 12 << 2
+    if not plain or protocol != TCP or end < start or flags < SHORTEST_TCP:
+        return None
+    missing = max(0, end - max(start, len(data)))
+    return new_segment(Segment, (flow, seq, ack, flags & 0xFF, window, data[start:end], missing, ip_id))

@@ -1,0 +1,289 @@
+"""One direction of a TCP connection: segments in any order become bytes in stream order.
+
+A stream offset counts from the first byte after the SYN, or from the first byte seen where the capture starts
+in the middle; the sequence number of offset `o` is `(start_seq + o) mod 2**32`.
+"""
+
+from bisect import bisect_left, insort
+from collections import deque
+from operator import attrgetter
+from typing import Self
+
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.stream import CloseKind, StreamSink
+from kdissect.net.anomaly_log import AnomalyLog
+from kdissect.net.health import Health
+from kdissect.net.parked import Parked
+from kdissect.net.recent import RECENT_BYTES, RECENT_SEGMENTS, Recent, first_difference, holds_copy, is_copy
+from kdissect.net.sequence import MASK
+
+# Segments waiting behind a hole: a full receive window of a host with Linux's defaults (tcp_rmem, 6 MB at
+# most).
+PARKED_BYTES = 8 << 20
+PARKED_SEGMENTS = 8192
+# Parked segments compared with a new one for the same place: one is usual, a few differ in length.
+PARKED_TWINS = 4
+# Declared gaps kept to tell a segment that came too late from a retransmission.
+RECENT_GAPS = 64
+# Nothing is sent further ahead than the largest window, RFC 7323 section 2.3.
+PLAUSIBLE_AHEAD = 1 << 30
+# A retransmission is not older than what any real host keeps unacknowledged.
+PLAUSIBLE_BEHIND = 1 << 28
+# So many contiguous segments beyond both mean that the capture lost gigabytes, not that a packet is broken.
+STRAYS_BELIEVED = 4
+# A segment that fills a hole this soon was overtaken, a later one was sent again: Wireshark's threshold too.
+REORDER_WINDOW_NS = 3_000_000
+
+_by_offset = attrgetter("offset")
+
+
+class Reassembly:
+    """State of one direction. `TcpConnection` alone drives it and reads its attributes.
+
+    `next_seq` is the sequence number of the next byte, -1 while there is no start and after the end, so that
+    the fast path need compare nothing else. `acked` is the highest offset the other side acknowledged beyond
+    `offset`; `waived` is what it acknowledged and nobody waits for any more.
+    """
+
+    __slots__ = (
+        "_log",
+        "_stray_count",
+        "_stray_next",
+        "acked",
+        "duplicates",
+        "ended",
+        "fin_id",
+        "fin_time_ns",
+        "gap_bytes",
+        "gaps",
+        "next_seq",
+        "offset",
+        "opened",
+        "out_of_order",
+        "packets",
+        "parked",
+        "parked_bytes",
+        "recent",
+        "recent_gaps",
+        "resets",
+        "retransmissions",
+        "sink",
+        "snapped_bytes",
+        "start_seq",
+        "syn_id",
+        "syn_time_ns",
+        "trim_at",
+        "wait_packets",
+        "wait_time_ns",
+        "wait_until",
+        "waived",
+        "zero_windows",
+    )
+
+    def __init__(self, sink: StreamSink, log: AnomalyLog) -> None:
+        self.sink = sink
+        self._log = log
+        self.start_seq = self.next_seq = -1
+        self.offset = 0
+        self.opened = self.ended = False
+        self.recent: Recent = deque(maxlen=RECENT_SEGMENTS)
+        self.trim_at = 2 * RECENT_BYTES
+        self.recent_gaps: deque[tuple[int, int]] = deque(maxlen=RECENT_GAPS)
+        self.parked: list[Parked] = []  # by offset
+        self.parked_bytes = 0
+        self.acked = self.waived = 0
+        self.wait_until = self.wait_packets = self.wait_time_ns = 0  # the grace that runs, see TcpConnection
+        self._stray_next, self._stray_count = -1, 0
+        self.syn_id = self.syn_time_ns = self.fin_id = 0
+        self.fin_time_ns = -1  # no FIN yet
+        self.packets = self.retransmissions = self.out_of_order = self.duplicates = 0
+        self.zero_windows = self.resets = self.gaps = self.gap_bytes = self.snapped_bytes = 0
+
+    def health(self) -> Health:
+        """Counters so far."""
+        return Health(
+            packets=self.packets,
+            bytes=self.offset - self.gap_bytes - self.snapped_bytes,
+            retransmissions=self.retransmissions,
+            out_of_order=self.out_of_order,
+            duplicates=self.duplicates,
+            zero_windows=self.zero_windows,
+            resets=self.resets,
+            gaps=self.gaps,
+            gap_bytes=self.gap_bytes,
+            snapped_bytes=self.snapped_bytes,
+        )
+
+    def start(self, seq: int) -> None:
+        """Stream offset 0 has this sequence number."""
+        self.start_seq = seq
+        self.next_seq = -1 if self.ended else seq
+
+    def reopen(self, seq: int) -> None:
+        """A SYN was seen before any byte; a second SYN with another number replaces the first."""
+        self.start(seq)
+        self.parked.clear()
+        self.parked_bytes = self.acked = self.waived = self.wait_until = 0
+        if not self.opened:
+            self.opened = True
+            self.sink.opened()
+
+    def finish(self, how: CloseKind, ref: int, time_ns: int) -> None:
+        """No more bytes: tell the sink, the first time."""
+        if self.ended:
+            return
+        self.ended = True
+        self.next_seq = -1
+        self.parked.clear()
+        self.parked_bytes = 0
+        self.recent.clear()
+        self.sink.end(how, ref, time_ns)
+
+    def is_held(self, segment: Parked, peer: Self) -> bool:
+        """Whether a segment must wait for bytes of the other direction that its sender had before."""
+        return segment.needs > peer.offset and segment.needs > peer.waived and not peer.ended
+
+    def accept(self, segment: Parked, peer: Self) -> None:
+        """Take a segment the fast path did not: deliver it, park it, or see what is old about it."""
+        ahead = segment.offset - self.offset
+        if self.ended:
+            self._note_after_end(segment)
+        elif not -PLAUSIBLE_BEHIND < ahead < PLAUSIBLE_AHEAD:
+            self._stray(segment)
+        elif ahead < 0 and segment.end <= self.offset and not (segment.fin and segment.end == self.offset):
+            self._old(segment)
+        elif not ahead and not self.parked and not self.is_held(segment, peer):
+            self.deliver(segment)
+        else:
+            self._park(segment)
+
+    def drain(self, peer: Self) -> bool:
+        """Deliver what is parked with no hole before it and no wait for `peer`; whether there was any."""
+        delivered = False
+        while self.parked and self.parked[0].offset <= self.offset and not self.is_held(self.parked[0], peer):
+            segment = self.parked.pop(0)
+            self.parked_bytes -= len(segment.payload)
+            self.deliver(segment)
+            delivered = True
+        return delivered
+
+    def deliver(self, segment: Parked) -> None:
+        """Hand the new part of a segment to the sink; it does not start beyond `offset`."""
+        start, payload, missing, fin, _, ref, time_ns, ip_id = segment
+        known = self.offset - start
+        if known > 0:
+            self.retransmissions += start >= 0
+            self._compare(segment)
+            missing -= max(0, known - len(payload))
+            payload = payload[known:]
+        if payload:
+            self.recent.append((self.offset, payload, ip_id, time_ns))
+            self._advance(len(payload))
+            self.sink.data(payload, ref, time_ns)
+        if missing > 0:
+            self._advance(missing)
+            self.snapped_bytes += missing
+            self.sink.gap(missing, True, ref, time_ns)
+        if fin:
+            self.fin_id, self.fin_time_ns = ip_id, time_ns
+            self.finish(CloseKind.FIN, ref, time_ns)
+
+    def skip(self, length: int, ref: int, time_ns: int) -> None:
+        """Declare the next `length` bytes lost."""
+        self.recent_gaps.append((self.offset, self.offset + length))
+        self._advance(length)
+        self.gaps += 1
+        self.gap_bytes += length
+        self._log.note(AnomalyKind.GAP, f"{length} bytes were not captured", ref, time_ns)
+        self.sink.gap(length, False, ref, time_ns)
+
+    def trim(self) -> None:
+        """Forget old payloads; due when `offset` passes `trim_at`."""
+        keep_from = self.offset - RECENT_BYTES
+        recent = self.recent
+        while recent and recent[0][0] < keep_from:
+            recent.popleft()
+        self.trim_at = self.offset + RECENT_BYTES
+
+    def _advance(self, length: int) -> None:
+        self.offset += length
+        self.next_seq = (self.next_seq + length) & MASK
+        if self.offset > self.trim_at:
+            self.trim()
+
+    def _park(self, segment: Parked) -> None:
+        parked = self.parked
+        twin = self._parked_twin(segment)
+        if twin is not None:
+            self._count_repeat(is_copy(segment.ip_id, segment.time_ns, twin.ip_id, twin.time_ns), segment)
+            return
+        if parked and segment.offset < parked[-1].offset:
+            overtaken = segment.time_ns - parked[-1].time_ns <= REORDER_WINDOW_NS
+            self.out_of_order += overtaken
+            self.retransmissions += not overtaken
+        insort(parked, segment, key=_by_offset)
+        self.parked_bytes += len(segment.payload)
+
+    def _parked_twin(self, segment: Parked) -> Parked | None:
+        at = bisect_left(self.parked, segment.offset, key=_by_offset)
+        for other in self.parked[at : at + PARKED_TWINS]:
+            if (other.offset, other.payload, other.fin) == (segment.offset, segment.payload, segment.fin):
+                return other
+        return None
+
+    def _old(self, segment: Parked) -> None:
+        if segment.offset < 0:  # sent before the capture's first segment
+            return
+        if segment.end - segment.offset <= 1 and segment.end == self.offset:
+            return  # a keep-alive: at most one byte of garbage before the next, RFC 9293 section 3.8.4
+        copied = holds_copy(self.recent, segment.offset, segment.payload, segment.ip_id, segment.time_ns)
+        if not copied and any(low < segment.end and segment.offset < high for low, high in self.recent_gaps):
+            detail = f"{len(segment.payload)} bytes came after they were given up"
+            self._log.note(AnomalyKind.LATE_SEGMENT, detail, segment.ref, segment.time_ns)
+            return
+        self._count_repeat(copied, segment)
+        if not copied:
+            self._compare(segment)
+
+    def _count_repeat(self, copied: bool, segment: Parked) -> None:
+        if copied:
+            self.duplicates += 1
+            self._log.note(AnomalyKind.DUPLICATE_CAPTURE, "", segment.ref, segment.time_ns)
+        else:
+            self.retransmissions += 1
+
+    def _compare(self, segment: Parked) -> None:
+        at = first_difference(self.recent, segment.offset, segment.payload)
+        if at >= 0:
+            detail = f"byte {at} of the stream was sent again with another value"
+            self._log.note(AnomalyKind.OVERLAP_DIFFERS, detail, segment.ref, segment.time_ns)
+
+    def _note_after_end(self, segment: Parked) -> None:
+        if segment.end > self.offset or self.start_seq < 0:
+            detail = f"{len(segment.payload) + segment.missing} bytes after the end of the stream"
+            self._log.note(AnomalyKind.DATA_AFTER_CLOSE, detail, segment.ref, segment.time_ns)
+        else:
+            copied = segment.fin and is_copy(segment.ip_id, segment.time_ns, self.fin_id, self.fin_time_ns)
+            self._count_repeat(copied, segment)
+
+    def _stray(self, segment: Parked) -> None:
+        follows = segment.offset == self._stray_next
+        self._stray_count = self._stray_count + 1 if follows else 1
+        self._stray_next = segment.end
+        if self._stray_count < STRAYS_BELIEVED:
+            detail = f"{segment.offset - self.offset:+d} bytes from where the stream is"
+            self._log.note(AnomalyKind.LATE_SEGMENT, detail, segment.ref, segment.time_ns)
+            return
+        self._stray_count = 0
+        while self.parked:
+            self._deliver_beyond_hole(self.parked.pop(0))
+        self.parked_bytes = 0
+        # Beyond the plausible the sign of a distance says nothing: streams move forward.
+        self._deliver_beyond_hole(
+            segment._replace(offset=self.offset + ((segment.offset - self.offset) & MASK))
+        )
+
+    def _deliver_beyond_hole(self, segment: Parked) -> None:
+        if segment.offset > self.offset:
+            self.skip(segment.offset - self.offset, segment.ref, segment.time_ns)
+        self.deliver(segment)

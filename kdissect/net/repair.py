@@ -1,0 +1,132 @@
+"""Holes of a connection's two streams: who waits for what, how long, and what is given up.
+
+A hole in one stream is known to be a loss of the capture, not of the network, once the other side
+acknowledged past it. It is still not given up at once: the packet may merely stand later in the capture than
+the acknowledgment does.
+"""
+
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.net.anomaly_log import AnomalyLog
+from kdissect.net.reassembly import PARKED_BYTES, PARKED_SEGMENTS, PLAUSIBLE_AHEAD, Reassembly
+from kdissect.net.sequence import distance
+
+# Each queue of a network card and each interface has its own capture buffer, so that order between them is
+# lost. 64 packets is a queue's usual batch, 50 ms more than a kernel leaves packets in such a buffer.
+GRACE_PACKETS = 64
+GRACE_NS = 50_000_000
+# Where only one direction was captured nothing is acknowledged: by now the sender would have sent it again
+# (RFC 6298 section 2.4: 1 s).
+ONE_WAY_GRACE_NS = 1_000_000_000
+# Acknowledged bytes with nothing seen behind them to prove them: more than any usual window is a broken
+# packet.
+TAIL_LIMIT = 16 << 20
+
+Pair = tuple[Reassembly, Reassembly]
+
+
+class Repair:
+    """Decides for both streams of a connection what is delivered, awaited and given up.
+
+    `pairs[d]` is (sender, other).
+    """
+
+    __slots__ = ("_log", "_pairs")
+
+    def __init__(self, pairs: tuple[Pair, Pair], log: AnomalyLog) -> None:
+        self._pairs = pairs
+        self._log = log
+
+    def acknowledge(self, stream: Reassembly, ack: int) -> int:
+        """Note that `stream` was acknowledged up to `ack`: the offset if that was not seen yet, or 0."""
+        if stream.start_seq < 0 or stream.ended:
+            return 0
+        ahead = distance(ack, stream.start_seq + stream.offset)
+        if not 0 < ahead < PLAUSIBLE_AHEAD:
+            return 0
+        reached = stream.offset + ahead
+        stream.acked = max(stream.acked, reached)
+        return reached
+
+    def settle(self, ref: int, time_ns: int) -> bool:
+        """Deliver what can be, give up what was awaited for long enough; whether anything still waits."""
+        self._drain()
+        for stream, peer in self._pairs:
+            self._check_bounds(stream, peer, ref, time_ns)
+            self._check_grace(stream, peer, ref, time_ns)
+        first, second = self._pairs[0]
+        return bool(first.parked or second.parked or first.wait_until or second.wait_until)
+
+    def give_up_all(self, ref: int, time_ns: int) -> None:
+        """Deliver everything parked, with gaps, and declare acknowledged tails that were never seen."""
+        for stream, peer in self._pairs:
+            while stream.parked:
+                self._force(stream, peer, ref, time_ns)
+        for stream, _ in self._pairs:
+            if not stream.ended and stream.acked > max(stream.offset, stream.waived):
+                self._give_up_hole(stream, stream.acked, ref, time_ns)
+
+    def _drain(self) -> None:
+        (first, second), _ = self._pairs
+        while first.drain(second) or second.drain(first):
+            pass
+
+    def _check_bounds(self, stream: Reassembly, peer: Reassembly, ref: int, time_ns: int) -> None:
+        if not stream.parked:
+            return
+        if stream.parked_bytes > PARKED_BYTES or len(stream.parked) > PARKED_SEGMENTS:
+            detail = f"{stream.parked_bytes} bytes in {len(stream.parked)} segments waited"
+            self._log.note(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns)
+            self._force(stream, peer, ref, time_ns)
+        elif not peer.packets and time_ns - stream.parked[0].time_ns > ONE_WAY_GRACE_NS:
+            self._force(stream, peer, ref, time_ns)
+
+    def _check_grace(self, stream: Reassembly, peer: Reassembly, ref: int, time_ns: int) -> None:
+        packets = stream.packets + peer.packets
+        if stream.wait_until:
+            waited = (
+                packets - stream.wait_packets >= GRACE_PACKETS or time_ns - stream.wait_time_ns >= GRACE_NS
+            )
+            if waited:
+                self._give_up(stream, peer, ref, time_ns)
+        settled = max(stream.offset, stream.waived)
+        if stream.ended or stream.acked <= settled:
+            stream.wait_until = 0
+        elif stream.wait_until <= settled:  # what was acknowledged since then has a grace of its own
+            stream.wait_until, stream.wait_packets, stream.wait_time_ns = stream.acked, packets, time_ns
+
+    def _give_up(self, stream: Reassembly, peer: Reassembly, ref: int, time_ns: int) -> None:
+        until = stream.wait_until
+        while not stream.ended and until > stream.offset and until > stream.waived:
+            if stream.parked and stream.parked[0].offset <= stream.offset:
+                self._force(stream, peer, ref, time_ns)
+            else:
+                self._give_up_hole(stream, until, ref, time_ns)
+                self._drain()
+
+    def _force(self, stream: Reassembly, peer: Reassembly, ref: int, time_ns: int) -> None:
+        """Remove one reason why the first parked segment waits.
+
+        Each call makes progress: an offset or a waiver grows.
+        """
+        head = stream.parked[0]
+        if head.offset > stream.offset:
+            self._give_up_hole(stream, head.offset, ref, time_ns)
+        else:
+            self._give_up_hole(peer, head.needs, ref, time_ns)
+        self._drain()
+
+    def _give_up_hole(self, stream: Reassembly, until: int, ref: int, time_ns: int) -> None:
+        """Declare a gap up to `until` or the first parked segment; waive `until` where it would be a guess."""
+        if stream.parked:
+            head = stream.parked[0]
+            length = min(until, head.offset) - stream.offset
+            ref, time_ns = head.ref, head.time_ns
+        else:
+            length = until - stream.offset
+            # One acknowledged number with nothing behind it is a lost FIN: Kafka sends more bytes.
+            if length == 1 or length > TAIL_LIMIT:
+                length = 0
+        if length > 0:
+            stream.skip(length, ref, time_ns)
+        else:
+            stream.waived = max(stream.waived, until)

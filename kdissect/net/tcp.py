@@ -1,0 +1,208 @@
+"""A TCP connection: segments of both directions in, two streams in causal order out.
+
+Rules:
+- In order is the fast path. Everything else goes through `Reassembly.accept` and then `Repair.settle`.
+- A segment that acknowledges bytes of the other direction is delivered after those bytes, even where the
+  capture has it before them: a reader of both streams never sees an answer before its question.
+- A hole is given up, as a gap, when the other side acknowledged past it and a grace has passed, when too much
+  waits behind it, or at the end. Until then it can be filled: by a segment captured late, or by a
+  retransmission.
+- A connection has one incarnation. Who demultiplexes asks `opens_new_incarnation` about each SYN.
+"""
+
+from collections import Counter
+
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.segment import ACK, FIN, PSH, RST, SYN, Segment
+from kdissect.model.stream import CloseKind, StreamSink
+from kdissect.net.anomaly_log import AnomalyLog
+from kdissect.net.health import Health
+from kdissect.net.parked import Parked
+from kdissect.net.reassembly import Reassembly
+from kdissect.net.recent import is_copy
+from kdissect.net.repair import Repair
+from kdissect.net.sequence import HALF, MASK, add, distance
+
+# After twice the maximum segment lifetime even a sequence number may come again, RFC 9293 section 3.4.1.
+TWO_MSL_NS = 240_000_000_000
+
+_CONTROL = FIN | SYN | RST | ACK
+
+
+class TcpConnection:
+    """Reassembles one connection. `sinks[d]` receives what direction `d` (0 or 1) sends.
+
+    `initiator` is the direction that sent the first SYN (None: not seen). Between calls the state is plain
+    and can be pickled if the sinks can.
+    """
+
+    __slots__ = (
+        "_log",
+        "_pairs",
+        "_repair",
+        "_reset_by",
+        "_troubled",
+        "first_time_ns",
+        "initiator",
+        "last_time_ns",
+    )
+
+    def __init__(self, sinks: tuple[StreamSink, StreamSink]) -> None:
+        self._log = AnomalyLog()
+        first, second = Reassembly(sinks[0], self._log), Reassembly(sinks[1], self._log)
+        self._pairs = ((first, second), (second, first))
+        self._repair = Repair(self._pairs, self._log)
+        self._troubled = False  # something is parked or awaited: no fast path
+        self._reset_by: tuple[int, int] | None = None  # direction, time
+        self.initiator: int | None = None
+        self.first_time_ns = 0
+        self.last_time_ns = 0
+
+    @property
+    def health(self) -> tuple[Health, Health]:
+        """Counters of the two directions."""
+        first, second = self._pairs[0]
+        return first.health(), second.health()
+
+    @property
+    def anomalies(self) -> list[Anomaly]:
+        """The first anomalies of both directions, in the order they were noticed."""
+        return self._log.kept
+
+    @property
+    def anomaly_counts(self) -> Counter[AnomalyKind]:
+        """How many anomalies of each kind there were."""
+        return self._log.counts
+
+    @property
+    def closed(self) -> bool:
+        """Whether both directions ended."""
+        first, second = self._pairs[0]
+        return first.ended and second.ended
+
+    @property
+    def closed_by(self) -> tuple[int, CloseKind, int] | None:
+        """Which direction sent the first FIN or RST, which of them, and when; None while nobody did."""
+        ends = [(each.fin_time_ns, side) for side, each in enumerate(self._pairs[0]) if each.fin_time_ns >= 0]
+        if ends:
+            time_ns, side = min(ends)
+            return side, CloseKind.FIN, time_ns
+        if self._reset_by:
+            return self._reset_by[0], CloseKind.RST, self._reset_by[1]
+        return None
+
+    def feed(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
+        """Take the next captured segment of a direction.
+
+        Never raises by itself; the sinks are called from here.
+        """
+        # Hot, once a packet: a plain segment or acknowledgment in order is recognised and done with here.
+        _, seq, ack, flags, window, payload, missing, ip_id = segment
+        mine, peer = self._pairs[direction]
+        mine.packets += 1
+        self.last_time_ns = time_ns
+        if (
+            seq == mine.next_seq
+            and flags & _CONTROL == ACK
+            and window
+            and not self._troubled
+            # nothing unseen is acknowledged, or the other side has not started
+            and (ack == peer.next_seq or (peer.next_seq - ack) & MASK < HALF or peer.next_seq < 0)
+        ):
+            if missing:
+                mine.deliver(Parked(mine.offset, payload, missing, False, 0, ref, time_ns, ip_id))
+            elif payload:
+                size = len(payload)
+                start = mine.offset
+                mine.offset = end = start + size
+                mine.next_seq = (seq + size) & MASK
+                mine.recent.append((start, payload, ip_id, time_ns))
+                if end > mine.trim_at:
+                    mine.trim()
+                mine.sink.data(payload, ref, time_ns)
+            return
+        self._feed_any(direction, segment, ref, time_ns)
+
+    def opens_new_incarnation(self, direction: int, segment: Segment, time_ns: int) -> bool:
+        """Whether this SYN starts a new connection on the same addresses and ports; False for no SYN.
+
+        A SYN sent again, and one before any data or end, belongs to this connection.
+        """
+        mine, peer = self._pairs[direction]
+        used = mine.offset or peer.offset or mine.ended or peer.ended
+        if not segment.flags & SYN or not used:
+            return False
+        if mine.start_seq == add(segment.seq, 1):
+            return self.closed and time_ns - self.last_time_ns > TWO_MSL_NS
+        if mine.start_seq < 0 and segment.flags & ACK:
+            return segment.ack != peer.start_seq
+        return True
+
+    def flush(self, how: CloseKind, time_ns: int) -> None:
+        """No more packets: deliver what waits, with gaps, and end both directions that have not ended."""
+        self._end(how, 0, time_ns)
+
+    def _end(self, how: CloseKind, ref: int, time_ns: int) -> None:
+        self._repair.give_up_all(ref, time_ns)
+        for stream in self._pairs[0]:
+            stream.finish(how, ref, time_ns)
+        self._troubled = False
+
+    def _feed_any(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
+        mine, peer = self._pairs[direction]
+        if mine.packets + peer.packets == 1:
+            self.first_time_ns = time_ns
+        if segment.flags & RST:
+            self._reset(direction, ref, time_ns)
+            return
+        if segment.flags & SYN:
+            self._open(direction, segment, time_ns)
+        elif mine.start_seq < 0:
+            mine.start(_first_byte(segment))
+        elif not segment.window:
+            mine.zero_windows += 1
+        needs = self._repair.acknowledge(peer, segment.ack) if segment.flags & ACK else 0
+        if segment.payload or segment.missing or segment.flags & FIN:
+            mine.accept(_place(mine, segment, needs, ref, time_ns), peer)
+        if needs or self._troubled or mine.parked:
+            self._troubled = self._repair.settle(ref, time_ns)
+
+    def _open(self, direction: int, segment: Segment, time_ns: int) -> None:
+        mine, _ = self._pairs[direction]
+        seq = add(segment.seq, 1)  # a SYN takes one sequence number, RFC 9293 section 3.4
+        if self.initiator is None:
+            self.initiator = 1 - direction if segment.flags & ACK else direction
+        if mine.opened and seq == mine.start_seq:
+            copied = is_copy(segment.ip_id, time_ns, mine.syn_id, mine.syn_time_ns)
+            mine.duplicates += copied
+            mine.retransmissions += not copied
+        elif not mine.offset and not mine.ended:
+            mine.reopen(seq)
+        mine.syn_id, mine.syn_time_ns = segment.ip_id, time_ns
+
+    def _reset(self, direction: int, ref: int, time_ns: int) -> None:
+        mine, _ = self._pairs[direction]
+        mine.resets += 1
+        if not self.closed:
+            self._reset_by = direction, time_ns
+            self._end(CloseKind.RST, ref, time_ns)
+
+
+def _first_byte(segment: Segment) -> int:
+    """Sequence number of the first byte of a stream whose start was not captured."""
+    # One zero byte that nobody pushed is a keep-alive probe, which repeats the byte before (RFC 9293 section
+    # 3.8.4).
+    probe = segment.payload == b"\0" and not segment.flags & PSH
+    return add(segment.seq, 1) if probe else segment.seq
+
+
+def _place(stream: Reassembly, segment: Segment, needs: int, ref: int, time_ns: int) -> Parked:
+    """Find a segment's place in its stream."""
+    _, seq, _, flags, _, payload, missing, ip_id = segment
+    if flags & SYN:
+        seq = add(seq, 1)
+    offset = stream.offset + distance(seq, stream.start_seq + stream.offset)
+    if offset == 1 and not stream.offset and not stream.opened and not stream.parked:
+        stream.start(seq)  # the capture began with an empty keep-alive, which stands one byte back
+        offset = 0
+    return Parked(offset, payload, missing, bool(flags & FIN), needs, ref, time_ns, ip_id)

@@ -1,0 +1,23 @@
+"""Names in output: the snake_case of Apache Kafka's names, the form the protocol guide prints."""
+
+
+def snake_case(name: str) -> str:
+    """`ReplicaId` -> `replica_id`, `isKRaftController` -> `is_kraft_controller`.
+
+    An underscore stands before a capital whose left neighbour is no capital
+    (org.apache.kafka.message.MessageGenerator.toSnakeCase).
+    """
+    letters: list[str] = []
+    after_capital = True  # no underscore at the start
+    for letter in name:
+        capital = letter.isupper()
+        if capital and not after_capital:
+            letters.append("_")
+        letters.append(letter.lower())
+        after_capital = capital
+    return "".join(letters)
+
+
+def camel_case(name: str) -> str:
+    """`list_offsets` -> `ListOffsets`: an API's name from its file's name."""
+    return "".join(word.capitalize() for word in name.split("_"))

@@ -1,0 +1,77 @@
+"""Which release brought an API version and which dropped it, from `releases.table`, read at first use."""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+from kdissect.model.errors import SchemaError
+from kdissect.schema.parser import parse_versions
+from kdissect.schema.tables import read_rows, whole_number
+from kdissect.schema.types import NO_VERSIONS, Versions
+
+TABLE = "releases.table"
+
+
+class ApiHistory(NamedTuple):
+    """The life of one API."""
+
+    key: int
+    name: str
+    since: dict[int, str]
+    """Version -> the release whose brokers first name it."""
+    gone: Versions
+    """Versions no current broker takes (NO_VERSIONS: none)."""
+    gone_in: str
+    """The release that dropped them, '' if none."""
+    unstable: Versions
+    """Versions only ever offered behind a switch."""
+    former_name: str
+    """What the API was called before, '' if it always had its name."""
+
+
+def history(api_key: int) -> ApiHistory | None:
+    """The history of an API; None if the key is unknown."""
+    return _all().get(api_key)
+
+
+def parse_releases(rows: Iterable[tuple[str, list[str]]]) -> dict[int, ApiHistory]:
+    """Rows `KEY NAME VERSION:RELEASE ... [gone RANGE in RELEASE] [unstable RANGE] [formerly NAME]`.
+
+    Raises SchemaError (`file:line: why`).
+    """
+    found: dict[int, ApiHistory] = {}
+    for place, words in rows:
+        row = _parse_row(place, words)
+        if row.key in found:
+            raise SchemaError(f"{place}: key {row.key} stands here twice")
+        found[row.key] = row
+    return found
+
+
+def _parse_row(place: str, words: list[str]) -> ApiHistory:
+    if len(words) < 3:
+        raise SchemaError(f"{place}: a row is 'KEY NAME VERSION:RELEASE ...'")
+    pairs = [word.partition(":") for word in words[2:] if ":" in word]
+    options = words[2 + len(pairs) :]
+    try:
+        gone = parse_versions(options[options.index("gone") + 1]) if "gone" in options else NO_VERSIONS
+        return ApiHistory(
+            key=whole_number(words[0], place),
+            name=words[1],
+            since={whole_number(version, place): release for version, _, release in pairs},
+            gone=gone,
+            gone_in=_after("in", options),
+            unstable=parse_versions(_after("unstable", options) or "none"),
+            former_name=_after("formerly", options),
+        )
+    except (ValueError, IndexError) as error:
+        raise SchemaError(f"{place}: {error}") from None
+
+
+def _after(word: str, options: list[str]) -> str:
+    return options[options.index(word) + 1] if word in options else ""
+
+
+@cache
+def _all() -> dict[int, ApiHistory]:
+    return parse_releases(read_rows(TABLE))
