@@ -28,7 +28,8 @@ LINGER_NS = 60 * 1_000_000_000
 SWEEP_EVERY_NS = 10 * 1_000_000_000
 MAX_CONNECTIONS = 200_000  # open at a time; about 2 KB each
 
-_Flow = tuple[ConnectionAnalyzer, int]
+# `tcp.feed` of a connection, the segment's direction in it, and the connection.
+_Flow = tuple[Callable[[int, Segment, int, int], None], int, ConnectionAnalyzer]
 _NOTHING: list[Event] = []
 
 
@@ -69,7 +70,7 @@ class Analyzer:
             flow = self._slow(segment, time_ns)
             if flow is None:
                 return self._take() if self._events else _NOTHING
-        flow[0].feed(flow[1], segment, ref, time_ns)
+        flow[0](flow[1], segment, ref, time_ns)
         return self._take() if self._events else _NOTHING
 
     def close(self) -> list[Event]:
@@ -96,9 +97,9 @@ class Analyzer:
             self._sweep(time_ns)
         flow = self._flows.get(segment.flow)
         if flow is not None:
-            if not segment.flags & SYN or not flow[0].tcp.opens_new_incarnation(flow[1], segment, time_ns):
+            if not segment.flags & SYN or not flow[2].tcp.opens_new_incarnation(flow[1], segment, time_ns):
                 return flow
-            self._drop(flow[0], segment.flow, CloseKind.REUSED, time_ns)
+            self._drop(flow[2], segment.flow, CloseKind.REUSED, time_ns)
         if not segment.flags & SYN and not segment.payload and not segment.missing:
             return None  # bare acknowledgements do not make a connection
         return self._open(segment, time_ns)
@@ -115,11 +116,12 @@ class Analyzer:
         info = ConnectionInfo(digest.hexdigest(), self._capture_set, client, broker, time_ns)
         info.client_direction = 1 if swapped else 0
         forced = info.client_direction if broker.port in self._ports else None
-        flow = (ConnectionAnalyzer(info, self._events, forced), 0)
+        connection = ConnectionAnalyzer(info, self._events, forced)
+        flow = (connection.tcp.feed, 0, connection)
         if len(self._flows) >= 2 * MAX_CONNECTIONS:
             self._evict_oldest(time_ns)
         self._flows[segment.flow] = flow
-        self._flows[reverse_flow(segment.flow)] = (flow[0], 1)
+        self._flows[reverse_flow(segment.flow)] = (connection.tcp.feed, 1, connection)
         return flow
 
     def _drop(self, connection: ConnectionAnalyzer, flow: bytes, how: CloseKind, time_ns: int) -> None:
@@ -148,7 +150,7 @@ def _one_set(_file: int) -> str:
 
 def _once(table: dict[bytes, _Flow]) -> list[tuple[ConnectionAnalyzer, bytes]]:
     """Each connection of a table once, with the flow key of its first packet."""
-    return [(connection, flow) for flow, (connection, direction) in table.items() if direction == 0]
+    return [(connection, flow) for flow, (_, direction, connection) in table.items() if direction == 0]
 
 
 def _last_heard(entry: tuple[ConnectionAnalyzer, bytes]) -> int:

@@ -124,7 +124,9 @@ class ExchangeRows:
             "topics": list(union(asked.topics, answered.topics)),
             "topic_ids": [topic_id_text(raw) for raw in union(asked.topic_ids, answered.topic_ids)],
             "closed": None if exchange.close is None else closed_row(exchange),
-            "anomalies": [anomaly_row(a) for a in exchange.all_anomalies()] if has_anomalies(exchange) else [],
+            "anomalies": [anomaly_row(a) for a in exchange.all_anomalies()]
+            if has_anomalies(exchange)
+            else [],
         }
         if self._bodies:
             self._add_bodies(row, exchange)

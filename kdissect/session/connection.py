@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.frame import Frame
-from kdissect.model.segment import Segment
 from kdissect.model.stream import CloseKind
 from kdissect.net.tcp import TcpConnection
 from kdissect.session.detect import MAX_FRAME_SIZE, MIN_RESPONSE_SIZE, Verdict, request_at
@@ -13,6 +11,8 @@ from kdissect.session.dialogue import Dialogue
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.framing import FrameReader
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
+
+TINY = 64  # bytes; segments this small are tried at every offset when a reader looks for its position
 
 
 class ConnectionAnalyzer:
@@ -30,7 +30,6 @@ class ConnectionAnalyzer:
         "_forced",
         "_readers",
         "info",
-        "last_ns",
         "tcp",
     )
 
@@ -43,12 +42,11 @@ class ConnectionAnalyzer:
         self._dialogue = Dialogue(info, events)
         self._closed = False
         self._forced = forced_client
-        self.last_ns = info.start_ns
 
-    def feed(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
-        """One segment of this connection; direction 0 is that of the first packet seen."""
-        self.last_ns = time_ns
-        self.tcp.feed(direction, segment, ref, time_ns)
+    @property
+    def last_ns(self) -> int:
+        """Time of the connection's last packet."""
+        return self.tcp.last_time_ns or self.info.start_ns
 
     def close(self, how: CloseKind, time_ns: int) -> None:
         """The connection is over for us: flush and report."""
@@ -93,27 +91,25 @@ class ConnectionAnalyzer:
         if kind is not None and detection.client is not None:
             self._decide(kind, detection.client)
 
-    def take_frame(self, direction: int, frame: Frame, doubtful: bool) -> bool:
-        """A frame of a Kafka connection. The answer says whether its header was plausible."""
-        if direction == self.info.client_direction:
-            return self._dialogue.request(frame, doubtful)
-        return self._dialogue.response(frame, doubtful)
-
     def find_frame(self, direction: int, data: bytes, first: int) -> int:
-        """Offset of the next plausible frame in `data`, `first` being where the segment began.
+        """Offset of the next plausible frame in `data`; ~offset of the undecided end if there is none.
 
-        ~offset of the undecided end if none.
+        `first` is where the last segment in `data` begins, held back bytes stand before it.
         """
-        check = self._request_fits if direction == self.info.client_direction else self._response_fits
+        from_client = direction == self.info.client_direction
+        check = self._request_fits if from_client else self._response_fits
         keep = len(data)
-        for offset in (first, *range(len(data))):
-            verdict = check(data, offset, offset == first)
+        # Frames mostly begin where segments do. Of tiny segments every offset may be such a place.
+        for offset in range(len(data)) if len(data) <= TINY else sorted({0, first}):
+            verdict = check(data, offset, True)
             if verdict is Verdict.YES:
                 return offset
             if verdict is Verdict.MORE:
-                if offset == first:
-                    return ~min(offset, keep)
                 keep = min(keep, offset)
+        candidates = self._dialogue.request_places if from_client else self._dialogue.response_places
+        for offset in candidates(data):
+            if check(data, offset, False) is Verdict.YES:
+                return offset
         return ~keep
 
     def lost(self, direction: int, why: str) -> None:
@@ -138,9 +134,9 @@ class ConnectionAnalyzer:
 
     # the rest
 
-    def _request_fits(self, data: bytes, offset: int, at_segment_start: bool) -> Verdict:
+    def _request_fits(self, data: bytes, offset: int, _at_segment_start: bool) -> Verdict:
         verdict = request_at(data, offset)
-        if verdict is Verdict.YES and not self._dialogue.request_fits(data, offset, at_segment_start):
+        if verdict is Verdict.YES and not self._dialogue.request_fits(data, offset):
             return Verdict.NO
         return verdict
 
@@ -154,7 +150,10 @@ class ConnectionAnalyzer:
         return Verdict(self._dialogue.response_fits(data, offset + 4, size, at_segment_start))
 
     def _decide(self, kind: ConnectionKind, client: int, aligned: bool = False) -> None:
-        """The kind is known. `aligned`: the bytes held back begin where a frame begins, whether the start was seen or not."""
+        """The kind is known.
+
+        `aligned`: the bytes held back begin where a frame begins, whether the start was seen or not.
+        """
         detection = self._detection
         if detection is None:
             return
@@ -167,7 +166,8 @@ class ConnectionAnalyzer:
         self._events.append(ConnectionOpened(info))
         for reader in self._readers:
             if kind is ConnectionKind.KAFKA:
-                reader.start_frames(certain=reader.is_open or aligned)
+                take = self._dialogue.request if reader.direction == client else self._dialogue.response
+                reader.start_frames(take, certain=reader.is_open or aligned)
                 if not reader.is_open:
                     info.middle_start = True
             else:

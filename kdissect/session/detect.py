@@ -69,10 +69,11 @@ def request_at(data: bytes, offset: int, cut: bool = False) -> Verdict:
 
 
 def is_certain_request(data: bytes, offset: int) -> bool:
-    """Whether the plausible request at `offset` is one beyond doubt, as a guess in the middle of a stream must be.
+    """Whether the plausible request at `offset` is one beyond doubt, as a guess in the middle of a stream
+    must be.
 
-    A small response can pass for a request header: its correlation id for API key and version. So a whole frame must
-    decode to its last byte, and one that goes on behind `data` must name a client.
+    A small response can pass for a request header: its correlation id for API key and version. So a whole
+    frame must decode to its last byte, and one that goes on behind `data` must name a client.
     """
     size, key, version, _, client_length = _HEADER.unpack_from(data, offset)
     api = registry.api(key)
@@ -83,7 +84,7 @@ def is_certain_request(data: bytes, offset: int) -> bool:
         return bool(client_length > 0)
     try:
         body_offset = parse_request_header(frame).body_offset
-        return request_to_jsonable(frame, body_offset, key, version)[1] == size
+        return bool(request_to_jsonable(frame, body_offset, key, version)[1] == size)
     except DecodeError:
         return False
 
@@ -142,7 +143,10 @@ def _is_zookeeper_connect(data: bytes) -> bool:
 
 
 def response_frames(data: bytes) -> int:
-    """How many whole responses `data` begins with, their ids counting up; 0 if what follows them is no frame's start."""
+    """How many whole responses `data` begins with, their ids counting up.
+
+    0 if what follows them is no frame's start.
+    """
     offset = count = 0
     previous = -1
     while offset + 8 <= len(data):

@@ -2,6 +2,7 @@
 
 import struct
 from collections import deque
+from collections.abc import Iterator
 from functools import lru_cache
 
 from kdissect.decoders import quirks
@@ -29,6 +30,11 @@ ORPHAN_WINDOW = 256
 # apart.
 MAX_INFERENCES = 32
 MIN_INFERRED_BODY = 8
+# When looking for a position: distance from a frame's first byte to what it is recognised by, and how many
+# waiting requests are looked for; brokers answer in order.
+_CLIENT_ID_AT = 12
+_CORRELATION_ID_AT = 4
+PLACES_FOR = 8
 _HEADER = struct.Struct(">hhi")
 _KEY_AND_VERSION = struct.Struct(">hh")
 
@@ -67,11 +73,14 @@ class Dialogue:
                 self._token(frame)
                 return True
             self._phase = after(self._phase, Step.REQUEST_AFTER_TOKENS)
-        unknown = _unknown(*_KEY_AND_VERSION.unpack_from(data)) if len(data) >= _KEY_AND_VERSION.size else None
+        unknown = (
+            _unknown(*_KEY_AND_VERSION.unpack_from(data)) if len(data) >= _KEY_AND_VERSION.size else None
+        )
         if unknown and doubtful:
             return False
         try:
-            # What lies behind the client id of an unknown version is anyone's guess: read it as if it were cut.
+            # What lies behind the client id of an unknown version is anyone's guess: read it as if it were
+            # cut.
             header = parse_request_header(data, cut=frame.is_cut or unknown is not None)
         except DecodeError as error:
             if doubtful:
@@ -87,7 +96,8 @@ class Dialogue:
             PRODUCE, exchange.request_summary().acks
         ):
             exchange.state = State.NO_RESPONSE_EXPECTED
-        self._wait(exchange, frame, header.correlation_id)
+        for done in self._pairing.add(exchange, frame, header.correlation_id):
+            self._emit(done)
         if header.api_key in _WATCHED and not unknown:
             self._watch_request(exchange)
         return True
@@ -114,10 +124,7 @@ class Dialogue:
             return
         exchange.api_key, exchange.api_version, exchange.correlation_id = _HEADER.unpack_from(frame.data)
         exchange.request_body_offset = len(frame.data)
-        self._wait(exchange, frame, exchange.correlation_id or 0)
-
-    def _wait(self, exchange: Exchange, frame: Frame, correlation_id: int) -> None:
-        for done in self._pairing.add(exchange, frame, correlation_id):
+        for done in self._pairing.add(exchange, frame, exchange.correlation_id or 0):
             self._emit(done)
 
     def _token(self, frame: Frame) -> None:
@@ -192,7 +199,9 @@ class Dialogue:
     def _find_body(self, exchange: Exchange, frame: Frame) -> None:
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None or _unknown(key, version):
-            exchange.response_body_offset = 4  # behind the correlation id; whether tags follow is anyone's guess
+            exchange.response_body_offset = (
+                4  # behind the correlation id; whether tags follow is anyone's guess
+            )
             return
         try:
             exchange.response_body_offset = response_body_offset(frame.data, key, version)
@@ -274,18 +283,17 @@ class Dialogue:
         """Bytes from the broker are missing."""
         self._pairing.responses_lost(self._next - 1)
 
-    def request_fits(self, data: bytes, offset: int, at_segment_start: bool) -> bool:
+    def request_fits(self, data: bytes, offset: int) -> bool:
         """Whether the plausible request at `offset` (its size prefix) fits what this connection sends."""
         key, version = struct.unpack_from(">hh", data, offset + 4)
-        if _unknown(key, version) or not is_certain_request(data, offset):
-            return False
-        if at_segment_start:
-            return True
-        client_id = self._info.client_id
-        if not client_id:
-            return False
-        length = int.from_bytes(data[offset + 12 : offset + 14], signed=True)
-        return length > 0 and data[offset + 14 : offset + 14 + length] == client_id.encode()
+        return not _unknown(key, version) and is_certain_request(data, offset)
+
+    def request_places(self, data: bytes) -> Iterator[int]:
+        """Offsets in `data` where a request of this connection's client id may begin."""
+        client_id = (self._info.client_id or "").encode("utf-8", "replace")
+        if client_id:
+            mark = len(client_id).to_bytes(2) + client_id
+            yield from _places(data, mark, _CLIENT_ID_AT)
 
     def response_fits(self, data: bytes, content: int, size: int, at_segment_start: bool) -> bool:
         """Whether a frame of `size` bytes whose content begins at `content` can be an answer."""
@@ -302,6 +310,11 @@ class Dialogue:
         except DecodeError:
             return False
         return body_fits(frame, offset, waiting.api_key, waiting.api_version)
+
+    def response_places(self, data: bytes) -> Iterator[int]:
+        """Offsets in `data` where an answer to one of the first requests that wait may begin."""
+        for correlation_id in self._pairing.first_ids(PLACES_FOR):
+            yield from _places(data, correlation_id.to_bytes(4, signed=True), _CORRELATION_ID_AT)
 
     def _in_orphan_window(self, correlation_id: int) -> bool:
         last = self._pairing.last_correlation_id
@@ -326,3 +339,10 @@ class Dialogue:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _places(data: bytes, mark: bytes, distance: int) -> Iterator[int]:
+    at = data.find(mark, distance)
+    while at >= 0:
+        yield at - distance
+        at = data.find(mark, at + 1)

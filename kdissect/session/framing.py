@@ -11,6 +11,7 @@ Rules:
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,14 @@ _UNKNOWN = -1
 _TRUST_AFTER = 2
 
 
+# Takes a frame, and whether doubt is allowed; says whether the frame's header was plausible.
+TakeFrame = Callable[[Frame, bool], bool]
+
+
+def _nowhere(_frame: Frame, _doubtful: bool) -> bool:
+    return True
+
+
 class Mode(IntEnum):
     """What a reader does with the bytes it is given."""
 
@@ -38,8 +47,11 @@ class Mode(IntEnum):
     OPAQUE = 3  # not Kafka: counted by the TCP layer, not looked at
 
 
+_FRAMES = Mode.FRAMES  # a module's own name is found faster than an enum's member, once a packet
+
+
 class FrameReader:
-    """One direction's frames. Implements `StreamSink`; frames go to `connection.take_frame`."""
+    """One direction's frames. Implements `StreamSink`; frames go where `start_frames` says."""
 
     __slots__ = (
         "_connection",
@@ -54,6 +66,7 @@ class FrameReader:
         "_size",
         "_skipped",
         "_stub",
+        "_take",
         "closed",
         "direction",
         "is_open",
@@ -64,6 +77,7 @@ class FrameReader:
         self._connection = connection
         self.direction = direction
         self.mode = Mode.DETECTING
+        self._take: TakeFrame = _nowhere
         self.is_open = False  # the stream's first byte was seen
         self.closed: CloseKind | None = None
         self._parts: list[bytes] = []  # content of the frame under way, up to its first hole
@@ -84,7 +98,7 @@ class FrameReader:
 
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
         """The next bytes of the stream."""
-        if self.mode is Mode.FRAMES:
+        if self.mode is _FRAMES:
             if self._size < 0:
                 self._cut(payload, ref, time_ns)
                 return
@@ -121,8 +135,12 @@ class FrameReader:
 
     # position
 
-    def start_frames(self, certain: bool) -> None:
-        """The next byte is the first of a frame (`certain`), or somewhere in the stream."""
+    def start_frames(self, take: TakeFrame, certain: bool) -> None:
+        """The next byte is the first of a frame (`certain`), or somewhere in the stream.
+
+        Frames go to `take`.
+        """
+        self._take = take
         self.mode = Mode.FRAMES if certain else Mode.LOST
 
     def go_opaque(self) -> None:
@@ -166,7 +184,7 @@ class FrameReader:
             position = stop
             self._first_ref = ref
             self._first_time = time_ns
-            if self.mode is not Mode.FRAMES:
+            if self.mode is not _FRAMES:
                 if position < end:
                     self.data(payload[position:], ref, time_ns)
                 return
@@ -201,9 +219,10 @@ class FrameReader:
         self._holed = False
 
     def _deliver(self, frame: Frame) -> None:
-        plausible = self._connection.take_frame(self.direction, frame, self._doubt > 0)
-        if self._doubt:
-            if plausible:
+        if not self._doubt:
+            self._take(frame, False)
+        else:
+            if self._take(frame, True):
                 self._doubt -= 1
             else:
                 self._doubt = 0

@@ -10,7 +10,7 @@ Rules:
 """
 
 from collections import deque
-from collections.abc import Iterator
+from itertools import islice
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
@@ -25,6 +25,10 @@ HEADER_KEPT = 64
 NO_RESPONSE_HOLD = 32
 # Answered correlation ids that are remembered, to tell a duplicate response from an orphan.
 ANSWERED_KEPT = 64
+
+
+_NO_RESPONSE = State.NO_RESPONSE_EXPECTED
+_NOTHING: list[Exchange] = []
 
 
 class Pairing:
@@ -54,7 +58,7 @@ class Pairing:
     def __len__(self) -> int:
         return len(self._pending)
 
-    def add(self, exchange: Exchange, frame: Frame, correlation_id: int) -> Iterator[Exchange]:
+    def add(self, exchange: Exchange, frame: Frame, correlation_id: int) -> list[Exchange]:
         """Take a request; gives back exchanges that will not wait any longer."""
         pending = self._pending
         if correlation_id in pending:
@@ -68,14 +72,16 @@ class Pairing:
         self._bytes += len(frame.data)
         if self._bytes > MAX_PENDING_BYTES:
             self._shorten(exchange, frame)
-        if exchange.state is State.NO_RESPONSE_EXPECTED:
+        if exchange.state is _NO_RESPONSE:
             self._holding += 1
-        if self._holding:
-            yield from self._release(exchange.ordinal - NO_RESPONSE_HOLD)
+        if not self._holding and len(pending) <= MAX_PENDING:
+            return _NOTHING
+        released = self._release(exchange.ordinal - NO_RESPONSE_HOLD) if self._holding else []
         if len(pending) > MAX_PENDING:
             oldest = self._take(next(iter(pending)))
             oldest.note(AnomalyKind.PENDING_LIMIT, f"more than {MAX_PENDING} requests in flight")
-            yield oldest
+            released.append(oldest)
+        return released
 
     def _shorten(self, exchange: Exchange, frame: Frame) -> None:
         before = len(frame.data)
@@ -87,11 +93,12 @@ class Pairing:
 
     def _release(self, up_to: int) -> list[Exchange]:
         """Acks=0 requests up to an ordinal: their answer is not coming."""
-        due = [
-            key
-            for key, exchange in self._pending.items()
-            if exchange.state is State.NO_RESPONSE_EXPECTED and exchange.ordinal <= up_to
-        ]
+        due = []
+        for key, exchange in self._pending.items():
+            if exchange.ordinal > up_to:  # in stream order: so is the rest
+                break
+            if exchange.state is _NO_RESPONSE:
+                due.append(key)
         return [self._take(key) for key in due]
 
     def _take(self, correlation_id: int) -> Exchange:
@@ -104,7 +111,7 @@ class Pairing:
                     del self._shadowed[correlation_id]
         if exchange.request is not None:
             self._bytes -= len(exchange.request.data)
-        if exchange.state is State.NO_RESPONSE_EXPECTED:
+        if exchange.state is _NO_RESPONSE:
             self._holding -= 1
         return exchange
 
@@ -115,23 +122,23 @@ class Pairing:
         """
         self._lost_before = last_ordinal
 
-    def expects(self, correlation_id: int) -> bool:
-        """Whether a response with this id would be an answer."""
-        return correlation_id in self._pending
-
     def pending(self, correlation_id: int) -> Exchange | None:
         """The request that waits under an id."""
         return self._pending.get(correlation_id)
+
+    def first_ids(self, count: int) -> list[int]:
+        """Correlation ids of the first requests that wait."""
+        return list(islice(self._pending, count))
 
     def match(self, correlation_id: int) -> tuple[Exchange | None, list[Exchange]]:
         """The request a response belongs to, and the earlier ones that will not be answered any more."""
         exchange = self._pending.get(correlation_id)
         if exchange is None:
-            return None, []
+            return None, _NOTHING
         self._answered.append(correlation_id)
         is_first = next(iter(self._pending)) == correlation_id
         exchange = self._take(correlation_id)
-        return exchange, [] if is_first else self._overtaken(exchange)
+        return exchange, _NOTHING if is_first else self._overtaken(exchange)
 
     def _overtaken(self, exchange: Exchange) -> list[Exchange]:
         ordinal = exchange.ordinal

@@ -36,13 +36,13 @@ def names() -> list[str]:
 
 # Where the scanners' counts are not the truth, and why.
 CORRECTED: dict[str, dict[str, Any]] = {
-    # 524,231 of the 1,000,118 bytes of a Produce request stand at the end of this part, the rest in the next: 300 requests
-    # in both counts, but the scanners left this one out of the counts by API.
+    # 524,231 of the 1,000,118 bytes of a Produce request stand at the end of this part, the rest in the next:
+    # 300 requests in both counts, but the scanners left this one out of the counts by API.
     "tansu_rdk216_rotated.pcap1": {
         "api": {"8v9": 39, "18v3": 8, "3v12": 6, "19v4": 2, "71v0": 3, "0v10": 241, "1v16": 1}
     },
-    # Both parts hold nothing but the middle of one Fetch response of 3,000,336 bytes, which begins in part 2 and ends in part
-    # 5: no response begins here. (`test_rotated_set` shows it whole.)
+    # Both parts hold nothing but the middle of one Fetch response of 3,000,336 bytes, which begins in part 2
+    # and ends in part 5: no response begins here. (`test_rotated_set` shows it whole.)
     "tansu_rdk216_rotated.pcap3": {"responses": 0},
     "tansu_rdk216_rotated.pcap4": {"responses": 0},
 }
@@ -71,7 +71,8 @@ def test_rotated_set(reference: Path) -> None:
 def essence(found: list[Exchange]) -> list[Any]:
     """All fields of the rows with bodies, but packets, times and anomalies.
 
-    A connection's identity hashes the name of its capture and its first packet's time, so the order of connections stands for it.
+    A connection's identity hashes the name of its capture and its first packet's time, so the order of
+    connections stands for it.
     """
     rows = ExchangeRows(["x"] * 10, bodies=True)
     shown = []
@@ -137,7 +138,8 @@ def row_key(row: dict[str, Any]) -> tuple[str, str, int]:
 
 
 MOCK, TANSU, RDK = "librdkafka 2.16.0 mock broker", "tansu 0.6.0", "librdkafka 2.16.0"
-# Bodies whose bytes are wrong: (API, version, side) -> software, reason. Checked by hand against Apache's definitions.
+# Bodies whose bytes are wrong: (API, version, side) -> software, reason. Checked by hand against Apache's
+# definitions.
 WRONG_BYTES = {
     ("Metadata", 12, "request", "trailing"): (
         RDK,

@@ -29,7 +29,10 @@ def response(correlation_id: int, body: bytes = b"") -> bytes:
 
 
 class Conversation:
-    """Packets of one connection in the order they are sent; `packets` may be reordered or thinned out by the test."""
+    """Packets of one connection in the order they are sent.
+
+    `packets` may be reordered or thinned out by the test.
+    """
 
     def __init__(
         self, client: str = "10.0.0.1", broker: str = "10.0.0.2", ports: tuple[int, int] = (40000, 9092),
