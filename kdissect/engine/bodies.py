@@ -32,6 +32,8 @@ def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
     try:
         body, end = to_jsonable(frame.data, offset, key, version, show_secrets)
     except DecodeError as error:
+        if exchange.is_unknown:
+            return DecodedBody(None, str(error))  # the exchange says so already
         anomaly = Anomaly(AnomalyKind.MALFORMED_BODY, str(error), frame.first_ref, frame.time_ns)
         return DecodedBody(None, str(error), (anomaly,))
     if end < len(frame.data):

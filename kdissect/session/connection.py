@@ -76,6 +76,8 @@ class ConnectionAnalyzer:
             self._decide(ConnectionKind.KAFKA, self._forced)
             return
         reader = self._readers[direction]
+        if self.tcp.initiator is not None:
+            detection.listener = 1 - self.tcp.initiator
         kind = detection.feed(direction, payload, ref, time_ns, reader.is_open)
         if kind is not None:
             client = detection.client

@@ -33,6 +33,7 @@ KAFKA_PORT = 9092  # default listener (SocketServerConfigs.LISTENERS_DEFAULT)
 FUTURE_VERSIONS = 20  # versions past our schema that still look like Kafka
 _HEADER = struct.Struct(">ihhih")  # size, api_key, api_version, correlation_id, client_id length
 _HEADER_SIZE = _HEADER.size
+_NO_CLIENT_ID_SIZE = 12  # ControlledShutdownRequest v0: 8 bytes of header and an int32 broker id
 
 
 class Verdict(IntEnum):
@@ -54,13 +55,13 @@ def request_at(data: bytes, offset: int, cut: bool = False) -> Verdict:
     size, key, version, _, client_length = _HEADER.unpack_from(data, offset)
     if not MIN_REQUEST_SIZE <= size <= MAX_FRAME_SIZE or key < 0 or version < 0:
         return Verdict.NO
-    if quirks.has_no_client_id(key, version):
-        return Verdict(size == 12)  # ControlledShutdownRequest v0: 8 bytes of header and an int32 broker id
+    if size == _NO_CLIENT_ID_SIZE and quirks.has_no_client_id(key, version):
+        return Verdict.YES
     api = registry.api(key)
-    if api is not None and version > api.versions.last + FUTURE_VERSIONS:
+    if client_length < MIN_UNKNOWN_CLIENT_ID and (api is None or version > api.versions.last + FUTURE_VERSIONS):
         return Verdict.NO
     if client_length <= 0:
-        return Verdict(client_length >= -1 and api is not None and size >= 10)
+        return Verdict(client_length >= -1 and size >= 10)
     if client_length > min(size - 10, MAX_CLIENT_ID):
         return Verdict.NO
     return _client_id_verdict(

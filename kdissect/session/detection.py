@@ -42,10 +42,11 @@ class Detection:
     `client` is set with a verdict where the bytes name the client.
     """
 
-    __slots__ = ("_headless", "_heads", "_held", "_held_bytes", "_seen", "_verdicts", "client")
+    __slots__ = ("_headless", "_heads", "_held", "_held_bytes", "_seen", "_verdicts", "client", "listener")
 
     def __init__(self) -> None:
         self.client: int | None = None
+        self.listener: int | None = None  # the direction of the end that accepted the connection, where that was seen
         self._heads = [b"", b""]
         self._headless: set[int] = set()  # opened, but the first bytes were not captured
         self._verdicts = [Verdict.MORE, Verdict.MORE]
@@ -97,6 +98,8 @@ class Detection:
         if foreign is not None:
             return foreign
         verdict = request_at(head, 0, cut)
+        if verdict is Verdict.YES and direction == self.listener and not is_certain_request(head, 0):
+            verdict = Verdict.NO
         if verdict is Verdict.YES and len(head) < _ZOOKEEPER_NEEDS and not cut and _may_be_zookeeper(head):
             return None
         self._verdicts[direction] = verdict

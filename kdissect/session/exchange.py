@@ -12,6 +12,7 @@ from kdissect.decoders.messages import (
 from kdissect.decoders.summary import Summary
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
+from kdissect.schema import registry
 from kdissect.session.info import Close, ConnectionInfo
 
 # Orphan responses are numbered from here, so that they sort behind every request of their connection.
@@ -92,6 +93,12 @@ class Exchange:
         if self.anomalies is None:
             self.anomalies = []
         self.anomalies.append(anomaly)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the schema does not know the API or the version."""
+        api = None if self.api_key is None else registry.api(self.api_key)
+        return api is None or self.api_version not in api.versions
 
     def all_anomalies(self) -> list[Anomaly]:
         """Anomalies of the exchange and of its two frames."""
