@@ -94,8 +94,8 @@ class Reassembly:
         self.acked = self.waived = 0
         self.wait_until = self.wait_packets = self.wait_time_ns = 0  # the grace that runs, see TcpConnection
         self._stray_next, self._stray_count = -1, 0
-        self.syn_id = self.syn_time_ns = self.fin_id = 0
-        self.fin_time_ns = -1  # no FIN yet
+        self.syn_id = self.fin_id = 0
+        self.syn_time_ns = self.fin_time_ns = -1  # not seen yet
         self.packets = self.retransmissions = self.out_of_order = self.duplicates = 0
         self.zero_windows = self.resets = self.gaps = self.gap_bytes = self.snapped_bytes = 0
 
@@ -127,6 +127,14 @@ class Reassembly:
         if not self.opened:
             self.opened = True
             self.sink.opened()
+
+    def count_syn_again(self, ip_id: int, time_ns: int) -> None:
+        """A SYN with the number this stream has: a copy, a retransmission, or the first one after data."""
+        if self.syn_time_ns < 0:
+            return
+        copied = is_copy(ip_id, time_ns, self.syn_id, self.syn_time_ns)
+        self.duplicates += copied
+        self.retransmissions += not copied
 
     def finish(self, how: CloseKind, ref: int, time_ns: int) -> None:
         """No more bytes: tell the sink, the first time."""
@@ -207,7 +215,7 @@ class Reassembly:
 
     def _advance(self, length: int) -> None:
         self.offset += length
-        self.next_seq = (self.next_seq + length) & MASK
+        self.next_seq = (self.start_seq + self.offset) & MASK
         if self.offset > self.trim_at:
             self.trim()
 

@@ -7,7 +7,7 @@ the acknowledgment does.
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.net.anomaly_log import AnomalyLog
-from kdissect.net.reassembly import PARKED_BYTES, PARKED_SEGMENTS, PLAUSIBLE_AHEAD, Reassembly
+from kdissect.net.reassembly import PARKED_BYTES, PARKED_SEGMENTS, Reassembly
 from kdissect.net.sequence import distance
 
 # Each queue of a network card and each interface has its own capture buffer, so that order between them is
@@ -40,10 +40,10 @@ class Repair:
         """Note that `stream` was acknowledged up to `ack`: the offset if that was not seen yet, or 0."""
         if stream.start_seq < 0 or stream.ended:
             return 0
-        ahead = distance(ack, stream.start_seq + stream.offset)
-        if not 0 < ahead < PLAUSIBLE_AHEAD:
+        reached = stream.offset + distance(ack, stream.start_seq + stream.offset)
+        seen = stream.parked[-1].end if stream.parked else stream.offset
+        if not stream.offset < reached <= seen + TAIL_LIMIT:
             return 0
-        reached = stream.offset + ahead
         stream.acked = max(stream.acked, reached)
         return reached
 
@@ -116,7 +116,7 @@ class Repair:
         self._drain()
 
     def _give_up_hole(self, stream: Reassembly, until: int, ref: int, time_ns: int) -> None:
-        """Declare a gap up to `until` or the first parked segment; waive `until` where it would be a guess."""
+        """Declare a gap up to `until` or what is parked there; waive `until` where it would be a guess."""
         if stream.parked:
             head = stream.parked[0]
             length = min(until, head.offset) - stream.offset
@@ -124,8 +124,7 @@ class Repair:
         else:
             length = until - stream.offset
             # One acknowledged number with nothing behind it is a lost FIN: Kafka sends more bytes.
-            if length == 1 or length > TAIL_LIMIT:
-                length = 0
+            length = 0 if length == 1 else length
         if length > 0:
             stream.skip(length, ref, time_ns)
         else:

@@ -19,7 +19,6 @@ from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
 from kdissect.net.parked import Parked
 from kdissect.net.reassembly import Reassembly
-from kdissect.net.recent import is_copy
 from kdissect.net.repair import Repair
 from kdissect.net.sequence import HALF, MASK, add, distance
 
@@ -157,15 +156,22 @@ class TcpConnection:
             return
         if segment.flags & SYN:
             self._open(direction, segment, time_ns)
-        elif mine.start_seq < 0:
-            mine.start(_first_byte(segment))
-        elif not segment.window:
-            mine.zero_windows += 1
+        else:
+            self._begin(mine, peer, segment)
+            mine.zero_windows += not segment.window
         needs = self._repair.acknowledge(peer, segment.ack) if segment.flags & ACK else 0
         if segment.payload or segment.missing or segment.flags & FIN:
             mine.accept(_place(mine, segment, needs, ref, time_ns), peer)
         if needs or self._troubled or mine.parked:
             self._troubled = self._repair.settle(ref, time_ns)
+        if segment.flags & SYN:
+            self._troubled = True  # what follows a SYN goes through _begin
+
+    def _begin(self, mine: Reassembly, peer: Reassembly, segment: Segment) -> None:
+        if mine.start_seq < 0:
+            mine.start(_first_byte(segment))
+        if mine.opened and not mine.offset and peer.start_seq < 0 and segment.flags & ACK and not peer.ended:
+            peer.reopen(segment.ack)  # the other SYN was not captured: this acknowledges it and nothing more
 
     def _open(self, direction: int, segment: Segment, time_ns: int) -> None:
         mine, _ = self._pairs[direction]
@@ -173,9 +179,7 @@ class TcpConnection:
         if self.initiator is None:
             self.initiator = 1 - direction if segment.flags & ACK else direction
         if mine.opened and seq == mine.start_seq:
-            copied = is_copy(segment.ip_id, time_ns, mine.syn_id, mine.syn_time_ns)
-            mine.duplicates += copied
-            mine.retransmissions += not copied
+            mine.count_syn_again(segment.ip_id, time_ns)
         elif not mine.offset and not mine.ended:
             mine.reopen(seq)
         mine.syn_id, mine.syn_time_ns = segment.ip_id, time_ns
