@@ -2,9 +2,9 @@
 
 from kdissect.capture.parser import CaptureParser
 from kdissect.capture.pcap import MAGICS, PcapParser
-from kdissect.capture.pcapng import MAGIC, PcapngParser
 
 MAGIC_BYTES = 4
+PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
 
 # Kinds of files people hand over by mistake, by their first bytes, so that the message can name them.
 _OTHER_KINDS = (
@@ -24,7 +24,9 @@ _OTHER_KINDS = (
 
 def parser_for(head: bytes) -> type[CaptureParser] | None:
     """The parser for a file that begins with `head` (4 bytes are enough), None when it is no capture."""
-    if head[:MAGIC_BYTES] == MAGIC:
+    if head[:MAGIC_BYTES] == PCAPNG_MAGIC:
+        from kdissect.capture.pcapng import PcapngParser  # a capture is one or the other: load what it needs
+
         return PcapngParser
     return PcapParser if head[:MAGIC_BYTES] in MAGICS else None
 

@@ -12,7 +12,6 @@ from itertools import chain
 from typing import BinaryIO
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.capture.merge import merge
 from kdissect.capture.paths import find_inputs
 from kdissect.capture.rotation import set_names
 from kdissect.capture.source import CHUNK, STDIN
@@ -47,7 +46,7 @@ class CaptureSet:
         if len(files) > 1:  # one alone needs no order, and an answer within milliseconds
             self._probe(files)
         last = float("inf")
-        self.files = sorted(files, key=lambda file: (file.is_stream, self._first_times.get(file, last)))
+        self.files = sorted(files, key=lambda file: self._first_times.get(file, last))
         for index, file in enumerate(self.files):
             file.index = index
 
@@ -61,7 +60,12 @@ class CaptureSet:
     def batches(self) -> Iterator[list[Packet]]:
         """The same packets in the non-empty lists they are read in."""
         merged = [(self._first_times[file], file) for file in self.files if file in self._first_times]
-        yield from merge(merged, _share)
+        if merged:
+            from kdissect.capture.merge import (
+                merge,
+            )  # not for a single input, which is to be answered at once
+
+            yield from merge(merged, _share)
         for file in self.files:
             if file not in self._first_times:
                 yield from file.batches()

@@ -34,12 +34,13 @@ class _Track:
 
     def load(self) -> bool:
         """Go to the next batch; False at the end of the file."""
-        last = self.keys[-1:]  # the running maximum goes on over batches
         batch = next(self._batches, None)
         if batch is None:
             return False
-        keys = list(accumulate(map(_time_of, batch), max, initial=last[0] if last else batch[0].time_ns))
-        self.batch, self.keys, self.position = batch, keys[1:], 0
+        # The maximum starts anew with the batch, which changes nothing: a file is advanced only when all
+        # others are at its maximum or later, so a packet below that maximum comes next either way.
+        self.batch, self.position = batch, 0
+        self.keys = list(accumulate(map(_time_of, batch), max))
         return True
 
     @property
@@ -70,7 +71,7 @@ def merge(
     heap: list[tuple[int, int, _Track]] = []
     joined: list[Packet] = []
     while heap or waiting:
-        while waiting and (not heap or waiting[0][:2] < heap[0][:2]):
+        while waiting and (not heap or waiting[0][0] < heap[0][0]):
             _, order, file = waiting.popleft()
             opening(file, len(heap) + 1)
             _push(heap, _Track(order, file))

@@ -17,9 +17,10 @@ from kdissect.capture.source import STDIN, FileSource, StreamSource
 from kdissect.model.errors import CaptureError
 
 _SNIFF = 1 << 12  # bytes: enough compressed data of any format for the first 4 bytes
-_CAPTURE_NAME = re.compile(r"\.(?:pcapng|pcap|cap)\d*(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
-_DIGITS = re.compile(r"(\d+)")
-_PATTERN = re.compile(r"[*?[]")
+# Patterns are compiled where they are used: most runs need none of them.
+_CAPTURE_NAME = r"(?i)\.(?:pcapng|pcap|cap)\d*(?:\.(?:gz|zst|lz4))?$"
+_DIGITS = r"(\d+)"
+_PATTERN = r"[*?[]"
 
 
 def find_inputs(
@@ -49,7 +50,7 @@ def _inputs_of(path: str, recursive: bool, stdin: BinaryIO | None) -> Iterator[t
     try:
         facts = os.stat(path)  # noqa: PTH116
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        if _PATTERN.search(path):
+        if re.search(_PATTERN, path):
             yield from _matches(path, recursive)
         else:
             yield _unreadable(path, getattr(error, "strerror", None) or str(error))
@@ -109,7 +110,7 @@ def _begins_like_capture(path: str) -> bool:
         head, chunks = peek(source.chunks())
         head, _ = peek(decompress(chunks, detect_compression(head)))
     except OSError:
-        return bool(_CAPTURE_NAME.search(path))
+        return bool(re.search(_CAPTURE_NAME, path))
     except (CutStreamError, CorruptStreamError):
         return False
     return parser_for(head) is not None
@@ -121,5 +122,5 @@ def _unreadable(path: str, why: str) -> tuple[CaptureFile, object]:
 
 def natural_order(name: str) -> list[tuple[int, int, str]]:
     """Sort key that puts `trace10` behind `trace9`."""
-    parts = _DIGITS.split(name)
+    parts = re.split(_DIGITS, name)
     return [(int(part), len(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(parts)]

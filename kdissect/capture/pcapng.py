@@ -7,11 +7,10 @@ Definitions".
 from collections.abc import Callable
 from struct import Struct
 
+from kdissect.capture.detect import PCAPNG_MAGIC
 from kdissect.capture.parser import CaptureParser
 from kdissect.capture.pcapng_interface import MAX_TIME_NS, Interface, parse_drops, parse_interface
 from kdissect.model.packet import Packet, packet_ref
-
-MAGIC = b"\x0a\x0d\x0d\x0a"  # section 4.1: the same in both byte orders
 
 # Block types, section 11.1 of the draft; every other one is skipped.
 INTERFACE = 1
@@ -46,7 +45,7 @@ class PcapngParser(CaptureParser):
 
     __slots__ = (
         "_drops_before", "_enhanced", "_handlers", "_head", "_interfaces", "_order", "_secret_bytes",
-        "_time_ns", "_zero_noted",
+        "_time_ns", "_trailer", "_zero_noted",
     )  # fmt: skip
 
     format = "pcapng"
@@ -74,6 +73,7 @@ class PcapngParser(CaptureParser):
         self._order = order
         self._head = Struct(order + "II")
         self._enhanced = Struct(order + "7I")
+        self._trailer = Struct(order + "I")
 
     def _pending(self) -> str:
         return f"ends inside a block behind packet {self.packets}"
@@ -82,7 +82,7 @@ class PcapngParser(CaptureParser):
         # Hot for Enhanced Packet Blocks that are whole and sane; everything else goes through _block, which
         # judges.
         append, size, position = packets.append, len(data), 0
-        unpack, interfaces = self._enhanced.unpack_from, self._interfaces
+        unpack, trailer, interfaces = self._enhanced.unpack_from, self._trailer.unpack_from, self._interfaces
         known, ref, captured = self.packets, packet_ref(self.file, self.packets), 0
         while not self.stopped:
             if position + _ENHANCED_FRAME <= size:
@@ -92,7 +92,7 @@ class PcapngParser(CaptureParser):
                     kind == ENHANCED_PACKET
                     and 0 < length <= total - _ENHANCED_FRAME
                     and end <= size
-                    and data[end - 4 : end] == data[position + 4 : position + 8]
+                    and trailer(data, end - 4)[0] == total
                     and index < len(interfaces)
                     and length <= wire
                 ):
@@ -111,7 +111,11 @@ class PcapngParser(CaptureParser):
             if not used:
                 break
             position += used  # a block may have begun a section or delivered a packet
-            unpack, interfaces = self._enhanced.unpack_from, self._interfaces
+            unpack, trailer, interfaces = (
+                self._enhanced.unpack_from,
+                self._trailer.unpack_from,
+                self._interfaces,
+            )
             ref = packet_ref(self.file, self.packets)
         self.packets = known + len(packets)
         self.captured_bytes += captured
@@ -141,7 +145,7 @@ class PcapngParser(CaptureParser):
 
     def _block_head(self, data: bytes, position: int) -> tuple[int, int]:
         """Type and total length; a section header says in which byte order, from its own length on."""
-        if data[position : position + 4] == MAGIC:
+        if data[position : position + 4] == PCAPNG_MAGIC:
             self._use_order(_ORDERS.get(data[position + 8 : position + 12], ""))
         kind, total = self._head.unpack_from(data, position)
         return kind, total

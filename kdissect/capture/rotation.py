@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import count
 
-_COMPRESSED = re.compile(r"\.(?:gz|zst|zstd|lz4)$", re.IGNORECASE)
+_COMPRESSED = (".gz", ".zst", ".zstd", ".lz4")
 # tcpdump -C appends a number behind the extension, with -W padded with zeros: name.pcap, name.pcap1,
 # name.pcap02.
-_EXTENSION = re.compile(r"\.(?:pcapng|pcap|cap|ntar|dmp|dump)\d*$", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+$")
+_EXTENSIONS = frozenset(("pcapng", "pcap", "cap", "ntar", "dmp", "dump"))
+_DIGITS = "0123456789"
 # What -G usually gives with strftime: 20240101, 2024-01-01, 20240101120000, 2024-01-01_12:00:00,
 # 20240101T1200.
 _DAY = r"(?:19|20)\d\d(?:-\d\d-\d\d|_\d\d_\d\d|\.\d\d\.\d\d|\d{4})"
@@ -20,7 +20,8 @@ _TIME = rf"{_DAY}(?:[-_.T ]?\d\d[-_.:]?\d\d(?:[-_.:]?\d\d)?)?Z?"
 _EPOCH = r"1\d{9}"  # strftime's %s: seconds since 1970, of the years 2001 to 2033
 # dumpcap -b: name_00001_20240101120000, with nametimenum:2 name_20240101120000_00001; tcpdump -G: the time
 # alone.
-_MARK = re.compile(rf"(?:^|[-_.])(?:\d{{5,}}_{_TIME}|{_TIME}_\d{{5,}}|{_TIME}|{_EPOCH})$")
+_MARK = rf"(?:^|[-_.])(?:\d{{5,}}_{_TIME}|{_TIME}_\d{{5,}}|{_TIME}|{_EPOCH})$"
+_MARK_DIGITS = 8  # every mark has a day or more; the pattern is compiled only for names with that many digits
 
 _UNNAMED = "capture"  # for files that are called by their time alone
 
@@ -44,13 +45,19 @@ def set_names(paths: Sequence[str]) -> list[str]:
 def _key(path: str) -> tuple[str, str]:
     """(directory, base name) of a path."""
     directory, _, name = path.replace("\\", "/").rpartition("/")
-    name = _COMPRESSED.sub("", name)
-    return directory, _MARK.sub("", _EXTENSION.sub("", name)) or _UNNAMED
+    if name.lower().endswith(_COMPRESSED):
+        name = name.rpartition(".")[0]
+    stem, _, extension = name.rpartition(".")
+    if stem and extension.rstrip(_DIGITS).lower() in _EXTENSIONS:
+        name = stem
+    if sum(map(str.isdigit, name)) >= _MARK_DIGITS:
+        name = re.sub(_MARK, "", name)
+    return directory, name or _UNNAMED
 
 
 def _numbered(key: tuple[str, str], present: set[tuple[str, str]]) -> tuple[str, str]:
     directory, name = key
-    unnumbered = directory, _NUMBER.sub("", name)
+    unnumbered = directory, name.rstrip(_DIGITS)
     return unnumbered if unnumbered in present else key
 
 

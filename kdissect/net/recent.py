@@ -7,10 +7,10 @@ from collections import deque
 
 Recent = deque[tuple[int, bytes, int, int]]
 
-# How much stays: 64 KB is one whole offloaded segment, 64 segments are more than lie between a packet and its
-# copy.
-RECENT_BYTES = 0x10000
-RECENT_SEGMENTS = 64
+# How much stays, per direction of an open connection: ten thousand connections hold a few hundred MB at most.
+# A copy follows its packet at once; a retransmission from further back is counted, but not compared.
+RECENT_BYTES = 0x4000
+RECENT_SEGMENTS = 16
 
 # A copy of a packet carries its IP identification; those wrap after 65536 packets, so look back no longer
 # than this.

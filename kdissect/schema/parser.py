@@ -14,13 +14,10 @@ Lines are cut with `partition` and `split`, not with a regular expression or a g
 parsed while a command starts, and this costs about 8 us a line.
 """
 
-from functools import lru_cache
-from typing import NamedTuple
-
 from kdissect.model.errors import SchemaError
 from kdissect.schema.names import snake_case
+from kdissect.schema.tokens import TypeToken, parse_type, parse_versions
 from kdissect.schema.types import (
-    NO_UPPER_BOUND,
     NO_VERSIONS,
     Array,
     Field,
@@ -37,28 +34,6 @@ ENTITIES = frozenset({"topicName", "topicId", "brokerId", "groupId", "producerId
 
 _KINDS = {kind.value: kind for kind in MessageKind}
 _PRIMITIVES = {primitive.value: primitive for primitive in Primitive}
-_INTEGERS = frozenset({"int8", "int16", "uint16", "int32", "uint32", "int64"})
-_BOOLEANS = {"true": True, "false": False}
-# What a field without a written default stands for (org.apache.kafka.message.FieldSpec).
-_ZEROS: dict[str, object] = {
-    **dict.fromkeys(_INTEGERS, 0),
-    "bool": False,
-    "float64": 0.0,
-    "uuid": bytes(16),
-    "string": "",
-    "bytes": b"",
-    "records": None,
-}
-_CACHED_TOKENS = 1024  # distinct version ranges and type tokens; the whole shipped schema has about 500
-
-
-class _TypeToken(NamedTuple):
-    """`[]FetchTopic?12+(null)` cut into its parts."""
-
-    name: str
-    is_array: bool
-    nullable: Versions | None  # None: not nullable; NO_VERSIONS: wherever the field is
-    default: object
 
 
 def parse_schema(text: str, source: str) -> list[Message]:
@@ -249,7 +224,7 @@ class _Parser:
         else:
             raise self._error(f"unknown annotation '@{word}'")
 
-    def _type(self, token: _TypeToken) -> Type:
+    def _type(self, token: TypeToken) -> Type:
         primitive = _PRIMITIVES.get(token.name)
         if primitive is None and not token.name[:1].isupper():
             raise self._error(f"unknown type '{token.name}'")
@@ -257,9 +232,9 @@ class _Parser:
         self._unused.pop(token.name, None)
         return Array(element) if token.is_array else element
 
-    def _type_token(self, token: str) -> _TypeToken:
+    def _type_token(self, token: str) -> TypeToken:
         try:
-            return _cut_type(token)
+            return parse_type(token)
         except ValueError as error:
             raise self._error(str(error)) from None
 
@@ -278,59 +253,3 @@ class _Parser:
 
 def _element(type_: Type) -> Primitive | Struct:
     return type_.element if isinstance(type_, Array) else type_
-
-
-@lru_cache(maxsize=_CACHED_TOKENS)
-def parse_versions(word: str) -> Versions:
-    """`3`, `0-14`, `12+` or `none` -> Versions. Raises ValueError."""
-    if word == "none":
-        return NO_VERSIONS
-    first, dash, last = word.partition("-")
-    try:
-        if dash:
-            return Versions(int(first), int(last))
-        if word[-1] == "+":
-            return Versions(int(word[:-1]), NO_UPPER_BOUND)
-        return Versions(int(word), int(word))
-    except ValueError:
-        raise ValueError(f"'{word}' is no version range (3, 0-14, 12+, none)") from None
-
-
-@lru_cache(maxsize=_CACHED_TOKENS)
-def _cut_type(token: str) -> _TypeToken:
-    body, parenthesis, written = token.partition("(")
-    if parenthesis and not written.endswith(")"):
-        raise ValueError(f"'{token}': the default is not closed by ')'")
-    name, question, range_ = body.partition("?")
-    is_array = name.startswith("[]")
-    name = name.removeprefix("[]")
-    nullable = None
-    if question:
-        nullable = parse_versions(range_) if range_ else NO_VERSIONS
-    default = _default(name, is_array, written[:-1] if parenthesis else None)
-    return _TypeToken(name, is_array, nullable, default)
-
-
-def _default(type_name: str, is_array: bool, written: str | None) -> object:
-    if written is None:
-        return () if is_array else _ZEROS.get(type_name)
-    if written == "null":
-        return None
-    if is_array:
-        raise ValueError("an array's default can only be null")
-    try:
-        return _typed_default(type_name, written)
-    except (KeyError, ValueError):
-        raise ValueError(f"the default '{written}' does not fit {type_name}") from None
-
-
-def _typed_default(type_name: str, written: str) -> object:
-    if type_name in _INTEGERS:
-        return int(written)
-    if type_name == "bool":
-        return _BOOLEANS[written]
-    if type_name == "float64":
-        return float(written)
-    if type_name == "string" and len(written) >= 2 and written[0] == written[-1] == '"':
-        return written[1:-1]
-    raise ValueError

@@ -21,8 +21,9 @@ from kdissect.session.exchange import Exchange, State
 MAX_PENDING_BYTES = 64 << 20
 MAX_PENDING = 10_000  # requests in flight; clients have 1-5, Kafka's own inter-broker senders a few hundred
 HEADER_KEPT = 64
-# An acks=0 request is held until this many requests followed it.
-NO_RESPONSE_HOLD = 32
+# An acks=0 request is held until this many requests followed it: a producer has no more in flight
+# (max.in.flight.requests.per.connection is 5, org.apache.kafka.clients.producer.ProducerConfig).
+NO_RESPONSE_HOLD = 5
 # Answered correlation ids that are remembered, to tell a duplicate response from an orphan.
 ANSWERED_KEPT = 64
 

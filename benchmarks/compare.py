@@ -1,0 +1,186 @@
+"""Compares the cost of whole commands: CPU (user + system), wall time and peak memory, as a Markdown table.
+
+    python benchmarks/compare.py --rounds 5 mtu.pcap       # kdissect inspect against tshark -T fields
+    python benchmarks/compare.py --pair 'sort big.txt' 'sort -n big.txt' --name sort --output-dir out
+
+Rounds are interleaved (A B A B ...), so that a machine that slows down slows both. Nothing is judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import platform
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+TSHARK = (
+    "tshark -r {capture} -d tcp.port==9092,kafka -T fields "
+    "-e frame.number -e kafka.api_key -e kafka.api_version -e kafka.correlation_id"
+)
+"""The pass of tshark that lists what `kdissect inspect` lists."""
+KDISSECT = "kdissect inspect --format jsonl {capture}"
+CPU_INFO = Path("/proc/cpuinfo")
+
+
+class Run(NamedTuple):
+    """What one process and the children it waited for used."""
+
+    cpu: float
+    """User and system seconds."""
+    wall: float
+    """Seconds."""
+    rss: int
+    """Peak resident set, bytes."""
+    status: int
+    """Exit code, negative for a signal."""
+
+
+class Pair(NamedTuple):
+    """A work, and the command it is measured against."""
+
+    name: str
+    work: list[str]
+    against: list[str]
+
+
+def measure(command: list[str], output: Path | None = None) -> Run:
+    """Run a command to its end, output to `output` or nowhere; FileNotFoundError if it does not exist."""
+    with contextlib.ExitStack() as stack:
+        target = stack.enter_context(output.open("wb")) if output else subprocess.DEVNULL
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=target, stderr=subprocess.DEVNULL
+        )
+        # wait4 and not getrusage(RUSAGE_CHILDREN): that one's peak is the maximum over all children so far.
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    # Kilobytes on Linux, bytes on macOS (getrusage(2) of each).
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * unit, process.returncode)
+
+
+def interleave(pairs: list[Pair], rounds: int, output_dir: Path | None = None) -> list[list[tuple[Run, Run]]]:
+    """For each pair its (work, against) runs; all pairs in every round, after one that only warms caches."""
+    runs: list[list[tuple[Run, Run]]] = [[] for _ in pairs]
+    for number in range(rounds + 1):
+        for index, pair in enumerate(pairs):
+            work = measure(pair.work, output_dir and output_dir / f"{pair.name}.work.out")
+            against = measure(pair.against, output_dir and output_dir / f"{pair.name}.against.out")
+            if number:
+                runs[index].append((work, against))
+    return runs
+
+
+def median(runs: list[Run]) -> Run:
+    """Each number's median; the worst exit status."""
+    return Run(
+        statistics.median(run.cpu for run in runs),
+        statistics.median(run.wall for run in runs),
+        int(statistics.median(run.rss for run in runs)),
+        max((run.status for run in runs), key=abs),
+    )
+
+
+def ratio(work: float, against: float) -> str:
+    """`work` as a part of `against`."""
+    return f"{work / against:.3f}" if against else "-"
+
+
+def row(name: str, kind: str, run: Run) -> str:
+    """One line of the table for one side."""
+    failed = f" (exit {run.status})" if run.status else ""
+    return f"| {name} | {kind}{failed} | {run.cpu:.3f} | {run.wall:.3f} | {run.rss / 1e6:.0f} |"
+
+
+def table(pairs: list[Pair], runs: list[list[tuple[Run, Run]]]) -> str:
+    """The Markdown table: two rows of medians and one of ratios a pair, with exit codes other than 0."""
+    lines = ["| work | command | CPU s | wall s | peak MB |", "|---|---|---:|---:|---:|"]
+    for pair, measured in zip(pairs, runs, strict=True):
+        work = median([first for first, _ in measured])
+        against = median([second for _, second in measured])
+        lines.append(row(pair.name, Path(pair.work[0]).name, work))
+        lines.append(row(pair.name, Path(pair.against[0]).name, against))
+        parts = (ratio(getattr(work, field), getattr(against, field)) for field in ("cpu", "wall", "rss"))
+        lines.append(f"| {pair.name} | ratio | {' | '.join(parts)} |")
+    return "\n".join(lines)
+
+
+def cpu_model() -> str:
+    """The processor's name where Linux tells it, else what `platform` knows."""
+    if CPU_INFO.exists():
+        for line in CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def machine() -> str:
+    """One line on where this was measured."""
+    tshark = shutil.which("tshark")
+    version = "no tshark"
+    if tshark:
+        shown = subprocess.run([tshark, "--version"], capture_output=True, text=True, check=False).stdout
+        version = " ".join(shown.split()[:3]).rstrip(".") or "tshark of unknown version"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{os.cpu_count()} cores, {cpu_model()}, {python}, {version}"
+
+
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+    """The command line; exits with 2 on a mistake."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("captures", nargs="*", type=Path, help="kdissect against tshark on each of these")
+    add("--pair", nargs=2, action="append", default=[], metavar=("WORK", "AGAINST"), help="two commands")
+    add("--name", action="append", default=[], help="of a --pair, in their order")
+    add("--rounds", type=int, default=5)
+    add("--work", default=KDISSECT, help="command for captures, with {capture}")
+    add("--against", default=TSHARK, help="command to compare with, with {capture}")
+    add("--output-dir", type=Path, help="keep the commands' output here; default: discarded")
+    chosen = parser.parse_args(arguments)
+    if chosen.rounds < 1 or not (chosen.captures or chosen.pair):
+        parser.error("needs at least one round and one capture or --pair")
+    return chosen
+
+
+def pairs_of(chosen: argparse.Namespace) -> list[Pair]:
+    """What the command line asks to compare."""
+    pairs = []
+    for capture in chosen.captures:
+        place = shlex.quote(str(capture))
+        work, against = (shlex.split(text.format(capture=place)) for text in (chosen.work, chosen.against))
+        pairs.append(Pair(capture.name, work, against))
+    for index, (work, against) in enumerate(chosen.pair):
+        name = chosen.name[index] if index < len(chosen.name) else f"pair {index + 1}"
+        pairs.append(Pair(name, shlex.split(work), shlex.split(against)))
+    return pairs
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print; 2 when a command does not exist or failed, as its numbers mean nothing then."""
+    chosen = parse_arguments(arguments)
+    if chosen.output_dir:
+        chosen.output_dir.mkdir(parents=True, exist_ok=True)
+    pairs = pairs_of(chosen)
+    try:
+        runs = interleave(pairs, chosen.rounds, chosen.output_dir)
+    except FileNotFoundError as error:
+        print(f"compare: no such command: {error.filename}", file=sys.stderr)
+        return 2
+    print(table(pairs, runs))
+    print(f"\nMedians of {chosen.rounds} interleaved rounds; {machine()}.")
+    return 2 if any(run.status for measured in runs for both in measured for run in both) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

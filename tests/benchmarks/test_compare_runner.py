@@ -1,0 +1,93 @@
+"""The benchmark runner, with trivial commands: its table, order, memory and exit codes; never a time."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+PYTHON = shlex.quote(sys.executable)
+QUIET = f"{PYTHON} -S -c pass"
+
+
+def command(code: str) -> str:
+    return f"{PYTHON} -S -c {shlex.quote(code)}"
+
+
+def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str], str]:
+    import compare
+
+    status = compare.main(arguments)
+    shown = capsys.readouterr()
+    return status, shown.out.splitlines(), shown.err
+
+
+@pytest.fixture(autouse=True)
+def _importable(benchmarks_on_path: Path) -> None:
+    """The runner is a script beside the package."""
+
+
+def test_table(capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = ["--pair", QUIET, QUIET, "--name", "nothing", "--pair", QUIET, QUIET]
+    status, lines, _ = run([*pairs, "--rounds", "2"], capsys)
+    assert status == 0
+    assert lines[:2] == ["| work | command | CPU s | wall s | peak MB |", "|---|---|---:|---:|---:|"]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:8]]
+    name = Path(sys.executable).name
+    assert [row[:2] for row in cells[:3]] == [["nothing", name], ["nothing", name], ["nothing", "ratio"]]
+    assert {row[0] for row in cells[3:]} == {"pair 2"}
+    assert all(float(number) >= 0 for row in cells for number in row[2:])
+    assert lines[-1].startswith("Medians of 2 interleaved rounds; ")
+    assert "cores" in lines[-1]
+    assert "CPython" in lines[-1]
+
+
+def test_rounds_are_interleaved_after_a_warm_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log"
+    sides = [command(f"open({str(log)!r}, 'a').write({letter!r})") for letter in "abcd"]
+    run(["--pair", *sides[:2], "--pair", *sides[2:], "--rounds", "2"], capsys)
+    assert log.read_text() == "abcd" * 3
+
+
+def test_peak_memory_is_each_process_own(capsys: pytest.CaptureFixture[str]) -> None:
+    import compare
+
+    big = compare.measure(shlex.split(command("len(bytearray(150_000_000))")))
+    small = compare.measure(shlex.split(QUIET))
+    assert big.rss > 150_000_000 > 75_000_000 > small.rss, "not the maximum over all children"
+
+
+def test_output_is_kept_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pair = ["--pair", command("print('left')"), command("print('right')"), "--name", "p"]
+    run([*pair, "--rounds", "1", "--output-dir", str(tmp_path / "out")], capsys)
+    assert (tmp_path / "out" / "p.work.out").read_text() == "left\n"
+    assert (tmp_path / "out" / "p.against.out").read_text() == "right\n"
+
+
+def test_a_failing_command_is_shown_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    status, lines, _ = run(["--pair", command("raise SystemExit(3)"), QUIET, "--rounds", "1"], capsys)
+    assert status == 2
+    assert "(exit 3)" in lines[2]
+    assert "exit" not in lines[3]
+
+
+def test_an_unknown_command_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    status, lines, errors = run(["--pair", "no-such-program", QUIET, "--rounds", "1"], capsys)
+    assert (status, lines) == (2, [])
+    assert "no-such-program" in errors
+
+
+def test_captures_go_through_both_templates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture = tmp_path / "a file.pcap"
+    capture.write_bytes(b"x")
+    check = command("import sys; sys.exit(open(sys.argv[1]).read() != 'x')") + " {capture}"
+    status, lines, _ = run([str(capture), "--work", check, "--against", check, "--rounds", "1"], capsys)
+    assert status == 0
+    assert lines[2].startswith("| a file.pcap | ")
+
+
+def test_nothing_to_compare_is_a_mistake() -> None:
+    import compare
+
+    with pytest.raises(SystemExit, match="2"):
+        compare.main([])
