@@ -28,11 +28,9 @@ class Dissection:
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
-        feed = self.analyzer.feed
-        for packet in self.captures.packets():
-            events = feed(packet)
-            if events:
-                yield from events
+        feed = self.analyzer.feed_batch
+        for packets in self.captures.batches():
+            yield from feed(packets)
         yield from self.analyzer.close()
 
     def __iter__(self) -> Iterator[Exchange]:

@@ -57,15 +57,12 @@ def summarize_request(data: bytes, offset: int, api_key: int, api_version: int) 
 
     Raises nothing; nothing is known of unknown APIs and versions.
     """
-    summarize = _summarizer(api_key, api_version, False)
-    return summarize(data, offset) if summarize else NO_SUMMARY
+    return _summarizer(api_key, api_version, False)(data, offset)
 
 
 def summarize_response(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:
     """Error codes and topics of a response body, cut or not. Raises nothing."""
-    version = quirks.response_body_version(api_key, api_version, data, offset)
-    summarize = _summarizer(api_key, version, True)
-    return summarize(data, offset) if summarize else NO_SUMMARY
+    return _response_summarizer(api_key, api_version)(data, offset)
 
 
 def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
@@ -90,9 +87,25 @@ def _message(api_key: int, api_version: int, is_response: bool) -> Message | Non
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer | None:
+def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer:
     message = _message(api_key, api_version, is_response)
-    return summarizer(message, api_version) if message else None
+    return summarizer(message, api_version) if message else _nothing_known
+
+
+def _nothing_known(data: bytes, offset: int) -> Summary:
+    return NO_SUMMARY
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _response_summarizer(api_key: int, api_version: int) -> Summarizer:
+    if not quirks.may_answer_in_other_version(api_key):
+        return _summarizer(api_key, api_version, True)
+
+    def summarize(data: bytes, offset: int) -> Summary:
+        version = quirks.response_body_version(api_key, api_version, data, offset)
+        return _summarizer(api_key, version, True)(data, offset)
+
+    return summarize
 
 
 def body_message(api_key: int, api_version: int, is_response: bool, offset: int = 0) -> Message:

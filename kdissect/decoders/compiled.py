@@ -85,7 +85,7 @@ def compile_function(lines: list[str], names: dict[str, Any], title: str) -> Any
 
 
 def _diagnose(message: Message, version: int, data: bytes, offset: int, error: Exception) -> DecodeError:
-    from kdissect.decoders.spanned import dissect  # only bytes that do not fit need it
+    from kdissect.decoders.spanned import locate  # only bytes that do not fit need it
 
-    found = dissect(message, version, data, offset).error
+    found = locate(message, version, data, offset)
     return found or DecodeError(message.name, offset, f"bytes do not fit ({error})")

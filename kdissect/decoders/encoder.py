@@ -1,7 +1,8 @@
-"""Values to bytes: for tests, fixtures and rewriting. Interprets the schema like `spanned`, the other way round.
+"""Values to bytes: for tests, fixtures and rewriting. Interprets the schema, as `spanned` does.
 
-Values are objects of `values` or mappings by field name. A plain field that is missing is written with its default. A tagged
-field is written where it is present, whatever its value, so that what was decoded is encoded to the same bytes.
+Values are objects of `values` or mappings by field name. A plain field that is missing is written with its
+default. A tagged field is written where it is present, whatever its value, so that what was decoded is
+encoded to the same bytes.
 """
 
 import struct
@@ -20,7 +21,10 @@ _EMPTY: dict[Primitive, Any] = {Primitive.STRING: "", Primitive.UUID: bytes(16),
 
 
 def encode(message: Message, version: int, value: Fields) -> bytes:
-    """The bytes of one version of a message. Raises ValueError, which names the path, for a value that has no bytes."""
+    """The bytes of one version of a message.
+
+    Raises ValueError, which names the path, for a value that has no bytes.
+    """
     encoder = _Encoder(Layout(message, version))
     encoder.struct(message.root, value, message.name)
     return bytes(encoder.out)

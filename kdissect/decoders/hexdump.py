@@ -1,19 +1,23 @@
 """Bytes out of hex dumps: an offset, bytes in hex, and mostly the same bytes as ASCII.
 
-The ASCII column may look like hex (`abcd`), so it is not guessed where it can be known: a line has as many bytes as the next line's
-offset says, and the last line has its ASCII where the others have theirs.
+The ASCII column may look like hex (`abcd`), so it is not guessed where it can be known: a line has as many
+bytes as the next line's offset says, and the last line has its ASCII where the others have theirs.
 """
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 from kdissect.decoders.hexerror import HexError
 
-# xxd `00000010: `, tcpdump `0x0010:  `; hexdump -C and Wireshark `0010  `; the last line of hexdump may be an offset alone
+# xxd `00000010: `, tcpdump `0x0010:  `; hexdump -C and Wireshark `0010  `; the last line of hexdump may be
+# an offset alone
 _OFFSET = re.compile(r"\s*(?:0[xX])?(?P<offset>[0-9a-fA-F]{4,16})(?P<mark>:\s|\s{2,}|\s*$)")
 _GROUP = re.compile(r"(?P<gap>\s*)(?P<digits>(?:[0-9a-fA-F]{2})+)(?=\s|$)")
+_PAIRS = re.compile(r"(?:[0-9a-fA-F]{2}\s*)*")
 _SQUEEZED = "*"  # hexdump -C: the line before repeats
 MAX_LINE = 256  # bytes a line: the most that xxd -c takes
+MAX_SQUEEZED = 1 << 28  # bytes a `*` can stand for: no frame is larger
 
 
 class _Line(NamedTuple):
@@ -24,7 +28,9 @@ class _Line(NamedTuple):
 
 
 def is_dump(lines: list[str]) -> bool:
-    """Whether the text is a dump: every line starts with an offset, the first one with 0 or one ended by a colon."""
+    """Whether the text is a dump: every line starts with an offset, the first one with 0 or one ended by a
+    colon.
+    """
     shown = [line for line in lines if line.strip() and line.strip() != _SQUEEZED]
     found = [_OFFSET.match(line) for line in shown]
     if not found or found[0] is None or not all(found):
@@ -39,17 +45,21 @@ def parse_dump(lines: list[str]) -> bytes:
     squeezed = {number for number, line in enumerate(lines, 1) if line.strip() == _SQUEEZED}
     out = bytearray()
     width = column = 0
-    for line, following in zip(parsed, parsed[1:], strict=False):
+    for line, following in pairwise(parsed):
         count = following.offset - line.offset
-        if line.number + 1 in squeezed and width:
-            content, _ = _pull(line, width)
-            out += (content * (count // width + 1))[:count]
+        if line.number + 1 in squeezed:
+            content = _last(line, width, column) or bytes(1)
+            out += (content * (min(count, MAX_SQUEEZED) // len(content) + 1))[:count]
             continue
         if not 0 < count <= MAX_LINE:
-            raise HexError(following.number, 1, f"offset {following.offset:#x} does not follow {line.offset:#x}")
+            raise HexError(
+                following.number, 1, f"offset {following.offset:#x} does not follow {line.offset:#x}"
+            )
         content, end = _pull(line, count)
         if len(content) < count:
-            raise HexError(line.number, end + 1, f"{len(content)} bytes, but the next offset is {count} bytes on")
+            raise HexError(
+                line.number, end + 1, f"{len(content)} bytes, but the next offset is {count} bytes on"
+            )
         out += content
         width, column = max(width, count), max(column, end)
     return bytes(out) + _last(parsed[-1], width, column)
@@ -88,9 +98,16 @@ def _last(line: _Line, width: int, column: int) -> bytes:
 def _ascii_start(text: str, start: int) -> int:
     """Where the ASCII column begins: behind a gap, with one character for every byte before it."""
     for gap in re.finditer(r"\s{2,}", text):
-        rest = text[gap.end() :].strip()
+        rest = text[gap.end() :].rstrip()
         before = len(re.sub(r"\s", "", text[start : gap.start()])) // 2
-        if gap.start() >= start and (rest.startswith("|") or len(rest.replace(" ", "")) <= before < 2 * len(rest)):
-            if not re.fullmatch(r"(?:[0-9a-fA-F]{2}\s+)*[0-9a-fA-F]{2}", rest) or len(rest) == before:
-                return gap.start()
+        if gap.start() >= start and _is_ascii_column(rest, before):
+            return gap.start()
     return len(text)
+
+
+def _is_ascii_column(rest: str, count: int) -> bool:
+    if rest.startswith("|"):  # hexdump -C
+        return True
+    if _PAIRS.fullmatch(rest):  # hex behind the gap in the middle of a line, or text that looks like it
+        return len(rest) == count
+    return len(rest) <= count + 1  # Wireshark has a space in the middle

@@ -13,11 +13,25 @@ from kdissect.decoders.hexerror import HexError
 __all__ = ["HexError", "parse_hex"]
 
 _COMMENT = re.compile(r"(?://|#).*")
-_TOKEN = re.compile(r"0[xX](?P<prefixed>[0-9a-fA-F]+)|(?P<digits>[0-9a-fA-F]+)|(?P<filler>[\s,;:{}\[\]()]+)|.")
+_TOKEN = re.compile(r"(?P<filler>[\s,;:{}\[\]()]+)|(?P<prefix>0[xX])?(?P<word>\w+)|.")
+_NO_DIGIT = re.compile(r"[^0-9a-fA-F]")
 _ESCAPE = re.compile(
     r"\\x(?P<hex>[0-9a-fA-F]{2})|\\(?P<octal>[0-7]{1,3})|\\(?P<named>[^x])|(?P<plain>[^\\])", re.DOTALL
 )
-_NAMED = {"n": 10, "r": 13, "t": 9, "a": 7, "b": 8, "f": 12, "v": 11, "e": 27, "\\": 92, "'": 39, '"': 34, "?": 63}
+_NAMED = {
+    "n": 10,
+    "r": 13,
+    "t": 9,
+    "a": 7,
+    "b": 8,
+    "f": 12,
+    "v": 11,
+    "e": 27,
+    "\\": 92,
+    "'": 39,
+    '"': 34,
+    "?": 63,
+}
 _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1).)*)\1""", re.DOTALL)
 
 
@@ -34,17 +48,23 @@ def parse_hex(text: str) -> bytes:
 def _parse_plain(line: str, number: int) -> bytes:
     out = bytearray()
     for token in _TOKEN.finditer(_COMMENT.sub("", line)):
-        column = token.start() + 1
-        digits, prefixed = token["digits"], token["prefixed"]
-        if prefixed:
-            out += bytes.fromhex(prefixed.zfill(len(prefixed) + len(prefixed) % 2))  # C allows 0x0
-        elif digits and len(digits) % 2:
-            raise HexError(number, column, f"{len(digits)} hex digits are no whole number of bytes")
-        elif digits:
-            out += bytes.fromhex(digits)
+        if token["word"]:
+            out += _parse_word(token, number)
         elif not token["filler"]:
-            raise HexError(number, column, f"{token[0]!r} is no hex digit")
+            raise HexError(number, token.start() + 1, f"{token[0]!r} is no hex digit")
     return bytes(out)
+
+
+def _parse_word(token: re.Match[str], number: int) -> bytes:
+    digits = token["word"]
+    wrong = _NO_DIGIT.search(digits)
+    if wrong:
+        raise HexError(number, token.start("word") + wrong.start() + 1, f"{wrong[0]!r} is no hex digit")
+    if len(digits) % 2:
+        if not token["prefix"]:  # C allows 0x0
+            raise HexError(number, token.start() + 1, f"{digits!r} has an odd number of hex digits")
+        digits = "0" + digits
+    return bytes.fromhex(digits)
 
 
 def _parse_strings(text: str) -> bytes:

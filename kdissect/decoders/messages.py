@@ -18,7 +18,6 @@ from kdissect.decoders.bodies import (
     summarize_response,
 )
 from kdissect.decoders.compiled import decoder
-from kdissect.decoders.frames import request_start, response_start, size_error
 from kdissect.decoders.headers import parse_correlation_id, parse_request_header, response_body_offset
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import RequestHeader
@@ -63,15 +62,19 @@ def decode_request(
     frame: bytes | bytearray | memoryview, *, strict: bool = True, size_prefixed: bool | None = None
 ) -> DecodedRequest:
     """Decode one whole request. With `strict`, bytes behind the body are an error. Raises DecodeError."""
+    from kdissect.decoders.frames import request_start  # only pasted frames need it, the hot path does not
+
     data = bytes(frame)
     start = request_start(data, size_prefixed)
+    if strict:
+        _check_size(data, start)
     header = parse_request_header(data, start)
     key, version, offset = header.api_key, header.api_version, header.body_offset
     message = body_message(key, version, is_response=False, offset=offset)
     body, end = decoder(message, version)(data, offset)
     if strict:
         ignored = quirks.is_ignorable_tail(key, version, data, end)
-        _check_ends(message.name, data, start, len(data) if ignored else end)
+        _check_end(message.name, data, len(data) if ignored else end)
     return DecodedRequest(header, body)
 
 
@@ -87,21 +90,30 @@ def decode_response(
 
     Raises DecodeError.
     """
+    from kdissect.decoders.frames import response_start
+
     data = bytes(frame)
     start = response_start(data, api_key, api_version, size_prefixed)
+    if strict:
+        _check_size(data, start)
     correlation_id = parse_correlation_id(data, start)
     offset = response_body_offset(data, api_key, api_version, start)
     version = quirks.response_body_version(api_key, api_version, data, offset)
     message = body_message(api_key, version, is_response=True, offset=offset)
     body, end = decoder(message, version)(data, offset)
     if strict:
-        _check_ends(message.name, data, start, end)
+        _check_end(message.name, data, end)
     return DecodedResponse(correlation_id, body, version)
 
 
-def _check_ends(name: str, data: bytes, start: int, end: int) -> None:
-    wrong_size = size_error(data, start)
-    if wrong_size:
-        raise wrong_size
+def _check_size(data: bytes, start: int) -> None:
+    from kdissect.decoders.frames import size_error
+
+    wrong = size_error(data, start)
+    if wrong:
+        raise wrong
+
+
+def _check_end(name: str, data: bytes, end: int) -> None:
     if end != len(data):
         raise DecodeError(name, end, f"{len(data) - end} bytes left over")

@@ -33,6 +33,11 @@ def has_plain_response_header(api_key: int) -> bool:
     return api_key == API_VERSIONS
 
 
+def may_answer_in_other_version(api_key: int) -> bool:
+    """Whether `response_body_version` can differ from the request's: only for ApiVersions."""
+    return api_key == API_VERSIONS
+
+
 def response_body_version(api_key: int, api_version: int, data: bytes, offset: int) -> int:
     """Version a response body is written in: that of the request, but for a refused ApiVersions request.
 
@@ -40,7 +45,7 @@ def response_body_version(api_key: int, api_version: int, data: bytes, offset: i
     (KIP-511). A body with error 35 counts as version 0 only when its length fits that layout: nothing
     forbids a broker to answer in the version asked for.
     """
-    if api_key != API_VERSIONS or api_version == 0:
+    if api_version == 0 or not may_answer_in_other_version(api_key):
         return api_version
     if int.from_bytes(data[offset : offset + 2]) != UNSUPPORTED_VERSION:
         return api_version

@@ -1,13 +1,25 @@
 """What becomes of decoded values: objects, or dicts ready for JSON."""
 
+from functools import cache
+from struct import Struct as Format
 from struct import unpack_from
+from typing import Any
 
 from kdissect.decoders import jsonable
 from kdissect.decoders.cursor import tag_section
-from kdissect.decoders.emitter import Emitter
+from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.layout import FIXED
 from kdissect.decoders.values import MASK, Value, value_class
-from kdissect.schema.types import Array, Field, Primitive, Struct, Type
+from kdissect.schema.types import Array, Field, Primitive, Struct
+
+# Lists of replicas and the like have a handful of elements: for fewer than this, the format is there already.
+FEW = 9
+
+
+@cache
+def _few(code: str) -> tuple[Any, ...]:
+    """Unpackers of 0, 1, 2 ... values."""
+    return tuple(Format(f">{count}{code}").unpack_from for count in range(FEW))
 
 
 def _element(field: Field) -> Primitive:
@@ -17,7 +29,7 @@ def _element(field: Field) -> Primitive:
     return field.type.element
 
 
-class ObjectSink:
+class ObjectSink(Sink):
     """Values become the objects of `values`. `lenient` keeps strings that are not UTF-8 as bytes."""
 
     def __init__(self, lenient: bool) -> None:
@@ -33,13 +45,6 @@ class ObjectSink:
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
         """The object's slot."""
         return f"{owner}.{field.name}"
-
-    def wants(self, of: Type) -> bool:
-        """Everything."""
-        return True
-
-    def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
-        """`struct` gives the right value."""
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
         """A str, or bytes if lenient and not UTF-8."""
@@ -82,8 +87,10 @@ class ObjectSink:
         element = _element(field)
         if element is Primitive.UUID:
             return f"[b[i:i + 16] for i in range({start}, {start} + {count} * 16, 16)]"
-        emitter.names["unpack_from"] = unpack_from
-        return f'list(unpack_from(">%d{FIXED[element][0]}" % {count}, b, {start}))'
+        code = FIXED[element][0]
+        emitter.names |= {"unpack_from": unpack_from, f"few_{code}": _few(code)}
+        many = f'unpack_from(">%d{code}" % {count}, b, {start})'
+        return f"list(few_{code}[{count}](b, {start}) if {count} < {FEW} else {many})"
 
     def unknown_tag(self, emitter: Emitter, owner: str) -> None:
         """Kept under `_tags`."""

@@ -22,29 +22,40 @@ def dissect(message: Message, version: int, data: bytes, offset: int = 0) -> Nod
     Then `error` of the root names path, offset and reason, and the nodes around that place have it too.
     Bytes behind the message are no error: compare `end` with `len(data)`.
     """
-    dissector = _Dissector(Layout(message, version), data, offset)
-    root = Node(message.name, message.root.name, offset)
-    try:
-        dissector.root(root)
-    except DecodeError as error:
-        dissector.abandon(error)
-    return root
+    return _Dissector(Layout(message, version), data, offset, keep=True).root()
+
+
+def locate(message: Message, version: int, data: bytes, offset: int = 0) -> DecodeError | None:
+    """The error `dissect` would find, without the memory for a tree. None if the bytes fit."""
+    return _Dissector(Layout(message, version), data, offset, keep=False).root().error
 
 
 class _Dissector:
-    """Walks the schema along the bytes. `_open` are the nodes being filled, outermost first."""
+    """Walks the schema along the bytes. `_open` are the nodes being filled, outermost first.
 
-    def __init__(self, layout: Layout, data: bytes, offset: int) -> None:
+    Without `keep`, nodes are forgotten as soon as they are filled: a tree takes some hundred times the memory
+    of its bytes, too much for saying where a large body is wrong.
+    """
+
+    def __init__(self, layout: Layout, data: bytes, offset: int, keep: bool) -> None:
         self._layout = layout
         self._cursor = Cursor(data, offset)
+        self._keep = keep
         self._open: list[Node] = []
 
-    def root(self, node: Node) -> None:
+    def root(self) -> Node:
+        message = self._layout.message
+        node = Node(message.name, message.root.name, self._cursor.offset)
         self._open.append(node)
-        self._struct(node, self._layout.message.root)
-        self._close(node)
+        try:
+            self._struct(node, message.root)
+        except DecodeError as error:
+            self._abandon(error)
+        else:
+            self._close(node)
+        return node
 
-    def abandon(self, fault: DecodeError) -> None:
+    def _abandon(self, fault: DecodeError) -> None:
         """Close what is open, each node with the error and its path."""
         path = ""
         for node in self._open:
@@ -59,7 +70,8 @@ class _Dissector:
 
     def _begin(self, parent: Node, name: str, type_name: str, field: Field | None = None) -> Node:
         node = Node(name, type_name, self._cursor.offset, field)
-        parent.children.append(node)
+        if self._keep:
+            parent.children.append(node)
         self._open.append(node)
         return node
 
@@ -69,10 +81,11 @@ class _Dissector:
 
     def _leaf(self, parent: Node, name: str, type_name: str, start: int, value: object) -> None:
         """A part that was read already: a length, a marker, the content of a string."""
-        node = Node(name, type_name, start)
-        node.end = self._cursor.offset
-        node.value = value
-        parent.children.append(node)
+        if self._keep:
+            node = Node(name, type_name, start)
+            node.end = self._cursor.offset
+            node.value = value
+            parent.children.append(node)
 
     # Structs and fields.
 
@@ -87,10 +100,15 @@ class _Dissector:
     def _field(self, parent: Node, owner: Value, field: Field, tagged: bool) -> None:
         node = self._begin(parent, field.name, self._type_name(field, field.type), field)
         kind = field.type
-        if isinstance(kind, Struct) and self._layout.is_nullable(field):
-            self._nullable_struct(node, kind, tagged)
-        else:
-            self._value(node, field, kind, self._layout.is_nullable(field))
+        try:
+            if isinstance(kind, Struct) and self._layout.is_nullable(field):
+                self._nullable_struct(node, kind, tagged)
+            else:
+                self._value(node, field, kind, self._layout.is_nullable(field))
+        except DecodeError:
+            if node.value is not None:  # what was read of it
+                setattr(owner, field.name, node.value)
+            raise
         setattr(owner, field.name, node.value)
         self._close(node)
 
@@ -155,7 +173,8 @@ class _Dissector:
         for index in range(count):
             element = self._begin(node, f"[{index}]", self._type_name(field, kind.element), field)
             self._value(element, field, kind.element, nullable=False)
-            values.append(element.value)
+            if self._keep:
+                values.append(element.value)
             self._close(element)
 
     # Tag sections (KIP-482).
@@ -186,7 +205,8 @@ class _Dissector:
         else:
             start = self._cursor.offset
             content = self._cursor.pull_bytes(size, f"unknown tag {tag}")
-            owner.keep_tag(tag, content)
+            if self._keep:
+                owner.keep_tag(tag, content)
             self._leaf(node, "content", "bytes", start, content)
         self._close(node)
 

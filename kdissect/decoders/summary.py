@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders import quirks
 from kdissect.decoders.compiled import FAULTS, compile_function
-from kdissect.decoders.cursor import skip_tags
-from kdissect.decoders.emitter import Emitter
+from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.layout import Layout
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
@@ -54,7 +53,7 @@ def summarizer(message: Message, version: int) -> Summarizer:
     return summarize
 
 
-class SummarySink:
+class SummarySink(Sink):
     """Keeps error codes, topics and acks. `used` names the dicts (as ordered sets) the code fills."""
 
     def __init__(self, layout: Layout) -> None:
@@ -116,36 +115,10 @@ class SummarySink:
         emitter.emit(f"if {stop} > end: raise ValueError")
         emitter.emit(f'topics[b[{start}:{stop}].decode("utf-8", "backslashreplace")] = None')
 
-    def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """Never wanted."""
-
-    def null(self, emitter: Emitter, target: str) -> None:
-        """Nothing."""
-        emitter.emit("pass")
-
-    def array(self, emitter: Emitter, field: Field, target: str) -> str:
-        """Nothing: elements are used one by one."""
-        return "inner"
-
-    def item(self, emitter: Emitter, array: str) -> str:
-        """A local."""
-        return "inner"
-
-    def append(self, emitter: Emitter, array: str, item: str) -> None:
-        """Nothing."""
-
     def items(self, emitter: Emitter, field: Field, target: str, count: str, start: str) -> None:
         """Topic ids in an array of them."""
         self._use("topic_ids")
         emitter.emit(f"for i in range({start}, {start} + {count} * 16, 16): topic_ids[b[i:i + 16]] = None")
-
-    def unknown_tag(self, emitter: Emitter, owner: str) -> None:
-        """Nothing."""
-
-    def all_tags(self, emitter: Emitter, owner: str, start: str) -> str:
-        """Skipped."""
-        emitter.names["skip_tags"] = skip_tags
-        return f"p = skip_tags(b, {start})"
 
     def _use(self, name: str) -> None:
         self.used[name] = None

@@ -8,7 +8,7 @@ Rules:
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packet import FILE_SHIFT, Packet
@@ -45,7 +45,6 @@ class Analyzer:
         self, ports: frozenset[int] = frozenset(), capture_set_of: Callable[[int], str] | None = None
     ) -> None:
         self.parser = SegmentParser()
-        self._parse = self.parser.parse
         self._ports = ports
         self._capture_set_of = capture_set_of or _one_set
         self._tables: dict[str, dict[bytes, _Flow]] = {}
@@ -59,18 +58,24 @@ class Analyzer:
 
     def feed(self, packet: Packet) -> list[Event]:
         """Analyse one packet; gives the events it completed."""
-        segment = self._parse(packet)
-        if segment is None:
-            return _NOTHING
-        ref, time_ns = packet[0], packet[1]
-        if ref >> FILE_SHIFT != self._file:
-            self._switch_file(ref >> FILE_SHIFT)
-        flow = self._flows.get(segment[0])
-        if flow is None or time_ns > self._next_sweep_ns or segment[3] & SYN:
-            flow = self._slow(segment, time_ns)
-            if flow is None:
-                return self._take() if self._events else _NOTHING
-        flow[0](flow[1], segment, ref, time_ns)
+        return self.feed_batch((packet,))
+
+    def feed_batch(self, packets: Sequence[Packet]) -> list[Event]:
+        """Analyse packets in their order; gives the events they completed."""
+        # Hot, one round a packet.
+        for packet, segment in zip(packets, self.parser.parse_batch(packets), strict=True):
+            if segment is None:
+                continue
+            ref, time_ns, _, _, _ = packet
+            if ref >> FILE_SHIFT != self._file:
+                self._switch_file(ref >> FILE_SHIFT)
+            flow = self._flows.get(segment[0])
+            if flow is None or time_ns > self._next_sweep_ns or segment[3] & SYN:
+                flow = self._slow(segment, time_ns)
+                if flow is None:
+                    continue
+            feed, direction, _ = flow
+            feed(direction, segment, ref, time_ns)
         return self._take() if self._events else _NOTHING
 
     def close(self) -> list[Event]:

@@ -1,0 +1,136 @@
+"""A tree of nodes as lines of text: spans, names, types, values."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kdissect.decoders.jsonable import uuid_text
+from kdissect.decoders.node import TAG_SECTION, Node
+from kdissect.decoders.values import MASK
+from kdissect.schema.enums import enum_name
+from kdissect.schema.errors import error_name
+from kdissect.schema.registry import api_name
+from kdissect.schema.types import Array, Primitive, Struct, Type
+
+MAX_BYTES_SHOWN = 32  # of a bytes field; the span says where the rest is
+_PLUMBING = frozenset({"length", "count", "content", "marker"})  # nodes a value's own line already tells
+
+
+def render(
+    node: Node, data: bytes, *, show_secrets: bool = False, show_lengths: bool = False
+) -> Iterator[str]:
+    """Lines `start..end  name: type = value`, children indented below their parent; `end` is excluded.
+
+    Lengths and empty tag sections are left out unless `show_lengths`. Secrets are masked unless
+    `show_secrets`. Text from the wire is quoted with control characters escaped, so that it can do nothing
+    to a terminal.
+    """
+    width = len(str(len(data)))
+    yield from _Renderer(width, show_secrets, show_lengths).lines(node, 0)
+
+
+def quote(text: str) -> str:
+    r"""Text in double quotes; characters that do not print become `\xNN`, `\uNNNN` or `\UNNNNNNNN`."""
+    shown = "".join(
+        character if character.isprintable() and character not in '"\\' else _escape(character)
+        for character in text
+    )
+    return f'"{shown}"'
+
+
+def _escape(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+class _Renderer:
+    def __init__(self, width: int, show_secrets: bool, show_lengths: bool) -> None:
+        self._width = width
+        self._show_secrets = show_secrets
+        self._show_lengths = show_lengths
+
+    def lines(self, node: Node, depth: int) -> Iterator[str]:
+        yield self._line(node, depth)
+        if node.error and not any(child.error for child in node.children):
+            margin = " " * (2 * self._width + 4) + "  " * (depth + 1)
+            yield f"{margin}! {node.error.why} at byte {node.error.offset}"
+        for child in node.children:
+            if self._is_shown(node, child):
+                yield from self.lines(child, depth + 1)
+
+    def _is_shown(self, parent: Node, child: Node) -> bool:
+        if self._show_lengths or child.error:
+            # Even then a masked value must not show in the node of its bytes.
+            return not (child.name == "content" and self._is_masked(parent))
+        if child.name == TAG_SECTION and child.type == "tags":
+            return bool(child.value)
+        if parent.type == "tag":
+            return child.field is not None or child.name == "content"
+        return child.field is not None or child.name not in _PLUMBING
+
+    def _is_masked(self, node: Node) -> bool:
+        return node.field is not None and node.field.is_secret and not self._show_secrets
+
+    def _line(self, node: Node, depth: int) -> str:
+        w = self._width
+        span = f"{node.start:>{w}}..{node.end:<{w}}"
+        value = self._value(node)
+        return f"{span}  {'  ' * depth}{node.name}: {node.type}{' = ' if value else ''}{value}"
+
+    def _value(self, node: Node) -> str:
+        if node.error and node.value is None:
+            return ""
+        if self._is_masked(node) and node.value is not None:
+            return MASK
+        if node.field is None:
+            return "" if node.children else _plain(node.value)
+        return self._field_value(node)
+
+    def _field_value(self, node: Node) -> str:
+        assert node.field is not None
+        kind: Type = node.field.type
+        if node.value is None:
+            return "null"
+        if isinstance(kind, Array):
+            if isinstance(node.value, list):
+                return _count(len(node.value))
+            kind = kind.element
+        if isinstance(kind, Struct):
+            return ""
+        if kind is Primitive.UUID:
+            return uuid_text(node.value)
+        if kind is Primitive.RECORDS:
+            return f"{len(node.value)} bytes"
+        return _plain(node.value) + _meaning(node)
+
+
+def _count(length: int) -> str:
+    return f"{length} element" if length == 1 else f"{length} elements"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, bytes | memoryview):
+        shown = bytes(value[:MAX_BYTES_SHOWN]).hex(" ")
+        more = f" ... ({len(value)} bytes)" if len(value) > MAX_BYTES_SHOWN else ""
+        return f"{shown}{more}" if len(value) else "empty"
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _meaning(node: Node) -> str:
+    """The name of an error code, an enumerated value or an API."""
+    field = node.field
+    if field is None or not isinstance(node.value, int | str):
+        return ""
+    name = None
+    if field.is_error:
+        name = error_name(int(node.value))
+    elif field.enum:
+        name = enum_name(field.enum, node.value)
+    elif field.name in ("api_key", "request_api_key"):
+        name = api_name(int(node.value))
+    return f" ({name})" if name else ""
