@@ -1,10 +1,9 @@
 """What kind of file the first bytes say a file is."""
 
-from kdissect.capture.parser import CaptureParser
+from kdissect.capture.parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.pcap import MAGICS, PcapParser
 
 MAGIC_BYTES = 4
-PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
 
 # Kinds of files people hand over by mistake, by their first bytes, so that the message can name them.
 _OTHER_KINDS = (

@@ -15,6 +15,8 @@ from kdissect.model.packet import Packet, packet_ref
 # A damaged file may hold a flaw per block; people read the first few, memory must not hold millions.
 MAX_ANOMALIES = 100
 
+PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
+
 
 class CaptureParser:
     """Base of the parsers. `file` is the index of the input that packet references carry.

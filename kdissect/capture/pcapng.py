@@ -7,8 +7,7 @@ Definitions".
 from collections.abc import Callable
 from struct import Struct
 
-from kdissect.capture.detect import PCAPNG_MAGIC
-from kdissect.capture.parser import CaptureParser
+from kdissect.capture.parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.pcapng_interface import MAX_TIME_NS, Interface, parse_drops, parse_interface
 from kdissect.model.packet import Packet, packet_ref
 

@@ -58,7 +58,9 @@ def request_at(data: bytes, offset: int, cut: bool = False) -> Verdict:
     if size == _NO_CLIENT_ID_SIZE and quirks.has_no_client_id(key, version):
         return Verdict.YES
     api = registry.api(key)
-    if client_length < MIN_UNKNOWN_CLIENT_ID and (api is None or version > api.versions.last + FUTURE_VERSIONS):
+    if client_length < MIN_UNKNOWN_CLIENT_ID and (
+        api is None or version > api.versions.last + FUTURE_VERSIONS
+    ):
         return Verdict.NO
     if client_length <= 0:
         return Verdict(client_length >= -1 and size >= 10)

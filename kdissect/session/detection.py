@@ -9,6 +9,7 @@ Rules:
 
 from typing import NamedTuple
 
+from kdissect.model.stream import StreamSink
 from kdissect.session.detect import (
     KAFKA_PORT,
     MIN_LONE_RESPONSES,
@@ -18,7 +19,6 @@ from kdissect.session.detect import (
     request_at,
     response_frames,
 )
-from kdissect.session.framing import FrameReader
 from kdissect.session.info import ConnectionKind
 
 HEAD_KEPT = 2048  # bytes of a direction's start that are judged: header, client id and every signature fit
@@ -46,7 +46,9 @@ class Detection:
 
     def __init__(self) -> None:
         self.client: int | None = None
-        self.listener: int | None = None  # the direction of the end that accepted the connection, where that was seen
+        self.listener: int | None = (
+            None  # the direction of the end that accepted the connection, where that was seen
+        )
         self._heads = [b"", b""]
         self._headless: set[int] = set()  # opened, but the first bytes were not captured
         self._verdicts = [Verdict.MORE, Verdict.MORE]
@@ -130,7 +132,7 @@ class Detection:
                 return ConnectionKind.KAFKA, 1 - direction
         return ConnectionKind.UNKNOWN, client_direction
 
-    def replay(self, readers: tuple[FrameReader, FrameReader], client: int) -> None:
+    def replay(self, readers: tuple[StreamSink, StreamSink], client: int) -> None:
         """Give the held bytes to the readers."""
         held, self._held = self._held, []
         for direction in (client, 1 - client):
