@@ -26,10 +26,16 @@ def shipped(name: str) -> list[Packet]:
 
 def facts(found: list[Exchange]) -> list[tuple[object, ...]]:
     return sorted(
-        (e.connection.client_text, e.ordinal, str(e.api_key), str(e.state), e.request and e.request.data or b"",
-         e.response and e.response.data or b"")
+        (
+            e.connection.client_text,
+            e.ordinal,
+            str(e.api_key),
+            str(e.state),
+            e.request.data if e.request else b"",
+            e.response.data if e.response else b"",
+        )
         for e in found
-    )  # fmt: skip
+    )
 
 
 @settings(max_examples=150, deadline=None)
