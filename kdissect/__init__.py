@@ -1,1 +1,48 @@
-"""kdissect: a Kafka wire-protocol analyzer."""
+"""kdissect: a Kafka wire-protocol analyzer.
+
+`for exchange in kdissect.open("a.pcap"): ...` reads captures; `kdissect.decode_request(frame)` and
+`kdissect.decode_response(frame, api_key, api_version)` decode single frames. Names are imported at first
+use, so that
+`import kdissect` costs nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kdissect.api import Dissection as Dissection
+    from kdissect.api import open as open  # noqa: A004  the name a user looks for
+    from kdissect.decoders.messages import decode_request as decode_request
+    from kdissect.decoders.messages import decode_response as decode_response
+    from kdissect.model.errors import CaptureError as CaptureError
+    from kdissect.model.errors import DecodeError as DecodeError
+    from kdissect.model.errors import KdissectError as KdissectError
+    from kdissect.session.exchange import Exchange as Exchange
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CaptureError": "kdissect.model.errors",
+    "DecodeError": "kdissect.model.errors",
+    "Dissection": "kdissect.api",
+    "Exchange": "kdissect.session.exchange",
+    "KdissectError": "kdissect.model.errors",
+    "decode_request": "kdissect.decoders.messages",
+    "decode_response": "kdissect.decoders.messages",
+    "open": "kdissect.api",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'kdissect' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(home), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

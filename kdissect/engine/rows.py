@@ -50,6 +50,7 @@ EXCHANGE_FIELDS = (
         for side in ("request", "response")
         for name, type_, doc in (
             ("", "struct", f"the {side} frame; null where none was captured"),
+            (".packets", "struct", "the packets that carried the frame"),
             (".packets.file", "string", "capture file of the frame's first byte"),
             (".packets.first", "int64", "packet with the frame's first byte, 1-based within its file"),
             (

@@ -1,0 +1,86 @@
+"""The command line: argument parsing and printing only. stdout is data, stderr is diagnostics.
+
+A command's module is imported when the command is called, so that `kdissect inspect` does not pay for the
+others.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Protocol, cast
+
+from kdissect.cli.exits import INTERRUPTED, OK, USAGE
+
+COMMANDS = {
+    "inspect": "list the exchanges of captures: who asked what, what came back, how fast",
+    "info": "what captures hold: files, connections, APIs, gaps, anomalies",
+    "connections": "one line for each TCP connection",
+    "decode": "decode one frame or body given as hex",
+    "schema": "print the grammar of a message in one version",
+}
+
+_USAGE = "usage: kdissect [--version] [--help] COMMAND ..."
+
+
+class _Command(Protocol):
+    def run(self, arguments: Sequence[str]) -> int: ...
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command that `argv` names; gives the exit code (`cli.exits`).
+
+    `argv` are the process's arguments unless given.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_stdout()
+        return OK
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit as stop:  # argparse: --help is 0, a usage error 2
+        return stop.code if isinstance(stop.code, int) else OK
+    return code
+
+
+def _dispatch(arguments: list[str]) -> int:
+    first = arguments[0] if arguments else "--help"
+    if first in ("-h", "--help"):
+        sys.stdout.write(_help())
+        return OK
+    if first in ("-V", "--version"):
+        from kdissect import __version__
+
+        sys.stdout.write(f"kdissect {__version__}\n")
+        return OK
+    if first not in COMMANDS:
+        what = "option" if first.startswith("-") else "command"
+        sys.stderr.write(
+            f"{_USAGE}\nkdissect: unknown {what} {first!r}; commands are {', '.join(COMMANDS)}\n"
+        )
+        return USAGE
+    module = cast(_Command, import_module(f"kdissect.cli.{first}"))
+    return module.run(arguments[1:])
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:{width}}  {what}" for name, what in COMMANDS.items())
+    return (
+        "kdissect takes the Kafka traffic in packet captures apart.\n\n"
+        f"{_USAGE}\n\ncommands:\n{commands}\n\n"
+        "'kdissect COMMAND --help' tells the options of a command.\n"
+        "Exit codes: 0 all read, 2 wrong usage, 3 some input could not be read (the rest is printed first), "
+        "130 interrupted.\n"
+    )
+
+
+def _forget_stdout() -> None:
+    """Whoever read our output went away.
+
+    Python flushes stdout once more at exit: let that go nowhere, silently.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,91 @@
+"""Columns of rows: `-e FIELD` names to values and text."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kdissect.cli.printable import field_text
+from kdissect.engine.rows import RowField
+
+_BODIES = ("request.body.", "response.body.")
+LIST_SEPARATOR = ","
+_ABSENT = object()
+
+
+def split_names(options: Iterable[str]) -> list[str]:
+    """`-e a,b -e c` to `[a, b, c]`."""
+    return [name for option in options for name in option.split(",") if name]
+
+
+def check_names(names: Sequence[str], fields: Sequence[RowField]) -> None:
+    """Raises ValueError for a name that no row has; anything inside a body is allowed."""
+    known = [field.name for field in fields]
+    for name in names:
+        if name not in known and not name.startswith(_BODIES):
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else f"; fields are {', '.join(known)}"
+            raise ValueError(f"no field {name!r}{hint}")
+
+
+def needs_bodies(names: Iterable[str]) -> bool:
+    """Whether a name asks for something that only decoded bodies have."""
+    return any(part in ("body", "error") for name in names for part in name.split(".")[1:2])
+
+
+class Column:
+    """One column: takes its value out of a row."""
+
+    __slots__ = ("_path", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._path = name.split(".")
+
+    def value(self, row: dict[str, Any]) -> Any:
+        """The value; all values as a list where the path leads through one; None where nothing is there."""
+        if len(self._path) == 1:
+            return row.get(self._path[0])
+        found = _walk(row, self._path, 0)
+        return None if found is _ABSENT else found
+
+
+def _walk(value: Any, path: list[str], depth: int) -> Any:
+    while depth < len(path):
+        if isinstance(value, list):
+            return _flat(_walk(item, path, depth) for item in value)
+        if not isinstance(value, dict) or path[depth] not in value:
+            return _ABSENT
+        value = value[path[depth]]
+        depth += 1
+    return value
+
+
+def _flat(values: Iterable[Any]) -> list[Any]:
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, list):
+            found += value
+        elif value is not _ABSENT:
+            found.append(value)
+    return found
+
+
+def cell(value: Any) -> str:
+    """A value as the text of one cell: null is empty, lists are joined by commas, structs are JSON.
+
+    Safe for a terminal.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return field_text(value)
+    if isinstance(value, list):
+        return LIST_SEPARATOR.join(map(cell, value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        import json
+
+        return field_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return str(value)

@@ -1,0 +1,69 @@
+"""`kdissect connections`: one line for each TCP connection, when it is over."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from kdissect.api import Dissection
+from kdissect.cli.formats import Format, delimited
+from kdissect.cli.inputs import add_inputs, is_live, open_inputs
+from kdissect.cli.output import Output
+from kdissect.cli.parser import command_parser
+from kdissect.cli.printing import add_printing, printing
+from kdissect.cli.progress import progress_of
+from kdissect.engine.connection_rows import CONNECTION_FIELDS, connection_row
+from kdissect.session.events import ConnectionClosed
+
+FORMATS = ("table", "tsv", "jsonl", "csv")
+# A line has the ends and times as text, not once more as numbers.
+DEFAULT_COLUMNS = tuple(
+    field.name
+    for field in CONNECTION_FIELDS
+    if "struct" not in field.type and field.name not in ("start_ns", "capture_set")
+)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the connections of the captures; gives the exit code."""
+    parser = command_parser(
+        "connections", "One line for each TCP connection, in the order in which they end."
+    )
+    add_inputs(parser)
+    add_printing(parser, FORMATS)
+    options = parser.parse_args(arguments)
+    dissection = open_inputs(options)
+
+    def body(output: Output) -> None:
+        _print(dissection, options, output)
+
+    return printing(parser, options, dissection, body)
+
+
+def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
+    progress = progress_of(dissection)
+    if progress is not None and output.is_terminal:
+        output.before_write = progress.clear
+    form = _format(dissection, options, output)
+    output.write(form.head())
+    number = 0
+    for event in dissection.events():
+        if progress is not None:
+            progress.tick()
+        if isinstance(event, ConnectionClosed):
+            number += 1
+            output.write(form.line(connection_row(number, event.connection)))
+    if progress is not None:
+        progress.clear()
+    output.write(form.tail())
+
+
+def _format(dissection: Dissection, options: Namespace, output: Output) -> Format:
+    name = options.format or ("table" if output.is_terminal else "tsv")
+    if name != "table":
+        columns = () if name == "jsonl" else DEFAULT_COLUMNS
+        return delimited(name, columns, options.header, output.is_terminal)
+    from kdissect.cli.formats.connection_columns import connection_columns
+    from kdissect.cli.formats.table import table
+
+    return table(connection_columns(), options, output, is_live(dissection))

@@ -1,0 +1,12 @@
+"""What goes to stderr: inputs that cannot be read, captures that end early."""
+
+import sys
+
+from kdissect.cli.printable import printable
+
+
+def say(text: str) -> None:
+    """One line on stderr, behind the program's name."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"kdissect: {printable(text)}\n")
+        sys.stderr.flush()

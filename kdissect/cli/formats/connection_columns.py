@@ -1,0 +1,61 @@
+"""The columns of the table of connections."""
+
+from typing import Any
+
+from kdissect.cli.formats.durations import duration
+from kdissect.cli.formats.table import Cell, TableColumn
+from kdissect.cli.printable import printable
+
+Row = dict[str, Any]
+_HEALTH = ("gaps", "retransmissions", "out_of_order", "duplicates", "zero_windows", "resets")
+
+
+def connection_columns() -> list[TableColumn]:
+    """Endpoints, who the client is, how long, how much, how well."""
+    return [
+        TableColumn("#", lambda row: Cell(str(row["number"]), "dim"), 3, 4, right=True),
+        TableColumn("start", lambda row: Cell(row["start"][11:26]), 15, 3),
+        TableColumn("client", lambda row: Cell(row["client"]), 15),
+        TableColumn("broker", lambda row: Cell(row["broker"]), 15),
+        TableColumn("kind", _kind, 5),
+        TableColumn("client id", lambda row: Cell(printable(row["client_id"] or "")), 9, 1),
+        TableColumn("software", lambda row: Cell(printable(row["software"] or "")), 8, 3),
+        TableColumn("principal", _principal, 9, 2),
+        TableColumn("duration", lambda row: Cell(duration(row["duration_ns"])), 9, 2, right=True),
+        TableColumn("exchanges", _exchanges, 9, 1, right=True),
+        TableColumn("sent", lambda row: _number(row["client_bytes"]), 8, 3, right=True),
+        TableColumn("received", lambda row: _number(row["broker_bytes"]), 8, 3, right=True),
+        TableColumn("closed", _closed, 11, 1),
+        TableColumn("tcp", _health, 6),
+    ]
+
+
+def _kind(row: Row) -> Cell:
+    return Cell(row["kind"], "name" if row["kind"] == "kafka" else "dim")
+
+
+def _principal(row: Row) -> Cell:
+    parts = [part for part in (row["principal"], row["mechanism"]) if part]
+    return Cell(printable(" ".join(parts)))
+
+
+def _exchanges(row: Row) -> Cell:
+    unanswered = row["unanswered"]
+    return Cell(f"{row['exchanges']}{f' ({unanswered} unanswered)' if unanswered else ''}")
+
+
+def _number(value: int | None) -> Cell:
+    return Cell("" if value is None else str(value))
+
+
+def _closed(row: Row) -> Cell:
+    closed = row["closed"]
+    if closed is None or closed["how"] == "capture_end":
+        return Cell("open", "dim")
+    by = f"{closed['by']} " if closed["by"] else ""
+    return Cell(f"{by}{closed['how']}", "odd" if closed["how"] != "fin" else "")
+
+
+def _health(row: Row) -> Cell:
+    troubles = [f"{row[name]} {name.replace('_', ' ')}" for name in _HEALTH if row[name]]
+    return Cell(", ".join(troubles) or "ok", "odd" if troubles else "dim")

@@ -1,0 +1,85 @@
+"""The columns of the table of exchanges."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kdissect.cli.columns import Column, cell
+from kdissect.cli.formats.durations import duration
+from kdissect.cli.formats.table import Cell, TableColumn
+from kdissect.cli.printable import printable
+
+Row = dict[str, Any]
+
+
+def exchange_columns() -> list[TableColumn]:
+    """The columns shown where none are chosen."""
+    return [
+        TableColumn("#", lambda row: Cell(str(row["number"]), "dim"), 5, 4, right=True),
+        TableColumn("time", _time, 15),
+        TableColumn("client", lambda row: Cell(row["client"]), 15),
+        TableColumn("broker", lambda row: Cell(row["broker"]), 15, 3),
+        TableColumn("client id", lambda row: Cell(printable(row["client_id"] or ""), "dim"), 9, 2),
+        TableColumn("api", api_cell, 20),
+        TableColumn("req", lambda row: _bytes(row["request"]), 6, 4, right=True),
+        TableColumn("resp", lambda row: _bytes(row["response"]), 7, 4, right=True),
+        TableColumn("latency", _latency, 9, 1, right=True),
+        TableColumn("outcome", outcome, 20),
+        TableColumn("topics", _topics, 10, 1),
+    ]
+
+
+def chosen_columns(names: Sequence[str]) -> list[TableColumn]:
+    """Columns for `-e`: every one is shown, however narrow the terminal."""
+    return [TableColumn(name, _chosen(Column(name))) for name in names]
+
+
+def _chosen(column: Column) -> Any:
+    return lambda row: Cell(cell(column.value(row)))
+
+
+def _time(row: Row) -> Cell:
+    frame = row["request"] or row["response"]
+    return Cell(frame["time"][11:26])  # HH:MM:SS.microseconds of RFC 3339
+
+
+def api_cell(row: Row) -> Cell:
+    """`Fetch v12`."""
+    if row["api_key"] is None:
+        return Cell("SASL token" if row["kind"] == "sasl_token" else "unknown", "dim")
+    return Cell(f"{row['api'] or 'key ' + str(row['api_key'])} v{row['api_version']}", "name")
+
+
+def _bytes(frame: Row | None) -> Cell:
+    return Cell("" if frame is None else str(frame["bytes"]))
+
+
+def _latency(row: Row) -> Cell:
+    latency = row["latency_ns"]
+    return Cell("" if latency is None else duration(latency))
+
+
+def outcome(row: Row) -> Cell:
+    """What became of it: error codes, `ok`, why there is no response; kinds of anomalies in brackets."""
+    kinds = ", ".join(dict.fromkeys(anomaly["kind"] for anomaly in row["anomalies"]))
+    behind = f" ({kinds})" if kinds else ""
+    if row["errors"]:
+        return Cell(", ".join(row["errors"]) + behind, "bad")
+    if row["state"] == "complete":
+        return Cell(f"ok{behind}", "odd" if kinds else "good")
+    if row["state"] == "no_response_expected":
+        return Cell(f"no response expected{behind}", "odd" if kinds else "dim")
+    if row["state"] == "unanswered":
+        return Cell(_unanswered(row["closed"]) + behind, "bad")
+    return Cell(f"orphan response{behind}", "odd")
+
+
+def _unanswered(closed: Row | None) -> str:
+    if closed is None:
+        return "unanswered"
+    if closed["by"] is None:
+        return f"unanswered, {closed['how'].replace('_', ' ')}"
+    return f"unanswered, {closed['by']} {closed['how']} after {duration(closed['after_ns'])}"
+
+
+def _topics(row: Row) -> Cell:
+    return Cell(printable(", ".join(row["topics"] or row["topic_ids"])))

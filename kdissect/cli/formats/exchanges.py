@@ -1,0 +1,54 @@
+"""Exchanges to bytes by way of rows: everything but the plain JSON line."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kdissect.api import Dissection
+from kdissect.cli.colour import wants_colour
+from kdissect.cli.columns import needs_bodies
+from kdissect.cli.formats import Format, delimited
+from kdissect.cli.inputs import is_live
+from kdissect.cli.output import Output
+from kdissect.engine.rows import ExchangeRows
+from kdissect.session.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kdissect.cli.formats.tree import TreeWriter
+
+
+class RowWriter:
+    """Makes rows and formats them."""
+
+    def __init__(self, rows: ExchangeRows, form: Format) -> None:
+        self._row = rows.row
+        self._form = form
+        self.head = form.head
+        self.tail = form.tail
+
+    def line(self, exchange: Exchange) -> bytes:
+        """One exchange; a table holds the first ones back."""
+        return self._form.line(self._row(exchange))
+
+
+def row_writer(
+    dissection: Dissection, options: Namespace, output: Output, name: str, columns: Sequence[str]
+) -> RowWriter:
+    """A writer for `table`, `tsv`, `csv` or `jsonl` with these columns (none: the format's own)."""
+    bodies = options.bodies or needs_bodies(columns)
+    rows = ExchangeRows(dissection.file_names, bodies, options.show_secrets)
+    if name != "table":
+        return RowWriter(rows, delimited(name, columns, options.header, output.is_terminal))
+    from kdissect.cli.formats.exchange_columns import chosen_columns, exchange_columns
+    from kdissect.cli.formats.table import table
+
+    shown = chosen_columns(columns) if columns else exchange_columns()
+    return RowWriter(rows, table(shown, options, output, is_live(dissection)))
+
+
+def tree_writer(dissection: Dissection, options: Namespace, output: Output) -> "TreeWriter":
+    """A writer of trees."""
+    from kdissect.cli.formats.tree import TreeWriter
+
+    rows = ExchangeRows(dissection.file_names)
+    return TreeWriter(rows, options.show_secrets, wants_colour(options.color, output.is_terminal))

@@ -1,0 +1,44 @@
+"""One JSON object a line, for rows that are dicts: with bodies, chosen fields, or of connections."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from kdissect.cli.columns import Column
+from kdissect.cli.printable import terminal_json
+
+# Keys of bodies are strings; StrEnum values are written as their strings.
+_OPTIONS = orjson.OPT_APPEND_NEWLINE
+
+
+class JsonFormat:
+    """Rows as they are, or only `columns` under their dotted names."""
+
+    def __init__(self, columns: Sequence[str], for_terminal: bool) -> None:
+        self._columns = [Column(name) for name in columns]
+        self._for_terminal = for_terminal
+
+    def head(self) -> bytes:
+        """Nothing."""
+        return b""
+
+    def line(self, row: dict[str, Any]) -> bytes:
+        """One row."""
+        if self._columns:
+            row = {column.name: column.value(row) for column in self._columns}
+        try:
+            line = orjson.dumps(row, option=_OPTIONS)
+        except TypeError:  # an integer over 64 bits: the difference of two times of a damaged capture
+            line = _slow(row)
+        return terminal_json(line) if self._for_terminal else line
+
+    def tail(self) -> bytes:
+        """Nothing: every row went out at once."""
+        return b""
+
+
+def _slow(row: dict[str, Any]) -> bytes:
+    import json
+
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"

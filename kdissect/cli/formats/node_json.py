@@ -1,0 +1,51 @@
+"""A tree of nodes as JSON: what `kdissect decode --format json` prints."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from kdissect.decoders.jsonable import bytes_value, float_value, uuid_text
+from kdissect.decoders.node import Node
+from kdissect.decoders.values import MASK, Value
+from kdissect.model.errors import DecodeError
+from kdissect.schema.types import Primitive
+
+
+def node_json(node: Node, errors: Sequence[DecodeError], size: int, show_secrets: bool) -> bytes:
+    """`{bytes, errors, tree}`.
+
+    A node is `{name, type, start, end}` with `value` or `children`; `end` is excluded.
+    """
+    told = [{"path": error.path, "offset": error.offset, "why": error.why} for error in errors]
+    document = {"bytes": size, "errors": told, "tree": _node(node, show_secrets)}
+    return json.dumps(document, indent=2, ensure_ascii=True).encode() + b"\n"
+
+
+def _node(node: Node, show_secrets: bool) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": node.name, "type": node.type, "start": node.start, "end": node.end}
+    field = node.field
+    if field is not None and field.is_secret and not show_secrets:
+        return told | {"value": None if node.value is None else MASK}
+    if node.error is not None:
+        told["error"] = node.error.why
+    children = [
+        child for child in node.children if child.field is not None or child.children or _stands_alone(child)
+    ]
+    if children or isinstance(node.value, Value | list):
+        return told | {"children": [_node(child, show_secrets) for child in children]}
+    return told | {"value": _value(node)}
+
+
+def _stands_alone(child: Node) -> bool:
+    """Whether a node without a field says something: the lengths and contents of a string do not."""
+    return child.name not in ("length", "count", "content", "marker")
+
+
+def _value(node: Node) -> Any:
+    value = node.value
+    if isinstance(value, bytes | memoryview):
+        is_uuid = node.field is not None and node.field.type is Primitive.UUID
+        return uuid_text(bytes(value)) if is_uuid else bytes_value(value)
+    if isinstance(value, float):
+        return float_value(value)
+    return value

@@ -1,0 +1,136 @@
+"""A table for people, row by row: widths come from the first rows, and only those are held in memory."""
+
+import shutil
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+from kdissect.cli.colour import paint, wants_colour
+from kdissect.cli.output import Output
+
+# Widths are those of the first rows; a live capture shows each row at once, with the widths of the
+# headings' minimum.
+SAMPLE_ROWS = 200
+MAX_WIDTH = 48  # of any column but the last
+_GAP = "  "
+_ELLIPSIS = "…"
+
+
+class Cell(NamedTuple):
+    """Text that is safe to print, and the name of its style (`""` for none)."""
+
+    text: str
+    style: str = ""
+
+
+class TableColumn(NamedTuple):
+    """One column.
+
+    Where the terminal is too narrow, columns of the highest `rank` go first; those of rank 0 stay.
+    """
+
+    title: str
+    cell: Callable[[dict[str, Any]], Cell]
+    min_width: int = 0
+    rank: int = 0
+    right: bool = False
+
+
+class TableFormat:
+    """`width` is that of the terminal, None where lines may be of any length."""
+
+    def __init__(
+        self, columns: Sequence[TableColumn], colour: bool, width: int | None, header: bool, sample: int
+    ) -> None:
+        self._columns = list(columns)
+        self._colour = colour
+        self._width = width
+        self._header = header
+        self._sample = sample
+        self._held: list[list[Cell]] = []
+        self._widths: list[int] | None = None
+
+    def head(self) -> bytes:
+        """Nothing yet: the widths are not known."""
+        return b""
+
+    def line(self, row: dict[str, Any]) -> bytes:
+        """One row, held back while widths are being found."""
+        cells = [column.cell(row) for column in self._columns]
+        if self._widths is not None:
+            return self._print(cells)
+        self._held.append(cells)
+        return b"" if len(self._held) < self._sample else self._release()
+
+    def tail(self) -> bytes:
+        """The rows held back, if there were fewer than the sample; headings also of an empty table."""
+        return self._release() if self._widths is None else b""
+
+    def _release(self) -> bytes:
+        held, self._held = self._held, []
+        widths = [
+            min(
+                max([column.min_width, cell_len(column.title), *(cell_len(cells[i].text) for cells in held)]),
+                MAX_WIDTH,
+            )
+            for i, column in enumerate(self._columns)
+        ]
+        kept = self._kept(widths)
+        self._columns = [self._columns[i] for i in kept]
+        self._widths = [widths[i] for i in kept]
+        lines = [[cells[i] for i in kept] for cells in held]
+        if self._header:
+            lines.insert(0, [Cell(column.title, "bold") for column in self._columns])
+        return b"".join(map(self._print, lines))
+
+    def _kept(self, widths: list[int]) -> list[int]:
+        """Indexes of the columns that fit; the last one may be cut down to its heading."""
+        kept = list(range(len(widths)))
+        while self._width is not None and self._least(kept, widths) > self._width:
+            rank, index = max((self._columns[i].rank, i) for i in kept)
+            if rank == 0:
+                break
+            kept.remove(index)
+        return kept
+
+    def _least(self, kept: list[int], widths: list[int]) -> int:
+        columns = self._columns
+        last = max(columns[kept[-1]].min_width, cell_len(columns[kept[-1]].title))
+        return sum(widths[i] for i in kept[:-1]) + len(_GAP) * (len(kept) - 1) + last
+
+    def _print(self, cells: list[Cell]) -> bytes:
+        assert self._widths is not None
+        last = len(cells) - 1
+        parts = []
+        left = self._width
+        for i, cell in enumerate(cells):
+            text = cell.text
+            if i < last:
+                text = _sized(text, self._widths[i], self._columns[i].right)
+                left = None if left is None else left - self._widths[i] - len(_GAP)
+            elif left is not None:
+                text = _cut(text, max(left, cell_len(self._columns[i].title)))
+            parts.append(paint(text, cell.style) if self._colour else text)
+        return (_GAP.join(parts).rstrip() + "\n").encode("utf-8", "replace")
+
+
+def _sized(text: str, width: int, right: bool) -> str:
+    """`text` in exactly `width` cells."""
+    length = cell_len(text)
+    if length > width:
+        return _cut(text, width)
+    padding = " " * (width - length)
+    return padding + text if right else text + padding
+
+
+def _cut(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1) + _ELLIPSIS
+
+
+def table(columns: Sequence[TableColumn], options: Namespace, output: Output, live: bool) -> TableFormat:
+    """A table as the user and the output want it."""
+    colour = wants_colour(options.color, output.is_terminal)
+    width = shutil.get_terminal_size().columns if output.is_terminal else None
+    return TableFormat(columns, colour, width, options.header, 1 if live else SAMPLE_ROWS)

@@ -1,0 +1,93 @@
+"""Exchanges as trees: one line for the exchange, then every field of request and response with its bytes."""
+
+from collections.abc import Iterator
+
+from kdissect.cli.colour import paint
+from kdissect.cli.formats.durations import duration
+from kdissect.cli.formats.exchange_columns import api_cell, outcome
+from kdissect.cli.printable import printable
+from kdissect.decoders.frames import dissect_request, dissect_response
+from kdissect.decoders.node import Node
+from kdissect.decoders.tree import render
+from kdissect.decoders.values import MASK
+from kdissect.engine.rows import ExchangeRows, Row
+from kdissect.model.frame import Frame
+from kdissect.session.exchange import Exchange, ExchangeKind
+
+_INDENT = "  "
+
+
+class TreeWriter:
+    """Writes exchanges as trees. Offsets count from behind the frame's 4-byte size."""
+
+    def __init__(self, rows: ExchangeRows, show_secrets: bool, colour: bool) -> None:
+        self._row = rows.row
+        self._show_secrets = show_secrets
+        self._colour = colour
+
+    def head(self) -> bytes:
+        """Nothing."""
+        return b""
+
+    def tail(self) -> bytes:
+        """Nothing: every exchange went out at once."""
+        return b""
+
+    def line(self, exchange: Exchange) -> bytes:
+        """The lines of one exchange, an empty one behind them."""
+        return ("\n".join(self._lines(exchange)) + "\n\n").encode("utf-8", "replace")
+
+    def _lines(self, exchange: Exchange) -> Iterator[str]:
+        row = self._row(exchange)
+        yield self._title(row)
+        for anomaly in row["anomalies"]:
+            yield self._paint(f"{_INDENT}! {anomaly['kind']}: {printable(anomaly['detail'])}", "odd")
+        for side, frame in (("request", exchange.request), ("response", exchange.response)):
+            if frame is not None:
+                yield self._paint(f"{_INDENT}{_place(side, row)}", "dim")
+                for line in self._frame(exchange, side, frame):
+                    yield _INDENT * 2 + line
+
+    def _title(self, row: Row) -> str:
+        api, result = api_cell(row), outcome(row)
+        parts = [
+            self._paint(f"#{row['number']}", "bold"),
+            f"{row['client']} > {row['broker']}",
+            self._paint(api.text, api.style),
+            f"correlation {row['correlation_id']}" if row["correlation_id"] is not None else "",
+            printable(row["client_id"] or ""),
+            self._paint(result.text, result.style),
+            "" if row["latency_ns"] is None else duration(row["latency_ns"]),
+        ]
+        return _INDENT.join(part for part in parts if part)
+
+    def _frame(self, exchange: Exchange, side: str, frame: Frame) -> Iterator[str]:
+        key, version, data = exchange.api_key, exchange.api_version, frame.data
+        if exchange.kind is ExchangeKind.SASL_TOKEN:
+            yield f"token: {len(data)} bytes = {data.hex(' ') if self._show_secrets else MASK}"
+        elif side == "request":
+            yield from self._render(dissect_request(data, size_prefixed=False), data)
+        elif key is None or version is None:
+            yield f"{len(data)} bytes: the request is not known, so the response cannot be decoded"
+        else:
+            yield from self._render(dissect_response(data, key, version, size_prefixed=False), data)
+
+    def _render(self, node: Node, data: bytes) -> Iterator[str]:
+        for line in render(node, data, show_secrets=self._show_secrets):
+            yield self._paint(line, "bad") if line.lstrip().startswith("! ") else line
+
+    def _paint(self, text: str, style: str) -> str:
+        return paint(text, style) if self._colour else text
+
+
+def _place(side: str, row: Row) -> str:
+    frame = row[side]
+    packets = frame["packets"]
+    numbers = str(packets["first"])
+    if packets["last"] != packets["first"] or "last_file" in packets:
+        numbers = f"{numbers} to {printable(packets.get('last_file', ''))} {packets['last']}".replace(
+            "  ", " "
+        )
+    return (
+        f"{side}  {frame['time']}  {frame['bytes']} bytes  packet {numbers} of {printable(packets['file'])}"
+    )

@@ -1,0 +1,131 @@
+"""`kdissect info`: what captures hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from kdissect.api import Dissection
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.cli.inputs import add_inputs, open_inputs
+from kdissect.cli.output import Output
+from kdissect.cli.parser import command_parser
+from kdissect.cli.printing import add_output, printing
+from kdissect.cli.progress import progress_of
+from kdissect.engine.overview import DeepCounts, Overview
+from kdissect.engine.times import rfc3339
+from kdissect.model.link import link_name
+
+Facts = dict[str, Any]
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the facts of the captures; gives the exit code."""
+    parser = command_parser("info", "What captures hold: files, connections, APIs, gaps, anomalies.")
+    add_inputs(parser)
+    parser.add_argument(
+        "--deep", action="store_true", help="decode every body and tell which ones do not fit"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    add_output(parser.add_argument)
+    options = parser.parse_args(arguments)
+    dissection = open_inputs(options)
+
+    def body(output: Output) -> None:
+        facts = _facts(dissection, options.deep)
+        if options.format == "json":
+            from json import dumps
+
+            text = dumps(facts, indent=2, ensure_ascii=True)
+        else:
+            from kdissect.cli.formats.info_text import info_text
+
+            text = info_text(facts)
+        output.write(text.encode("utf-8", "replace") + b"\n")
+
+    return printing(parser, options, dissection, body)
+
+
+def _facts(dissection: Dissection, deep: bool) -> Facts:
+    """Everything `info` tells, read off the whole input."""
+    overview = Overview(deep)
+    progress = progress_of(dissection)
+    for event in dissection.events():
+        if progress is not None:
+            progress.tick()
+        overview.add(event)
+    if progress is not None:
+        progress.clear()
+    _add_anomalies_below(overview, dissection)
+    return {
+        "files": [
+            _file(file, name)
+            for file, name in zip(dissection.captures.files, dissection.file_names, strict=True)
+        ],
+        "packets": _packets(dissection),
+        "connections": {"total": overview.connections.total(), "by_kind": _ranked(overview.connections)},
+        "exchanges": {"total": overview.states.total(), "by_state": _ranked(overview.states)},
+        "apis": overview.api_rows(),
+        "errors": _ranked(overview.errors),
+        "gaps": {"count": overview.gaps, "bytes": overview.gap_bytes},
+        "anomalies": _ranked(overview.anomalies),
+    } | ({} if overview.deep is None else {"deep": _deep(overview.deep, dissection)})
+
+
+def _add_anomalies_below(overview: Overview, dissection: Dissection) -> None:
+    """Anomalies of files, packets and of the analyzer itself, which no event carries."""
+    overview.add_anomaly_counts(dissection.analyzer.parser.anomaly_counts.items())
+    found = [*dissection.analyzer.anomalies]
+    for file in dissection.captures.files:
+        found += file.anomalies
+    overview.add_anomaly_counts(Counter(anomaly.kind for anomaly in found).items())
+
+
+def _file(file: CaptureFile, name: str) -> Facts:
+    first, last = file.first_time_ns, file.last_time_ns
+    return {
+        "path": name,
+        "capture_set": file.capture_set,
+        "format": file.format,
+        "compression": str(file.compression),
+        "link_types": [link_name(link_type) for link_type in file.link_types],
+        "size": file.size,
+        "packets": file.packets,
+        "bytes": file.captured_bytes,
+        "dropped": file.drops,
+        "first_time": None if first is None else rfc3339(first),
+        "last_time": None if last is None else rfc3339(last),
+        "duration_ns": None if first is None or last is None else last - first,
+        "error": None if file.error is None else file.error.why,
+        "anomalies": [{"kind": str(a.kind), "detail": a.detail} for a in file.anomalies],
+    }
+
+
+def _packets(dissection: Dissection) -> Facts:
+    parser = dissection.analyzer.parser
+    return {
+        "total": parser.packets,
+        "tcp": parser.tcp_segments,
+        "malformed": parser.malformed,
+        "others": _ranked(parser.others),
+        "unsupported_link_types": {link_name(kind): count for kind, count in parser.unsupported.items()},
+    }
+
+
+def _deep(deep: DeepCounts, dissection: Dissection) -> Facts:
+    examples = []
+    for example in deep.examples:
+        rest = {key: value for key, value in example.items() if key != "file_index"}
+        examples.append({"file": dissection.file_names[example["file_index"]]} | rest)
+    return {
+        "bodies": deep.bodies,
+        "cut": deep.cut,
+        "undecodable": deep.undecodable,
+        "trailing_bytes": deep.trailing,
+        "examples": examples,
+    }
+
+
+def _ranked(counts: Counter[str]) -> dict[str, int]:
+    return dict(counts.most_common())

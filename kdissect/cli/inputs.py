@@ -1,0 +1,78 @@
+"""The inputs of a command: their options, what was wrong with them, and how much of them is read."""
+
+import os
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+
+from kdissect.api import Dissection
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.model.anomaly import AnomalyKind
+
+
+def add_inputs(parser: ArgumentParser) -> None:
+    """Add `PATH...` and `--port`."""
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="capture file (pcap, pcapng; also gzip, zstd, lz4), directory, glob, or - for standard input",
+    )
+    parser.add_argument(
+        "--port",
+        metavar="N",
+        type=_port,
+        action="append",
+        default=[],
+        help="take this port for a Kafka broker without looking at the content; may be repeated",
+    )
+
+
+def open_inputs(options: Namespace) -> Dissection:
+    """Open what the user named. Raises nothing: what cannot be read is told by `report` after the reading."""
+    return Dissection(options.paths, options.port)
+
+
+def is_live(dissection: Dissection) -> bool:
+    """Whether an input is a stream that may still be written."""
+    return any(file.is_stream for file in dissection.captures.files)
+
+
+def start_ns(dissection: Dissection) -> int:
+    """Time of the earliest packet read so far; 0 before the first."""
+    times = [file.first_time_ns for file in dissection.captures.files if file.first_time_ns is not None]
+    return min(times, default=0)
+
+
+def report(dissection: Dissection) -> int:
+    """Say on stderr what was wrong with the inputs; gives the exit code.
+
+    A file that ends inside a packet is a warning: that is how a capture looks while it is written, or after
+    a crash. Anything else that keeps bytes from being read is an error.
+    """
+    code = OK
+    for file in dissection.captures.files:
+        if file.error is not None:
+            say(str(file.error))
+            code = UNREADABLE
+            continue
+        for anomaly in file.anomalies:
+            if anomaly.kind is AnomalyKind.CUT_CAPTURE:
+                say(f"warning: {file.path}: {anomaly.detail}")
+    return code
+
+
+def is_input(dissection: Dissection, path: str) -> bool:
+    """Whether a path is one of the files to be read: writing to it would destroy it."""
+    for file in dissection.captures.files:
+        try:
+            if os.path.samefile(file.path, path):  # noqa: PTH121  paths stay strings here
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise ArgumentTypeError(f"{text!r} is no port")
+    return int(text)

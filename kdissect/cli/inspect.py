@@ -1,0 +1,155 @@
+"""`kdissect inspect`: the exchanges of captures, one line each."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from kdissect.api import Dissection
+from kdissect.cli.inputs import add_inputs, open_inputs, start_ns
+from kdissect.cli.output import Output
+from kdissect.cli.parser import command_parser
+from kdissect.cli.printing import add_printing, printing
+from kdissect.cli.progress import progress_of
+from kdissect.cli.selection import add_selection, selection_of
+from kdissect.session.exchange import Exchange
+
+FORMATS = ("table", "tsv", "jsonl", "csv", "tree")
+# One line an exchange for scripts; `-e` chooses others.
+DEFAULT_COLUMNS = (
+    "number", "request.time", "client", "broker", "client_id", "api_key", "api", "api_version",
+    "correlation_id",
+    "state", "latency_ns", "request.bytes", "response.bytes", "errors", "topics",
+)  # fmt: skip
+_BODY_COLUMNS = ("request.body", "request.error", "response.body", "response.error")
+
+
+class Writer(Protocol):
+    """Turns exchanges into bytes."""
+
+    def head(self) -> bytes:
+        """What comes before the first exchange."""
+
+    def line(self, exchange: Exchange) -> bytes:
+        """One exchange; may be held back and come with a later one."""
+
+    def tail(self) -> bytes:
+        """What was held back."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the exchanges of the captures; gives the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        _check(options)
+    except ValueError as error:
+        parser.error(str(error))
+    dissection = open_inputs(options)
+
+    def body(output: Output) -> None:
+        _print(dissection, options, output)
+
+    return printing(parser, options, dissection, body)
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser(
+        "inspect", "List the exchanges of captures: requests paired with their responses."
+    )
+    add_inputs(parser)
+    add_selection(parser)
+    add_printing(parser, FORMATS)
+    add = parser.add_argument
+    add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
+        "columns to print: fields of a JSON line (docs/output.md) by their dotted names, also inside "
+        "request.body and response.body"
+    ))  # fmt: skip
+    add("--bodies", action="store_true", help="decode the bodies and print them")
+    add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
+    add("--limit", metavar="N", type=_positive, help="stop after N lines")
+    return parser
+
+
+def _check(options: Namespace) -> None:
+    if options.fields:
+        from kdissect.cli.columns import check_names, split_names
+        from kdissect.engine.rows import EXCHANGE_FIELDS
+
+        options.fields = split_names(options.fields)
+        check_names(options.fields, EXCHANGE_FIELDS)
+    if options.bodies and options.format == "table":
+        raise ValueError("a table has no room for bodies: use --format tree or jsonl, or name fields with -e")
+    if options.fields and options.format == "tree":
+        raise ValueError("a tree shows everything: -e goes with table, tsv, csv and jsonl")
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is no number of lines")
+    return int(text)
+
+
+def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
+    progress = progress_of(dissection)
+    if progress is not None and output.is_terminal:
+        output.before_write = progress.clear
+    writer = _writer(dissection, options, output)
+    output.write(writer.head())
+    try:
+        _copy(dissection, options, output, writer, progress.tick if progress else None)
+    except KeyboardInterrupt:
+        output.write(writer.tail())
+        raise
+    finally:
+        if progress is not None:
+            progress.clear()
+    output.write(writer.tail())
+
+
+def _copy(
+    dissection: Dissection,
+    options: Namespace,
+    output: Output,
+    writer: Writer,
+    tick: Callable[[], None] | None,
+) -> None:
+    accepts = selection_of(options, lambda: start_ns(dissection))
+    left = options.limit or -1
+    write, line = output.write, writer.line
+    for exchange in dissection:
+        if tick is not None:
+            tick()
+        if accepts is not None and not accepts(exchange):
+            continue
+        write(line(exchange))
+        left -= 1
+        if not left:
+            break
+
+
+def _writer(dissection: Dissection, options: Namespace, output: Output) -> Writer:
+    name = options.format or _default_format(options, output)
+    plain = not options.bodies and not options.fields
+    if name == "jsonl" and plain and not output.is_terminal:
+        from kdissect.cli.formats.fastlines import FastLines
+
+        return FastLines(dissection.file_names)
+    from kdissect.cli.formats import exchanges
+
+    if name == "tree":
+        return exchanges.tree_writer(dissection, options, output)
+    return exchanges.row_writer(dissection, options, output, name, _columns(options, name))
+
+
+def _default_format(options: Namespace, output: Output) -> str:
+    if not output.is_terminal:
+        return "tsv"
+    return "tree" if options.bodies and not options.fields else "table"
+
+
+def _columns(options: Namespace, name: str) -> Sequence[str]:
+    if options.fields or name in ("jsonl", "table"):
+        return list(options.fields)
+    return DEFAULT_COLUMNS + (_BODY_COLUMNS if options.bodies else ())

@@ -1,0 +1,51 @@
+"""What commands share that print rows: `--format`, `-o`, `--color`, and what a failing output does."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+
+from kdissect.api import Dissection
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.inputs import is_input, is_live, report
+from kdissect.cli.output import Output, OutputError
+
+
+def add_printing(parser: ArgumentParser, formats: Sequence[str]) -> None:
+    """Add the options; `options.format` is None where the user leaves the choice to us."""
+    group = parser.add_argument_group("how to print them")
+    add = group.add_argument
+    add("--format", choices=formats, help="default: table on a terminal, tsv otherwise")
+    add("--no-header", dest="header", action="store_false", help="no line with the names of the columns")
+    add_output(group.add_argument)
+
+
+def add_output(add: Callable[..., object]) -> None:
+    """Add `-o` and `--color` to a parser or group."""
+    add("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    add("--color", choices=("auto", "always", "never"), default="auto", help="default: auto, on a terminal")
+
+
+def printing(
+    parser: ArgumentParser, options: Namespace, dissection: Dissection, body: Callable[[Output], None]
+) -> int:
+    """Run `body` with the output open, then say what was wrong with the inputs; gives the exit code."""
+    if options.output and is_input(dissection, options.output):
+        parser.error(f"{options.output} is one of the captures to be read")
+    return writing(parser, options, body, is_live(dissection)) or report(dissection)
+
+
+def writing(
+    parser: ArgumentParser, options: Namespace, body: Callable[[Output], None], live: bool = False
+) -> int:
+    """Run `body` with the output open; gives the exit code."""
+    try:
+        output = Output(options.output, live)
+    except OutputError as error:
+        parser.error(str(error))
+    try:
+        with output:
+            body(output)
+    except OutputError as error:
+        say(str(error))
+        return UNREADABLE
+    return OK

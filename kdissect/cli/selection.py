@@ -1,0 +1,173 @@
+"""Which exchanges a command takes: `--api`, `--topic`, `--host`, `--client-id`, `--errors`, times."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kdissect.cli.api_names import api_key_of
+from kdissect.model.endpoint import Endpoint
+from kdissect.model.errors import DecodeError
+from kdissect.session.exchange import Exchange, ExchangeKind, State
+
+if TYPE_CHECKING:
+    from kdissect.cli.moments import Moment
+
+Test = Callable[[Exchange], bool]
+
+
+def add_selection(parser: ArgumentParser) -> None:
+    """Add the options; several of them must all hold, several values of one are alternatives."""
+    group = parser.add_argument_group("which exchanges")
+    add = group.add_argument
+    add("--api", metavar="NAME,...", type=_api_keys, action="extend", help="names or keys of APIs")
+    add("--topic", metavar="GLOB", action="append", help="a topic of request or response")
+    add("--host", metavar="IP[:PORT]", type=_host, action="append", help="client or broker")
+    add("--client-id", metavar="GLOB", action="append", help="client id of the request")
+    add(
+        "--errors",
+        action="store_true",
+        help="only error codes, unanswered requests, orphan responses, and bodies that cannot be decoded",
+    )
+    add(
+        "--since",
+        metavar="TIME",
+        type=_moment,
+        help="RFC 3339 (2024-05-01T10:00:00.5Z), seconds since 1970, or since the first packet (+10s, +9ms)",
+    )
+    add("--until", metavar="TIME", type=_moment, help="the same; a request's time is that of its first byte")
+
+
+def selection_of(options: Namespace, start_ns: Callable[[], int]) -> Test | None:
+    """One test for all options given; None if there is none.
+
+    `start_ns` gives the time of the first packet.
+    """
+    tests: list[Test] = []
+    if options.api:
+        tests.append(_by_api(frozenset(options.api)))
+    if options.client_id:
+        tests.append(_by_client_id(_globs(options.client_id)))
+    if options.host:
+        tests.append(_by_host(options.host))
+    if options.since or options.until:
+        tests.append(_by_time(options.since, options.until, start_ns))
+    if options.topic:
+        tests.append(_by_topic(_globs(options.topic)))
+    if options.errors:
+        tests.append(went_wrong)
+    if len(tests) < 2:
+        return tests[0] if tests else None
+    return lambda exchange: all(test(exchange) for test in tests)
+
+
+def went_wrong(exchange: Exchange) -> bool:
+    """Error codes in the response, no response, no request, or a body or header that cannot be decoded."""
+    if exchange.state in (State.UNANSWERED, State.ORPHAN_RESPONSE):
+        return True
+    return bool(exchange.response_summary().errors) or not is_decodable(exchange)
+
+
+def is_decodable(exchange: Exchange) -> bool:
+    """Whether both bodies fit the schema.
+
+    SASL tokens have none; a frame that was captured in part is not judged.
+    """
+    if exchange.kind != ExchangeKind.KAFKA:
+        return True
+    if exchange.api_key is None or exchange.api_version is None:
+        return False
+    try:
+        if exchange.request is not None and not exchange.request.is_cut:
+            exchange.request_body()
+        if exchange.response is not None and not exchange.response.is_cut:
+            exchange.response_body()
+    except DecodeError:
+        return False
+    return True
+
+
+def _api_keys(text: str) -> list[int]:
+    try:
+        return [api_key_of(name) for name in text.split(",") if name]
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _globs(patterns: list[str]) -> Callable[[str], object]:
+    import re
+    from fnmatch import translate
+
+    return re.compile("|".join(map(translate, patterns))).match
+
+
+def _host(text: str) -> Endpoint:
+    """`ip`, `ip:port`, `[ip6]:port`; port 0 stands for any."""
+    from ipaddress import ip_address  # only where a host was given: it costs a millisecond or two
+
+    host, port = text, "0"
+    if text.startswith("["):
+        host, _, port = text[1:].partition("]")
+        port = port.removeprefix(":") or "0"
+    elif text.count(":") == 1:
+        host, _, port = text.partition(":")
+    try:
+        endpoint = Endpoint(str(ip_address(host)), int(port))
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no IP address, and no IP:PORT") from None
+    if not 0 <= endpoint.port < 65536:
+        raise ArgumentTypeError(f"{port} is no port")
+    return endpoint
+
+
+def _moment(text: str) -> Moment:
+    from kdissect.cli.moments import parse_moment
+
+    try:
+        return parse_moment(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _by_api(keys: frozenset[int]) -> Test:
+    return lambda exchange: exchange.api_key in keys
+
+
+def _by_client_id(matches: Callable[[str], object]) -> Test:
+    return lambda exchange: exchange.client_id is not None and bool(matches(exchange.client_id))
+
+
+def _by_host(hosts: list[Endpoint]) -> Test:
+    wanted = frozenset(hosts)
+
+    def test(exchange: Exchange) -> bool:
+        for end in (exchange.connection.client, exchange.connection.broker):
+            if end in wanted or Endpoint(end.host, 0) in wanted:
+                return True
+        return False
+
+    return test
+
+
+def _by_topic(matches: Callable[[str], object]) -> Test:
+    def test(exchange: Exchange) -> bool:
+        return any(map(matches, exchange.request_summary().topics)) or any(
+            map(matches, exchange.response_summary().topics)
+        )
+
+    return test
+
+
+def _by_time(since: Moment | None, until: Moment | None, start_ns: Callable[[], int]) -> Test:
+    bounds: list[int] = []
+
+    def test(exchange: Exchange) -> bool:
+        if not bounds:  # the first packet is read by now
+            start = start_ns()
+            bounds.append(since.absolute(start) if since else -(1 << 63))
+            bounds.append(until.absolute(start) if until else 1 << 63)
+        frame = exchange.request or exchange.response
+        return frame is not None and bounds[0] <= frame.time_ns <= bounds[1]
+
+    return test

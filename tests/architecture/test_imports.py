@@ -1,0 +1,66 @@
+"""What the common path imports: every heavy module is a delay that a user waits for."""
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.console import CHECKOUT, TXN
+
+HEAVY = {
+    "argcomplete", "ast", "asyncio", "click", "concurrent", "csv", "cryptography", "ctypes", "dataclasses",
+    "datetime",
+    "difflib", "dis", "dpkt", "email", "hashlib", "http", "inspect", "ipaddress", "json", "logging", "lz4",
+    "multiprocessing",
+    "numpy", "orjson", "pandas", "pathlib", "pickle", "pyarrow", "pydantic", "pyspark", "random", "rich",
+    "scapy", "shutil",
+    "socket", "ssl", "subprocess", "tempfile", "textual", "threading", "tokenize", "unittest", "urllib",
+    "uuid", "zstandard",
+}  # fmt: skip
+# What the path may not do without; `hashlib` gives connections their identity.
+ALLOWED = {"hashlib"}
+PROGRAM = """
+import sys
+before = set(sys.modules)
+from kdissect.cli import main
+code = main({arguments!r})
+loaded = sorted({{name.partition(".")[0] for name in set(sys.modules) - before}})
+sys.stderr.write(repr((code, loaded)))
+"""
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """Top-level modules that a run imports, beyond those of the interpreter's start."""
+    code, modules = ast.literal_eval(_stderr(PROGRAM.format(arguments=list(arguments))))
+    assert code == 0
+    return set(modules)
+
+
+def _stderr(program: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=CHECKOUT, check=True
+    )
+    return ran.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("inspect", TXN, "--format", "jsonl"),
+        ("inspect", TXN),
+        ("inspect", TXN, "--api", "Fetch", "--errors", "--limit", "3"),
+        ("connections", TXN),
+        ("info", TXN),
+    ],
+    ids=" ".join,
+)
+def test_no_heavy_import(arguments: tuple[str, ...]) -> None:
+    assert not (loaded_by(*arguments) & HEAVY) - ALLOWED
+
+
+def test_the_package_itself_is_free() -> None:
+    program = (
+        "import sys, kdissect; sys.stderr.write(repr([name for name in sys.modules if 'kdissect.' in name]))"
+    )
+    assert _stderr(program) == "[]"

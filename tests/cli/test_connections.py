@@ -1,0 +1,69 @@
+"""`kdissect connections`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdissect.cli import main
+from kdissect.engine.connection_rows import CONNECTION_FIELDS
+from tests.support.console import TXN
+from tests.support.pcaps import write_pcap
+from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
+
+
+def connections(capfd: pytest.CaptureFixture[str], path: str) -> list[dict[str, Any]]:
+    capfd.readouterr()
+    assert main(["connections", path, "--format", "jsonl"]) == 0
+    return [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+
+
+def test_rows_have_the_documented_fields(capfd: pytest.CaptureFixture[str]) -> None:
+    for row in connections(capfd, TXN):
+        assert list(row) == [field.name for field in CONNECTION_FIELDS if "." not in field.name]
+
+
+def test_one_connection(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    token = b"\0alice\0opensesame"
+    talk = Conversation(start_ns=1_700_000_000 * 10**9).handshake()
+    # a header with an empty tag section, compact strings, and once more an empty tag section
+    talk.client(request(18, 3, 1, b"\0\x06thing\x061.0.1\0", client_id=b"me"))
+    talk.broker(response(1, b"\0\0\x01\0\0\0\0\0"))
+    talk.client(request(17, 1, 2, b"\0\x05PLAIN", client_id=b"me")).broker(
+        response(2, b"\0\0\0\0\0\x01\0\x05PLAIN")
+    )
+    talk.client(request(36, 0, 3, len(token).to_bytes(4) + token, client_id=b"me"))
+    talk.broker(response(3, b"\0\0\xff\xff\0\0\0\0"))
+    talk.client(request(3, 0, 4, bytes(4), client_id=b"me"))
+    talk.rst(BROKER)
+    (row,) = connections(capfd, write_pcap(tmp_path / "one.pcap", talk.packets))
+    expected = {
+        "client": "10.0.0.1:40000", "broker": "10.0.0.2:9092", "kind": "kafka", "client_id": "me",
+        "software": "thing 1.0.1", "principal": "alice", "mechanism": "PLAIN", "start":
+        "2023-11-14T22:13:20.001000000Z",
+        "duration_ns": 10 * 10**6, "middle_start": False, "exchanges": 4, "unanswered": 1, "packets": 11,
+        "gaps": 0,
+        "retransmissions": 0, "resets": 1, "closed": {"by": "broker", "how": "rst"},
+    }  # fmt: skip
+    assert {name: row[name] for name in expected} == expected
+
+
+def test_who_closed_and_what_went_wrong(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    talk = Conversation().handshake()
+    talk.client(request(3, 0, 1, bytes(4))).broker(response(1, bytes(8)))
+    talk.lose(CLIENT, request(3, 0, 2, bytes(4))).broker(response(2, bytes(8)))
+    talk.client(request(3, 0, 3, bytes(4))).broker(response(3, bytes(8)))
+    talk.fin(CLIENT).fin(BROKER)
+    (row,) = connections(capfd, write_pcap(tmp_path / "lossy.pcap", talk.packets))
+    assert row["closed"] == {"by": "client", "how": "fin"}
+    assert (row["gaps"], row["gap_bytes"]) == (1, len(request(3, 0, 2, bytes(4))))
+
+
+def test_tables(capfd: pytest.CaptureFixture[str]) -> None:
+    for name in ("table", "tsv", "csv"):
+        capfd.readouterr()
+        assert main(["connections", TXN, "--format", name]) == 0
+        lines = capfd.readouterr().out.splitlines()
+        assert len(lines) == 17
+        assert "127.0.0.1:53058" in lines[1]

@@ -1,0 +1,118 @@
+"""The documents say what the program does.
+
+`KDISSECT_UPDATE=1 pytest tests/cli/test_docs.py` writes them anew.
+"""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdissect.cli import main
+from kdissect.engine.connection_rows import CONNECTION_FIELDS
+from kdissect.engine.rows import EXCHANGE_FIELDS, RowField
+from kdissect.model.anomaly import AnomalyKind
+from tests.support.console import CHECKOUT
+
+UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
+OUTPUT = CHECKOUT / "docs" / "output.md"
+README = CHECKOUT / "README.md"
+CONSOLE = re.compile(r"```console\n\$ (kdissect [^\n]*)\n(.*?)```", re.DOTALL)
+
+
+def field_table(fields: Iterable[RowField]) -> str:
+    rows = [f"| `{field.name}` | {field.type} | {field.doc} |" for field in fields]
+    return "\n".join(["| field | type | meaning |", "|---|---|---|", *rows])
+
+
+def kind_list() -> str:
+    return ", ".join(f"`{kind}`" for kind in AnomalyKind) + "."
+
+
+@pytest.mark.parametrize(
+    ("section", "content"),
+    [
+        ("exchange fields", field_table(EXCHANGE_FIELDS)),
+        ("connection fields", field_table(CONNECTION_FIELDS)),
+        ("anomaly kinds", kind_list()),
+    ],
+)
+def test_generated_sections(section: str, content: str) -> None:
+    begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
+    text = OUTPUT.read_text()
+    before, _, rest = text.partition(begin)
+    held, _, after = rest.partition(end)
+    if UPDATE:
+        OUTPUT.write_text(f"{before}{begin}\n\n{content}\n\n{end}{after}")
+    else:
+        assert held.strip() == content
+
+
+def examples() -> Sequence[str]:
+    return [match[1] for match in CONSOLE.finditer(README.read_text())]
+
+
+@pytest.mark.parametrize("line", examples())
+def test_examples_of_the_readme(
+    line: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(CHECKOUT)
+    assert main(shlex.split(line)[1:]) == 0
+    out = "\n".join(row.rstrip() for row in capfd.readouterr().out.rstrip("\n").split("\n")) + "\n"
+    text = README.read_text()
+    (match,) = (match for match in CONSOLE.finditer(text) if match[1] == line)
+    if UPDATE:
+        README.write_text(text[: match.start(2)] + out + text[match.end(2) :])
+    else:
+        assert match[2] == out
+
+
+def test_python_of_the_readme(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(CHECKOUT)
+    (program,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    exec(compile(program, "README.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines()
+
+
+def test_setup_commands_are_one_line_each_and_stand_alone() -> None:
+    commands = re.findall(r"```sh\n(python -m venv[^\n]*)\n```", README.read_text())
+    assert len(commands) == 2
+    assert all(command.startswith("python -m venv .venv && .venv/bin/pip install ") for command in commands)
+
+
+def test_links_lead_somewhere() -> None:
+    for path in [README, *Path(CHECKOUT / "docs").glob("*.md"), CHECKOUT / "captures" / "README.md"]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):
+            assert (path.parent / target).exists(), f"{path}: {target}"
+
+
+def names_of(row: dict[str, Any], prefix: str = "") -> set[str]:
+    """Dotted names of a row, bodies not looked into."""
+    found = set()
+    for name, value in row.items():
+        found.add(prefix + name)
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, dict) and name != "body":
+                found |= names_of(item, f"{prefix}{name}.")
+    return found
+
+
+def test_every_field_of_a_row_is_documented(capfd: pytest.CaptureFixture[str]) -> None:
+    documented = {field.name for field in EXCHANGE_FIELDS}
+    found = set()
+    for path in (CHECKOUT / "captures").glob("*.pcap"):
+        assert main(["inspect", str(path), "--format", "jsonl", "--bodies"]) == 0
+        for line in capfd.readouterr().out.splitlines():
+            names = names_of(json.loads(line))
+            assert {name for name in documented if "." not in name} <= names
+            found |= names
+    # what no shipped capture shows: frames that are cut, or end in another file
+    rare = {
+        f"{side}{name}" for side in ("request", "response") for name in (".captured", ".packets.last_file")
+    }
+    assert found | rare == documented

@@ -1,0 +1,68 @@
+"""The entrance of the command line: help, version, unknown commands, exit codes."""
+
+import tomllib
+
+import pytest
+
+import kdissect
+from kdissect.cli import COMMANDS, main
+from tests.support.console import CHECKOUT, run
+
+
+def test_bare_command_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    out = capsys.readouterr().out
+    assert all(f"  {name} " in out for name in COMMANDS)
+
+
+def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    assert capsys.readouterr().out == f"kdissect {project['version']}\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: kdissect {name} ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["inspekt"], ["--nonsense"], ["inspect"], ["inspect", "--nonsense", "x.pcap"], ["inspect",
+        "--limit", "0", "x"],
+        ["inspect", "--api", "Fetsch", "x"], ["inspect", "--host", "kafka", "x"], ["inspect", "--port",
+        "70000", "x"],
+        ["inspect", "--since", "yesterday", "x"], ["inspect", "-e", "nonsense", "x"],
+        ["inspect", "--bodies", "--format", "table", "x"], ["inspect", "-e", "api", "--format", "tree", "x"],
+        ["inspect", "-o", "/nowhere/at/all", "x"], ["info"], ["info", "--format", "xml", "x"],
+        ["connections", "--format", "tree", "x"], ["schema", "Fetsch"], ["schema", "Fetch", "999"],
+        ["schema", "Fetch", "x"],
+        ["decode"], ["decode", "xyz"], ["decode", "--response", "00"],
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "kdissect" in captured.err
+
+
+def test_hints_name_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["inspect", "--api", "Fetsch", "x"])
+    assert "did you mean Fetch?" in capsys.readouterr().err
+    main(["inspect", "-e", "request.bites", "x"])
+    assert "did you mean request.bytes?" in capsys.readouterr().err
+
+
+def test_module_runs_as_a_program() -> None:
+    assert run("--version").out == f"kdissect {kdissect.__version__}\n"
+
+
+def test_public_names_are_there() -> None:
+    for name in kdissect.__all__:
+        assert getattr(kdissect, name).__name__ == name
+        assert name in dir(kdissect)
+    with pytest.raises(AttributeError):
+        _ = kdissect.nonsense
