@@ -1,0 +1,73 @@
+"""Apache Kafka and its clients from Maven Central: named sets of artifacts, each resolved once."""
+
+import os
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from captures.record import workshop
+
+KAFKA = "org.apache.kafka"
+_LOG4J2 = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.5"
+_RELOAD4J = "org.slf4j:slf4j-reload4j:1.7.36"
+_SILENT = "org.slf4j:slf4j-nop:1.7.36"
+
+SETS: dict[str, list[str]] = {
+    # 4.4.0 stands there without kafka-tools-api, kafka-tools and kafka-streams: those are of 4.3.1.
+    "broker-4.4.0": [f"{KAFKA}:kafka_2.13:4.4.0!kafka-tools-api", f"{KAFKA}:kafka-tools-api:4.3.1", _LOG4J2],
+    "broker-3.9.2": [f"{KAFKA}:kafka_2.13:3.9.2", _RELOAD4J],
+    "broker-2.8.2": [f"{KAFKA}:kafka_2.13:2.8.2", _RELOAD4J],
+    "tools-4.4.0": [f"{KAFKA}:kafka-tools:4.3.1", _LOG4J2],
+    "tools-3.9.2": [f"{KAFKA}:kafka_2.13:3.9.2", _RELOAD4J],
+    "tools-2.8.2": [f"{KAFKA}:kafka_2.13:2.8.2", _RELOAD4J],
+    "streams-4.3.1": [f"{KAFKA}:kafka-streams:4.3.1", _SILENT],
+    "streams-2.8.2": [f"{KAFKA}:kafka-streams:2.8.2", _SILENT],
+    "connect-4.3.1": [f"{KAFKA}:connect-runtime:4.3.1", f"{KAFKA}:connect-file:4.3.1", _LOG4J2],
+}
+"""Artifacts of each set as `group:artifact:version`, with `!artifact` for a dependency left out."""
+
+
+def folder(name: str) -> Path:
+    """The folder with the jars of a set; `client-VERSION` stands for kafka-clients of that version."""
+    artifacts = SETS.get(name) or [f"{KAFKA}:kafka-clients:{name.removeprefix('client-')}", _SILENT]
+    target = workshop.folder("jars", name)
+    done = target / ".complete"
+    if not done.exists():
+        _resolve(artifacts, target)
+        done.write_text("\n".join(artifacts) + "\n")
+    return target
+
+
+def classpath(name: str, *more: Path) -> str:
+    """The class path of a set of jars, further folders first."""
+    return os.pathsep.join([*map(str, more), f"{folder(name)}/*"])
+
+
+def _resolve(artifacts: list[str], target: Path) -> None:
+    maven = workshop.program("mvn", "fetch Apache Kafka from Maven Central")
+    pom = target / "pom.xml"
+    pom.write_text(_pom(artifacts))
+    workshop.run(
+        [maven, "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={target}"], cwd=target
+    )
+
+
+def _pom(artifacts: list[str]) -> str:
+    wanted = "".join(_dependency(artifact) for artifact in artifacts)
+    return (
+        "<project><modelVersion>4.0.0</modelVersion><groupId>record</groupId><artifactId>record</artifactId>"
+        f"<version>1</version><dependencies>{wanted}</dependencies></project>\n"
+    )
+
+
+def _dependency(artifact: str) -> str:
+    coordinates, _, left_out = artifact.partition("!")
+    group, name, version = map(escape, coordinates.split(":"))
+    exclusion = (
+        f"<exclusions><exclusion><groupId>{group}</groupId><artifactId>{escape(left_out)}</artifactId></exclusion></exclusions>"
+        if left_out
+        else ""
+    )
+    return (
+        f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version>"
+        f"{exclusion}</dependency>"
+    )

@@ -1,0 +1,1 @@
+"""The scenarios, one a file; `captures.record.catalogue` finds them."""

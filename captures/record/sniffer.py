@@ -1,0 +1,76 @@
+"""Captures the loopback interface with dumpcap, and leaves a pcapng without traces of the machine."""
+
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from captures.record import workshop
+from captures.record.scrub import scrub
+
+_BUFFER_MIB = 64  # kernel buffer: a burst of 64 KiB loopback packets must not be dropped
+_SETTLE_SECONDS = 0.6  # dumpcap hands on what the kernel ring holds within this time
+
+
+class Sniffer:
+    """One capture: started, stopped, scrubbed, and refused when the kernel dropped packets."""
+
+    def __init__(self, ports: Iterable[int], raw: Path) -> None:
+        self._filter = " or ".join(f"tcp port {port}" for port in sorted(set(ports)))
+        self._raw = raw
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Begin, and return when dumpcap says that it captures. Raises RuntimeError if it does not."""
+        dumpcap = workshop.program("dumpcap", "capture the loopback interface")
+        self._raw.unlink(missing_ok=True)
+        command = [
+            dumpcap,
+            "-q",
+            "-i",
+            "lo",
+            "-B",
+            str(_BUFFER_MIB),
+            "-f",
+            self._filter,
+            "-w",
+            str(self._raw),
+        ]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        seen = self._read_until("File:", seconds=10)
+        if "File:" not in seen:
+            self._process.kill()
+            raise RuntimeError(f"dumpcap does not capture: {seen.strip()}")
+
+    def _read_until(self, mark: str, seconds: float) -> str:
+        process = self._process
+        assert process is not None and process.stderr is not None
+        seen, end = "", time.monotonic() + seconds
+        while mark not in seen and time.monotonic() < end and process.poll() is None:
+            if select.select([process.stderr], [], [], 0.2)[0]:
+                seen += process.stderr.readline()
+        return seen
+
+    def stop(self, target: Path) -> int:
+        """End, write the scrubbed capture to `target`, return its packets. Raises RuntimeError on a drop."""
+        process = self._process
+        assert process is not None
+        self._process = None
+        time.sleep(_SETTLE_SECONDS)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+        found = re.search(r"(\d+)/(\d+)", said)  # "Packets received/dropped on ...: 84/0"
+        if found is None or int(found[2]):
+            raise RuntimeError(f"dumpcap lost packets: {said.strip()}")
+        target.write_bytes(scrub(self._raw.read_bytes()))
+        return int(found[1])
+
+    def abandon(self) -> None:
+        """Stop without a result: the scenario failed."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None

@@ -1,0 +1,163 @@
+"""What cluster a scenario wants, and the server properties that follow from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+DATA = Path("/var/lib/kafka-record")
+"""Brokers keep their data here, not in the workshop: DescribeLogDirs puts the path on the wire."""
+
+HOST = "127.0.0.1"
+USERS = {
+    "admin": "admin-pw-7f3e",
+    "alice": "alice-pw-19c2",
+    "bob": "bob-pw-55d0",
+    "mallory": "mallory-pw-e0a1",
+}
+"""Users of the SASL listener with the passwords planted for them."""
+TOKEN_KEY = "delegation-key-4b1d"  # secret of the broker that signs delegation tokens (KIP-48)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A cluster: `nodes` brokers of one Apache Kafka version.
+
+    KRaft nodes are broker and controller in one, from 4.x on with a dynamic quorum (KIP-853); with `zookeeper`
+    the brokers share one ZooKeeper. `sniff` is `clients` (listeners for clients) or `all` (also between brokers
+    and controllers), and with `from_start` the capture begins before the brokers do. `request_log` turns
+    kafka.request.logger to TRACE.
+    """
+
+    version: str
+    nodes: int = 1
+    zookeeper: bool = False
+    sniff: str = "clients"
+    from_start: bool = False
+    request_log: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def modern(self) -> bool:
+        """Whether the quorum is dynamic and the newest features are there."""
+        return self.version.startswith("4.")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One server of a cluster, by its id, with its ports and folders."""
+
+    id: int
+    base: int
+
+    def port(self, role: int) -> int:
+        """A port of this node; the roles are the constants below."""
+        return self.base + 10 * self.id + role
+
+    @property
+    def home(self) -> Path:
+        """Where this node keeps its data."""
+        return DATA / f"c{self.base}" / f"node{self.id}"
+
+
+CONTROLLER, PLAIN, SASL, INTERNAL, TLS12, TLS13 = 1, 2, 3, 5, 6, 7
+_LISTENERS = {"PLAINTEXT": PLAIN, "SASL": SASL, "INTERNAL": INTERNAL}
+
+
+def properties(spec: Spec, node: Node) -> dict[str, str]:
+    """The server.properties of one node."""
+    content = _common(spec, node) | _sasl(spec)
+    content |= _zookeeper(node) if spec.zookeeper else _kraft(spec, node)
+    return content | dict(spec.properties)
+
+
+def _common(spec: Spec, node: Node) -> dict[str, str]:
+    copies = str(min(3, spec.nodes))
+    return {
+        "listeners": ",".join(f"{name}://{HOST}:{node.port(role)}" for name, role in _LISTENERS.items()),
+        "listener.security.protocol.map": (
+            "PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT"
+        ),
+        "inter.broker.listener.name": "INTERNAL",
+        "log.dirs": f"{node.home}/d1,{node.home}/d2",
+        "offsets.topic.replication.factor": copies,
+        "offsets.topic.num.partitions": "3",
+        "transaction.state.log.replication.factor": copies,
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "3",
+        "group.initial.rebalance.delay.ms": "200",
+        "group.min.session.timeout.ms": "1000",
+        "num.partitions": "1",
+        "auto.create.topics.enable": "true",
+        "super.users": "User:ANONYMOUS;User:admin",
+        "allow.everyone.if.no.acl.found": "true",
+        "log.cleaner.dedupe.buffer.size": "20000000",
+        "log.cleaner.backoff.ms": "1000",
+        "replica.fetch.wait.max.ms": "1000",
+    }
+
+
+def _sasl(spec: Spec) -> dict[str, str]:
+    users = " ".join(f'user_{name}="{password}"' for name, password in USERS.items())
+    module = "org.apache.kafka.common.security"
+    key = "delegation.token.master.key" if spec.version.startswith("2.") else "delegation.token.secret.key"
+    scram = f"{module}.scram.ScramLoginModule required;"
+    return {
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
+        "listener.name.sasl.plain.sasl.jaas.config": f"{module}.plain.PlainLoginModule required {users};",
+        "listener.name.sasl.scram-sha-256.sasl.jaas.config": scram,
+        "listener.name.sasl.scram-sha-512.sasl.jaas.config": scram,
+        "listener.name.sasl.oauthbearer.sasl.jaas.config": (
+            f'{module}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="admin";'
+        ),
+        key: TOKEN_KEY,
+    }
+
+
+def _zookeeper(node: Node) -> dict[str, str]:
+    return {
+        "broker.id": str(node.id),
+        "zookeeper.connect": f"{HOST}:{zookeeper_port(node.base)}",
+        "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+    }
+
+
+def zookeeper_port(base: int) -> int:
+    """The client port of the cluster's ZooKeeper."""
+    return base + 1
+
+
+def _kraft(spec: Spec, node: Node) -> dict[str, str]:
+    nodes = [Node(number, node.base) for number in range(1, spec.nodes + 1)]
+    content = {
+        "process.roles": "broker,controller",
+        "node.id": str(node.id),
+        "controller.listener.names": "CONTROLLER",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "metadata.log.dir": f"{node.home}/d1",
+    }
+    content["listeners"] = _common(spec, node)["listeners"] + f",CONTROLLER://{HOST}:{node.port(CONTROLLER)}"
+    if spec.modern:
+        content["controller.quorum.bootstrap.servers"] = ",".join(
+            f"{HOST}:{peer.port(CONTROLLER)}" for peer in nodes
+        )
+        return content | _modern(spec)
+    content["controller.quorum.voters"] = ",".join(
+        f"{peer.id}@{HOST}:{peer.port(CONTROLLER)}" for peer in nodes
+    )
+    return content
+
+
+def _modern(spec: Spec) -> dict[str, str]:
+    copies = str(min(3, spec.nodes))
+    return {
+        "unstable.api.versions.enable": "true",
+        "share.coordinator.state.topic.replication.factor": copies,
+        "share.coordinator.state.topic.num.partitions": "3",
+        "share.coordinator.state.topic.min.isr": "1",
+        "group.consumer.min.heartbeat.interval.ms": "500",
+        "group.consumer.heartbeat.interval.ms": "500",
+        "group.share.min.heartbeat.interval.ms": "500",
+        "group.share.heartbeat.interval.ms": "500",
+        "group.streams.min.heartbeat.interval.ms": "500",
+        "group.streams.heartbeat.interval.ms": "500",
+    }
