@@ -1,0 +1,3 @@
+module kdissect.invalid/record/driver
+
+go 1.26.8
