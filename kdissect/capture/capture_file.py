@@ -15,9 +15,9 @@ from kdissect.capture.parser import CaptureParser
 from kdissect.capture.source import FileSource, Source
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.errors import CaptureError
-from kdissect.model.packet import Packet
+from kdissect.model.packet import PlainPacket
 
-_time_of = itemgetter(1)  # Packet.time_ns, without the attribute look-up
+_time_of = itemgetter(1)  # Packet.time_ns
 
 
 class CaptureFile:
@@ -83,7 +83,7 @@ class CaptureFile:
         """(type, bytes) of the Decryption Secrets Blocks of a pcapng file."""
         return self._parser.secrets if self._parser else []
 
-    def batches(self) -> Generator[list[Packet], None, None]:
+    def batches(self) -> Generator[list[PlainPacket], None, None]:
         """The packets in file order, in non-empty lists of what one chunk completes.
 
         Raises nothing on bad input. A file may be read again from its start, a stream may not.
@@ -108,9 +108,9 @@ class CaptureFile:
         batches.close()
         if self._parser is not None:  # what was read will be read again; a file that is no capture stays one
             self._parser = self.error = self.first_time_ns = self.last_time_ns = None
-        return first[0].time_ns if first else None
+        return first[0][1] if first else None
 
-    def _read(self) -> Iterator[list[Packet]]:
+    def _read(self) -> Iterator[list[PlainPacket]]:
         head, chunks = peek(self.source.chunks())
         self.compression = detect_compression(head)
         if self.compression is not Compression.NONE:
@@ -129,7 +129,7 @@ class CaptureFile:
         parser.close()
         return None
 
-    def _note_times(self, batch: list[Packet]) -> None:
+    def _note_times(self, batch: list[PlainPacket]) -> None:
         times = list(map(_time_of, batch))
         first, last = min(times), max(times)
         if self.first_time_ns is None or first < self.first_time_ns:

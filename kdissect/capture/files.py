@@ -16,7 +16,7 @@ from kdissect.capture.paths import find_inputs
 from kdissect.capture.rotation import set_names
 from kdissect.capture.source import CHUNK, STDIN
 from kdissect.model.errors import CaptureError
-from kdissect.model.packet import Packet, ref_file
+from kdissect.model.packet import Packet, PlainPacket, ref_file
 
 # Files that overlap in time are open together. Past this many their handles are closed between two reads: the
 # usual limit of a process is 256 (macOS) or 1024 handles.
@@ -55,10 +55,10 @@ class CaptureSet:
 
         Raises nothing on bad input: see `errors` and each file's `anomalies`.
         """
-        return chain.from_iterable(self.batches())
+        return map(Packet._make, chain.from_iterable(self.batches()))
 
-    def batches(self) -> Iterator[list[Packet]]:
-        """The same packets in the non-empty lists they are read in."""
+    def batches(self) -> Iterator[list[PlainPacket]]:
+        """The same packets without their names, in the non-empty lists they are read in."""
         merged = [(self._first_times[file], file) for file in self.files if file in self._first_times]
         if merged:
             from kdissect.capture.merge import (

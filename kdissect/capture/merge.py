@@ -12,12 +12,12 @@ from itertools import accumulate
 from operator import itemgetter
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.model.packet import Packet
+from kdissect.model.packet import PlainPacket
 
 # Slices of packets are joined up to this many before they are handed on: two taps of one wire alternate
 # packet by packet.
 _JOINED = 512
-_time_of = itemgetter(1)  # Packet.time_ns, without the attribute look-up
+_time_of = itemgetter(1)  # Packet.time_ns
 
 
 class _Track:
@@ -28,7 +28,7 @@ class _Track:
     def __init__(self, order: int, file: CaptureFile) -> None:
         self.order = order
         self.position = 0
-        self.batch: list[Packet] = []
+        self.batch: list[PlainPacket] = []
         self.keys: list[int] = []
         self._batches = file.batches()
 
@@ -48,7 +48,7 @@ class _Track:
         """(key of the next packet, order of the file)."""
         return self.keys[self.position], self.order
 
-    def take(self, bound: tuple[int, int] | None) -> list[Packet]:
+    def take(self, bound: tuple[int, int] | None) -> list[PlainPacket]:
         """The packets before `bound`, which is behind the head; all of the batch without one."""
         start = self.position
         if bound is None:
@@ -61,7 +61,7 @@ class _Track:
 
 def merge(
     files: list[tuple[int, CaptureFile]], opening: Callable[[CaptureFile, int], None]
-) -> Iterator[list[Packet]]:
+) -> Iterator[list[PlainPacket]]:
     """Merge files given as (time of the first packet, file), sorted by that time; yields non-empty lists.
 
     A file is opened only when its turn has come: `opening` is called before with the file and the number of
@@ -69,7 +69,7 @@ def merge(
     """
     waiting = deque((time, order, file) for order, (time, file) in enumerate(files))
     heap: list[tuple[int, int, _Track]] = []
-    joined: list[Packet] = []
+    joined: list[PlainPacket] = []
     while heap or waiting:
         while waiting and (not heap or waiting[0][0] < heap[0][0]):
             _, order, file = waiting.popleft()

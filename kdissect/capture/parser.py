@@ -10,7 +10,7 @@ Rules of a parser:
 """
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.packet import Packet, packet_ref
+from kdissect.model.packet import PlainPacket, packet_ref
 
 # A damaged file may hold a flaw per block; people read the first few, memory must not hold millions.
 MAX_ANOMALIES = 100
@@ -48,7 +48,7 @@ class CaptureParser:
         self._need = 0  # bytes _parts must hold before parsing again makes sense
         self._offset = 0  # offset in the input of the first byte of _parts
 
-    def feed(self, data: bytes) -> list[Packet]:
+    def feed(self, data: bytes) -> list[PlainPacket]:
         """The packets completed by `data`, the next bytes of the input. Never raises on bad input."""
         if self.stopped:
             return []
@@ -58,7 +58,7 @@ class CaptureParser:
             if self._have < self._need:  # joined once when whole: byte by byte feeding stays linear
                 return []
             data = b"".join(self._parts)
-        packets: list[Packet] = []
+        packets: list[PlainPacket] = []
         used = self._parse(data, packets)
         self._offset += used
         self._have = len(data) - used
@@ -83,7 +83,7 @@ class CaptureParser:
         self.error = why  # the reason to stop matters more than an earlier flaw
         self.stopped = True
 
-    def _parse(self, data: bytes, packets: list[Packet]) -> int:
+    def _parse(self, data: bytes, packets: list[PlainPacket]) -> int:
         """Append the complete packets of `data`; return the bytes used, set `_need` for the rest."""
         raise NotImplementedError
 

@@ -7,7 +7,7 @@ Source: draft-ietf-opsawg-pcap (PCAP Capture File Format), sections 4 and 5; the
 from struct import Struct
 
 from kdissect.capture.parser import CaptureParser
-from kdissect.model.packet import Packet, packet_ref
+from kdissect.model.packet import PlainPacket, packet_ref
 
 FILE_HEADER = 24  # bytes, section 4 "File Header"
 PACKET_HEADER = 16  # bytes, section 5 "Packet Record"
@@ -38,7 +38,6 @@ _LINK_MASK = 0xFFFF  # above: FCS length and flags, section 4 "LinkType and addi
 _RAW = 101
 # Numbers of raw IP on single systems (DLT_RAW) that some writers put into files instead of LINKTYPE_RAW.
 _LINK_ALIASES = {12: _RAW, 14: _RAW}
-_new = tuple.__new__
 
 
 def plain_link_type(field: int) -> int:
@@ -63,7 +62,7 @@ class PcapParser(CaptureParser):
         self._link_type = 0
         self._zero_noted = False
 
-    def _parse(self, data: bytes, packets: list[Packet]) -> int:
+    def _parse(self, data: bytes, packets: list[PlainPacket]) -> int:
         if self._record is not None:
             return self._packets(data, 0, packets)
         self._need = FILE_HEADER
@@ -95,9 +94,8 @@ class PcapParser(CaptureParser):
         self._record = Struct(order + "IIII")
         return None
 
-    def _packets(self, data: bytes, position: int, packets: list[Packet]) -> int:
-        # Hot, one round a packet: locals instead of attributes, one comparison chain for all sane lengths,
-        # and tuple.__new__ because a NamedTuple's own constructor takes twice as long.
+    def _packets(self, data: bytes, position: int, packets: list[PlainPacket]) -> int:
+        # Hot, one round a packet: locals instead of attributes, one comparison chain for all sane lengths.
         assert self._record is not None
         unpack = self._record.unpack_from
         append, header, limit = packets.append, self._header_bytes, self._limit
@@ -119,7 +117,7 @@ class PcapParser(CaptureParser):
                 self._need = end - position
                 break
             ref += 1
-            append(_new(Packet, (ref, seconds * _SECOND + fraction * unit, link_type, data[start:end], wire)))
+            append((ref, seconds * _SECOND + fraction * unit, link_type, data[start:end], wire))
             position = end
         self.packets = known + len(packets)
         self.captured_bytes += position - first - header * len(packets)

@@ -9,7 +9,7 @@ from struct import Struct
 
 from kdissect.capture.parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.pcapng_interface import MAX_TIME_NS, Interface, parse_drops, parse_interface
-from kdissect.model.packet import Packet, packet_ref
+from kdissect.model.packet import PlainPacket, packet_ref
 
 # Block types, section 11.1 of the draft; every other one is skipped.
 INTERFACE = 1
@@ -32,8 +32,7 @@ _FRAME = 12  # type and length before the body, length behind it
 _ENHANCED_FRAME = 32  # an Enhanced Packet Block less its packet data, padding and options
 _ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}  # section 4.1 Byte-Order Magic
 _UNKNOWN_DROPS = 0xFFFF  # appendix A "drops_count"
-_Handler = Callable[[bytes, list[Packet]], str]
-_new = tuple.__new__
+_Handler = Callable[[bytes, list[PlainPacket]], str]
 
 
 class PcapngParser(CaptureParser):
@@ -77,7 +76,7 @@ class PcapngParser(CaptureParser):
     def _pending(self) -> str:
         return f"ends inside a block behind packet {self.packets}"
 
-    def _parse(self, data: bytes, packets: list[Packet]) -> int:
+    def _parse(self, data: bytes, packets: list[PlainPacket]) -> int:
         # Hot for Enhanced Packet Blocks that are whole and sane; everything else goes through _block, which
         # judges.
         append, size, position = packets.append, len(data), 0
@@ -101,7 +100,7 @@ class PcapngParser(CaptureParser):
                         time_ns = interface.time_ns(high << 32 | low)
                     ref += 1
                     content = data[position + 28 : position + 28 + length]
-                    append(_new(Packet, (ref, time_ns, interface.link_type, content, wire)))
+                    append((ref, time_ns, interface.link_type, content, wire))
                     captured += length
                     position = end
                     continue
@@ -119,10 +118,10 @@ class PcapngParser(CaptureParser):
         self.packets = known + len(packets)
         self.captured_bytes += captured
         if packets:
-            self._time_ns = packets[-1].time_ns
+            self._time_ns = packets[-1][1]
         return position
 
-    def _block(self, data: bytes, position: int, packets: list[Packet]) -> int:
+    def _block(self, data: bytes, position: int, packets: list[PlainPacket]) -> int:
         """Take one block of any type; return its bytes, 0 when it is not whole or cannot be a block."""
         if len(data) - position < _FRAME:
             self._need = _FRAME
@@ -149,7 +148,7 @@ class PcapngParser(CaptureParser):
         kind, total = self._head.unpack_from(data, position)
         return kind, total
 
-    def _take(self, kind: int, body: bytes, where: str, packets: list[Packet]) -> None:
+    def _take(self, kind: int, body: bytes, where: str, packets: list[PlainPacket]) -> None:
         least, handle = self._handlers.get(kind, (0, None))
         if handle is None:
             return
@@ -157,7 +156,7 @@ class PcapngParser(CaptureParser):
         if flaw:
             self._flaw(f"{where}: {flaw}")
 
-    def _section(self, body: bytes, _packets: list[Packet]) -> str:
+    def _section(self, body: bytes, _packets: list[PlainPacket]) -> str:
         self._drops_before += sum(interface.drops for interface in self._interfaces)
         self._interfaces = []
         (major,) = Struct(self._order + "H").unpack_from(body, 4)
@@ -165,7 +164,7 @@ class PcapngParser(CaptureParser):
             self.note_corrupt(f"pcapng version {major} is not supported")
         return ""
 
-    def _interface(self, body: bytes, _packets: list[Packet]) -> str:
+    def _interface(self, body: bytes, _packets: list[PlainPacket]) -> str:
         if len(self._interfaces) >= MAX_INTERFACES:
             return f"more than {MAX_INTERFACES} interfaces"
         interface = parse_interface(body, self._order)
@@ -173,11 +172,11 @@ class PcapngParser(CaptureParser):
         self.link_types.add(interface.link_type)
         return ""
 
-    def _enhanced_packet(self, body: bytes, packets: list[Packet]) -> str:
+    def _enhanced_packet(self, body: bytes, packets: list[PlainPacket]) -> str:
         index, high, low, length, wire = Struct(self._order + "5I").unpack_from(body)
         return self._stamped(body, index, high << 32 | low, length, wire, packets)
 
-    def _packet(self, body: bytes, packets: list[Packet]) -> str:
+    def _packet(self, body: bytes, packets: list[PlainPacket]) -> str:
         index, drops, high, low, length, wire = Struct(self._order + "HHIIII").unpack_from(body)
         if drops != _UNKNOWN_DROPS:
             self._drops_before += drops
@@ -185,7 +184,7 @@ class PcapngParser(CaptureParser):
         return self._stamped(body, index, high << 32 | low, length, wire, packets)
 
     def _stamped(
-        self, body: bytes, index: int, stamp: int, length: int, wire: int, packets: list[Packet]
+        self, body: bytes, index: int, stamp: int, length: int, wire: int, packets: list[PlainPacket]
     ) -> str:
         """Deliver a packet with a timestamp, its data at byte 20 of the body in both kinds of block."""
         if index >= len(self._interfaces):
@@ -196,27 +195,27 @@ class PcapngParser(CaptureParser):
         self._deliver(interface, interface.time_ns(stamp), body[20 : 20 + length], wire, packets)
         return ""
 
-    def _simple_packet(self, body: bytes, packets: list[Packet]) -> str:
+    def _simple_packet(self, body: bytes, packets: list[PlainPacket]) -> str:
         if not self._interfaces:
             return "a packet of interface 0, which is not described"
         (wire,) = Struct(self._order + "I").unpack_from(body)
         length = min(wire, self._interfaces[0].snaplen or wire, len(body) - 4)  # section 4.4
-        time_ns = packets[-1].time_ns if packets else self._time_ns
+        time_ns = packets[-1][1] if packets else self._time_ns
         self._deliver(self._interfaces[0], time_ns, body[4 : 4 + length], wire, packets)
         return ""
 
     def _deliver(
-        self, interface: Interface, time_ns: int, content: bytes, wire: int, packets: list[Packet]
+        self, interface: Interface, time_ns: int, content: bytes, wire: int, packets: list[PlainPacket]
     ) -> None:
         self.packets += 1
         self.captured_bytes += len(content)
         ref = packet_ref(self.file, self.packets)
-        packets.append(Packet(ref, time_ns, interface.link_type, content, max(wire, len(content))))
+        packets.append((ref, time_ns, interface.link_type, content, max(wire, len(content))))
         if not content and not self._zero_noted:  # the block is sound, so reading goes on
             self._zero_noted = True
             self._flaw(f"packet {self.packets}: captured length 0, wire length {wire}")
 
-    def _statistics(self, body: bytes, _packets: list[Packet]) -> str:
+    def _statistics(self, body: bytes, _packets: list[PlainPacket]) -> str:
         (index,) = Struct(self._order + "I").unpack_from(body)
         if index >= len(self._interfaces):
             return f"statistics of interface {index}, which is not described"
@@ -229,7 +228,7 @@ class PcapngParser(CaptureParser):
     def _count_drops(self) -> None:
         self.drops = self._drops_before + sum(interface.drops for interface in self._interfaces)
 
-    def _secrets(self, body: bytes, _packets: list[Packet]) -> str:
+    def _secrets(self, body: bytes, _packets: list[PlainPacket]) -> str:
         kind, length = Struct(self._order + "II").unpack_from(body)
         if length > len(body) - 8:
             return f"secrets of {length} bytes in {len(body) - 8}"

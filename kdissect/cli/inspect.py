@@ -31,6 +31,9 @@ class Writer(Protocol):
     def head(self) -> bytes:
         """What comes before the first exchange."""
 
+    def skip(self) -> None:
+        """One exchange is left out, and counted."""
+
     def line(self, exchange: Exchange) -> bytes:
         """One exchange; may be held back and come with a later one."""
 
@@ -122,6 +125,7 @@ def _copy(
         if tick is not None:
             tick()
         if accepts is not None and not accepts(exchange):
+            writer.skip()
             continue
         write(line(exchange))
         left -= 1

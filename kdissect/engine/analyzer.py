@@ -7,17 +7,21 @@ Rules:
 - Captures of different sets never share a connection.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.packet import FILE_SHIFT, Packet
-from kdissect.model.segment import ACK, SYN, Segment, flow_endpoints, reverse_flow
+from kdissect.model.packet import FILE_SHIFT, Packet, PlainPacket
+from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, reverse_flow
 from kdissect.model.stream import CloseKind
 from kdissect.net.parser import SegmentParser
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.events import Event
 from kdissect.session.info import ConnectionInfo
+
+try:
+    from _blake2 import blake2b  # what hashlib hands out, without its 4 ms of loading OpenSSL
+except ImportError:  # a Python built otherwise
+    from hashlib import blake2b
 
 # A connection silent for longer is over; Kafka's own limit is 10 minutes (connections.max.idle.ms,
 # SocketServerConfigs).
@@ -29,7 +33,7 @@ SWEEP_EVERY_NS = 10 * 1_000_000_000
 MAX_CONNECTIONS = 200_000  # open at a time; about 2 KB each
 
 # `tcp.feed` of a connection, the segment's direction in it, and the connection.
-_Flow = tuple[Callable[[int, Segment, int, int], None], int, ConnectionAnalyzer]
+_Flow = tuple[Callable[[int, PlainSegment, int, int], None], int, ConnectionAnalyzer]
 _NOTHING: list[Event] = []
 
 
@@ -60,8 +64,8 @@ class Analyzer:
         """Analyse one packet; gives the events it completed."""
         return self.feed_batch((packet,))
 
-    def feed_batch(self, packets: Sequence[Packet]) -> list[Event]:
-        """Analyse packets in their order; gives the events they completed."""
+    def feed_batch(self, packets: Sequence[PlainPacket]) -> list[Event]:
+        """Analyse packets in their order, with or without names; gives the events they completed."""
         # Hot, one round a packet.
         for packet, segment in zip(packets, self.parser.parse_batch(packets), strict=True):
             if segment is None:
@@ -71,7 +75,7 @@ class Analyzer:
                 self._switch_file(ref >> FILE_SHIFT)
             flow = self._flows.get(segment[0])
             if flow is None or time_ns > self._next_sweep_ns or segment[3] & SYN:
-                flow = self._slow(segment, time_ns)
+                flow = self._slow(Segment._make(segment), time_ns)
                 if flow is None:
                     continue
             feed, direction, _ = flow
@@ -111,7 +115,7 @@ class Analyzer:
 
     def _open(self, segment: Segment, time_ns: int) -> _Flow:
         source, destination = flow_endpoints(segment.flow)
-        digest = hashlib.blake2b(digest_size=8)
+        digest = blake2b(digest_size=8)
         digest.update(
             f"{self._capture_set}|{'|'.join(sorted((str(source), str(destination))))}|{time_ns}".encode()
         )

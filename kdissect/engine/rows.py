@@ -26,7 +26,11 @@ class RowField(NamedTuple):
 
 
 EXCHANGE_FIELDS = (
-    RowField("number", "int64", "1-based number of the row in this output; presentation only"),
+    RowField(
+        "number",
+        "int64",
+        "1-based number in the whole input, filtered or not; presentation only",
+    ),
     RowField("connection", "string", "identity of the connection: 16 hex digits"),
     RowField(
         "exchange",
@@ -94,6 +98,10 @@ class ExchangeRows:
         self._bodies = bodies
         self._show_secrets = show_secrets
         self._number = 0
+
+    def skip(self) -> None:
+        """Leave out an exchange: those behind it keep the numbers they have in the whole capture."""
+        self._number += 1
 
     def row(self, exchange: Exchange) -> Row:
         """The next row."""

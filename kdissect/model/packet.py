@@ -25,6 +25,11 @@ def ref_number(ref: int) -> int:
     return ref & NUMBER_MASK
 
 
+# A `Packet` without its names, in the same order: what the hot path moves, for a NamedTuple costs 0.2 us
+# more to make than the tuple it is. `Packet._make` gives the names back.
+PlainPacket = tuple[int, int, int, bytes, int]
+
+
 class Packet(NamedTuple):
     """One captured packet, link layer first.
 

@@ -14,6 +14,10 @@ ACK = 0x10
 _PORTS = 4  # two 16-bit ports end a flow key
 
 
+# A `Segment` without its names, in the same order, as `packet.PlainPacket`.
+PlainSegment = tuple[bytes, int, int, int, int, bytes, int, int]
+
+
 class Segment(NamedTuple):
     """One TCP segment.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kdissect.model.link import LinkType
-from kdissect.model.segment import Segment
+from kdissect.model.segment import PlainSegment
 from kdissect.net.protocols import TCP
 
 # Version and length, total length, identification, fragment, protocol, addresses with ports, sequence,
@@ -41,10 +41,9 @@ FUSED: dict[int, tuple[Callable[[bytes], tuple[Any, ...]], int | bytes, int]] = 
 
 _unpack_ipv4 = struct.Struct(f">{_IPV4_TCP}").unpack_from
 _unpack_ipv6 = struct.Struct(f">{_IPV6_TCP}").unpack_from
-new_segment = tuple.__new__  # half the cost of a NamedTuple's own constructor
 
 
-def read_plain(data: bytes, at: int) -> Segment | None:
+def read_plain(data: bytes, at: int) -> PlainSegment | None:
     """The segment of the IP packet at `data[at:]`, None if anything about its headers is unusual or cut."""
     try:
         if data[at] == PLAIN_IPV4:
@@ -59,4 +58,4 @@ def read_plain(data: bytes, at: int) -> Segment | None:
     if not plain or protocol != TCP or end < start or flags < SHORTEST_TCP:
         return None
     missing = max(0, end - max(start, len(data)))
-    return new_segment(Segment, (flow, seq, ack, flags & 0xFF, window, data[start:end], missing, ip_id))
+    return flow, seq, ack, flags & 0xFF, window, data[start:end], missing, ip_id

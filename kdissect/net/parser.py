@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.link import link_name
-from kdissect.model.packet import Packet
-from kdissect.model.segment import Segment
+from kdissect.model.packet import Packet, PlainPacket
+from kdissect.model.segment import PlainSegment, Segment
 from kdissect.net import foreign
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.datagram import Datagram, Fragment, MalformedPacketError
 from kdissect.net.fragments import FragmentTable
-from kdissect.net.fused import FRAGMENTED, FUSED, PLAIN_IPV4, SHORTEST_TCP, new_segment, read_plain
+from kdissect.net.fused import FRAGMENTED, FUSED, PLAIN_IPV4, SHORTEST_TCP, read_plain
 from kdissect.net.ip import read_ip
 from kdissect.net.link import IPV4, IPV6, network_layer
 from kdissect.net.protocols import TCP, ethertype_name, protocol_name
@@ -65,14 +65,15 @@ class SegmentParser:
 
     def parse(self, packet: Packet) -> Segment | None:
         """The TCP segment in a packet, None if there is none. Never raises, whatever the bytes are."""
-        return self.parse_batch((packet,))[0]
+        segment = self.parse_batch((packet,))[0]
+        return None if segment is None else Segment._make(segment)
 
-    def parse_batch(self, packets: Sequence[Packet]) -> list[Segment | None]:
-        """The TCP segment in each packet, None where there is none. Never raises, whatever the bytes are."""
+    def parse_batch(self, packets: Sequence[PlainPacket]) -> list[PlainSegment | None]:
+        """The same for many packets, without the names: None where a packet has no segment."""
         # Hot, one round a packet: locals instead of globals, and no call for a plain packet.
         self.packets += len(packets)
-        segments: list[Segment | None] = []
-        append, new, make, links = segments.append, new_segment, Segment, FUSED
+        segments: list[PlainSegment | None] = []
+        append, links = segments.append, FUSED
         for packet in packets:
             _, _, link_type, data, _ = packet
             try:
@@ -85,7 +86,7 @@ class SegmentParser:
                 start = network + 20 + (flags >> 12 << 2)
                 end = network + total
                 if start <= end <= len(data) and flags >= SHORTEST_TCP:
-                    append(new(make, (flow, seq, ack, flags & 0xFF, window, data[start:end], 0, ip_id)))
+                    append((flow, seq, ack, flags & 0xFF, window, data[start:end], 0, ip_id))
                     continue
             append(self._parse_any(packet))
         return segments
@@ -94,7 +95,8 @@ class SegmentParser:
         """End of input: fragments still waiting become anomalies."""
         self._fragments.close()
 
-    def _parse_any(self, packet: Packet) -> Segment | None:
+    def _parse_any(self, plain: PlainPacket) -> PlainSegment | None:
+        packet = Packet._make(plain)
         try:
             segment = self._parse_layers(packet)
         except (MalformedPacketError, struct.error, IndexError) as error:
@@ -105,7 +107,7 @@ class SegmentParser:
             self.not_tcp += 1
         return segment
 
-    def _parse_layers(self, packet: Packet) -> Segment | None:
+    def _parse_layers(self, packet: Packet) -> PlainSegment | None:
         data = packet.data
         found = network_layer(packet.link_type, data)
         if found is None and foreign.is_known(packet.link_type):
@@ -121,7 +123,7 @@ class SegmentParser:
             return plain
         return self._parse_network(ethertype, data, at, packet)
 
-    def _parse_network(self, ethertype: int, data: bytes, at: int, packet: Packet) -> Segment | None:
+    def _parse_network(self, ethertype: int, data: bytes, at: int, packet: Packet) -> PlainSegment | None:
         limit = max(packet.wire_length, len(data))
         for _ in range(_MAX_DEPTH):
             if ethertype not in (IPV4, IPV6):

@@ -13,7 +13,7 @@ Rules:
 from collections import Counter
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.segment import ACK, FIN, PSH, RST, SYN, Segment
+from kdissect.model.segment import ACK, FIN, PSH, RST, SYN, PlainSegment, Segment
 from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
@@ -90,7 +90,7 @@ class TcpConnection:
             return self._reset_by[0], CloseKind.RST, self._reset_by[1]
         return None
 
-    def feed(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
+    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next captured segment of a direction.
 
         Never raises by itself; the sinks are called from here.
@@ -120,7 +120,7 @@ class TcpConnection:
                     mine.trim()
                 mine.sink.data(payload, ref, time_ns)
             return
-        self._feed_any(direction, segment, ref, time_ns)
+        self._feed_any(direction, Segment._make(segment), ref, time_ns)
 
     def opens_new_incarnation(self, direction: int, segment: Segment, time_ns: int) -> bool:
         """Whether this SYN starts a new connection on the same addresses and ports; False for no SYN.

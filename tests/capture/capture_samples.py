@@ -87,7 +87,7 @@ def parser_of(capture: bytes) -> CaptureParser:
 def feed(capture: bytes, size: int = 1 << 20) -> tuple[list[Packet], CaptureParser]:
     """Parse a capture in pieces of `size` bytes."""
     parser = parser_of(capture)
-    packets = [packet for piece in pieces(capture, size) for packet in parser.feed(piece)]
+    packets = [Packet._make(plain) for piece in pieces(capture, size) for plain in parser.feed(piece)]
     parser.close()
     return packets, parser
 

@@ -29,7 +29,7 @@ def test_modified_format_with_longer_packet_headers() -> None:
 
 def test_type_and_reference_of_packets() -> None:
     parser = PcapParser(file=3)
-    packets = parser.feed(sample_pcap())
+    packets = [Packet._make(plain) for plain in parser.feed(sample_pcap())]
     assert all(type(packet) is Packet and type(packet.data) is bytes for packet in packets)
     assert [(ref_file(packet.ref), ref_number(packet.ref)) for packet in packets] == [
         (3, n) for n in range(1, 6)

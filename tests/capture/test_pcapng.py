@@ -53,7 +53,10 @@ def test_a_section_begun_within_one_piece_forgets_the_interfaces_before() -> Non
     parser = PcapngParser()
     head = section() + interface(link=1)
     parser.feed(head)
-    packets = parser.feed(enhanced(1, b"a") + section() + interface(link=113) + enhanced(1, b"b"))
+    packets = [
+        Packet._make(plain)
+        for plain in parser.feed(enhanced(1, b"a") + section() + interface(link=113) + enhanced(1, b"b"))
+    ]
     assert [packet.link_type for packet in packets] == [1, 113]
 
 

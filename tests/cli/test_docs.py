@@ -80,9 +80,9 @@ def test_python_of_the_readme(capsys: pytest.CaptureFixture[str], monkeypatch: p
 
 
 def test_setup_commands_are_one_line_each_and_stand_alone() -> None:
-    commands = re.findall(r"```sh\n(python -m venv[^\n]*)\n```", README.read_text())
+    commands = re.findall(r"```sh\n(python3 -m venv[^\n]*)\n```", README.read_text())
     assert len(commands) == 2
-    assert all(command.startswith("python -m venv .venv && .venv/bin/pip install ") for command in commands)
+    assert all(command.startswith("python3 -m venv .venv && .venv/bin/pip install ") for command in commands)
 
 
 def test_links_lead_somewhere() -> None:

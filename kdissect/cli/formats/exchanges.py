@@ -22,6 +22,7 @@ class RowWriter:
 
     def __init__(self, rows: ExchangeRows, form: Format) -> None:
         self._row = rows.row
+        self.skip = rows.skip
         self._form = form
         self.head = form.head
         self.tail = form.tail

@@ -22,6 +22,7 @@ class TreeWriter:
 
     def __init__(self, rows: ExchangeRows, show_secrets: bool, colour: bool) -> None:
         self._row = rows.row
+        self.skip = rows.skip
         self._show_secrets = show_secrets
         self._colour = colour
 
