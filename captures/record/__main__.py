@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 import time
 import traceback
@@ -18,6 +19,7 @@ from captures.record.truth import Truth
 
 def main() -> int:
     """Record what the arguments name; the number of scenarios that failed."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the servers are stopped on the way out
     options = _parser().parse_args()
     scenarios = catalogue()
     if options.list:

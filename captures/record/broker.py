@@ -1,7 +1,6 @@
 """Clusters of Apache Kafka on loopback: formatted anew, started, waited for, restarted, stopped."""
 
 import base64
-import os
 import shutil
 import signal
 import subprocess
@@ -134,7 +133,8 @@ class Cluster:
             if mark in text or "Kafka Server started" in text:
                 return
             time.sleep(0.2)
-        raise RuntimeError(f"node {number} did not start:\n" + "\n".join(log.read_text().splitlines()[-25:]))
+        lines = [line for line in log.read_text(errors="replace").splitlines() if " INFO " not in line]
+        raise RuntimeError(f"node {number} did not start:\n" + "\n".join(lines[-25:]))
 
     def _start_zookeeper(self) -> None:
         home = workshop.folder("run", f"c{self.base}", "node0")
@@ -157,7 +157,7 @@ class Cluster:
     def stop_node(self, node: int, *, kill: bool = False) -> None:
         """Stop one server, orderly or by SIGKILL."""
         process = self._processes.pop(node)
-        os.kill(process.pid, signal.SIGKILL if kill else signal.SIGTERM)
+        process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)  # no matter if it is gone already
         try:
             process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:

@@ -26,6 +26,7 @@ class Spec:
     the brokers share one ZooKeeper. `sniff` is `clients` (listeners for clients) or `all` (also between brokers
     and controllers), and with `from_start` the capture begins before the brokers do. `request_log` turns
     kafka.request.logger to TRACE.
+    With `one_listener` brokers and clients share PLAINTEXT: protocols before 0.10.2 know no names of listeners.
     """
 
     version: str
@@ -34,6 +35,7 @@ class Spec:
     sniff: str = "clients"
     from_start: bool = False
     request_log: bool = False
+    one_listener: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -67,6 +69,11 @@ def properties(spec: Spec, node: Node) -> dict[str, str]:
     """The server.properties of one node."""
     content = _common(spec, node) | _sasl(spec)
     content |= _zookeeper(node) if spec.zookeeper else _kraft(spec, node)
+    if spec.one_listener:
+        content |= {
+            "listeners": f"PLAINTEXT://{HOST}:{node.port(PLAIN)}",
+            "inter.broker.listener.name": "PLAINTEXT",
+        }
     return content | dict(spec.properties)
 
 
@@ -78,6 +85,9 @@ def _common(spec: Spec, node: Node) -> dict[str, str]:
             "PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT"
         ),
         "inter.broker.listener.name": "INTERNAL",
+        "log.dir": str(
+            node.home
+        ),  # its default, otherwise on the wire in DescribeConfigs, looks like a path of a user
         "log.dirs": f"{node.home}/d1,{node.home}/d2",
         "offsets.topic.replication.factor": copies,
         "offsets.topic.num.partitions": "3",
@@ -154,6 +164,7 @@ def _modern(spec: Spec) -> dict[str, str]:
         "share.coordinator.state.topic.replication.factor": copies,
         "share.coordinator.state.topic.num.partitions": "3",
         "share.coordinator.state.topic.min.isr": "1",
+        "metric.reporters": "TelemetryReceiver",
         "group.consumer.min.heartbeat.interval.ms": "500",
         "group.consumer.heartbeat.interval.ms": "500",
         "group.share.min.heartbeat.interval.ms": "500",

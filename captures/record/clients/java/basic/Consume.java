@@ -62,6 +62,9 @@ public final class Consume implements Action {
                 method.invoke(consumer, partitions);
             }
         }
+        if (options.number("seek", -1) >= 0) {
+            consumer.seek(partitions.get(0), options.number("seek", 0));
+        }
     }
 
     private static void subscribe(Consumer<byte[], byte[]> consumer, List<String> topics, Options options) throws Exception {

@@ -1,0 +1,124 @@
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Method;
+import java.util.Collection;
+import java.util.Collections;
+import org.apache.kafka.clients.admin.AdminClient;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
+
+/** Calls whose classes came, went or changed names between 1.0 and 4.4: made by reflection where the client has them. */
+final class Later {
+    private static final String ADMIN = "org.apache.kafka.clients.admin.";
+    private static final String COMMON = "org.apache.kafka.common.";
+
+    private Later() {}
+
+    static KafkaFuture<?> future(Object result, String... names) throws Exception {
+        for (String name : names) {
+            try {
+                Method method = result.getClass().getMethod(name);
+                method.setAccessible(true);
+                return (KafkaFuture<?>) method.invoke(result);
+            } catch (NoSuchMethodException next) {
+                continue;
+            }
+        }
+        throw new NoSuchMethodException(String.join("/", names));
+    }
+
+    @SuppressWarnings("unchecked")
+    static KafkaFuture<Object> named(Object result) throws Exception {
+        return (KafkaFuture<Object>) future(result, "allTopicNames", "all");
+    }
+
+    @SuppressWarnings("unchecked")
+    static KafkaFuture<Object> described(Object result) throws Exception {
+        return (KafkaFuture<Object>) future(result, "allDescriptions", "all");
+    }
+
+    /** Call a method of the client with one argument, by name. */
+    @SuppressWarnings("unchecked")
+    private static void call(AdminClient admin, String name, Class<?> kind, Object argument, String... futures) {
+        Tries.call(name, () -> {
+            Object result = AdminClient.class.getMethod(name, kind).invoke(admin, argument);
+            return (KafkaFuture<Object>) future(result, futures);
+        });
+    }
+
+    @SuppressWarnings("unchecked")
+    private static void call(AdminClient admin, String name, String... futures) {
+        Tries.call(name, () -> (KafkaFuture<Object>) future(AdminClient.class.getMethod(name).invoke(admin), futures));
+    }
+
+    static void groups(AdminClient admin, String group) {
+        call(admin, "listConsumerGroups", "all");
+        call(admin, "describeConsumerGroups", Collection.class, Collections.singletonList(group), "all");
+        call(admin, "listConsumerGroupOffsets", String.class, group, "partitionsToOffsetAndMetadata");
+        call(admin, "deleteConsumerGroups", Collection.class, Collections.singletonList("absent-group"), "all");
+    }
+
+    static void records(AdminClient admin, String topic) {
+        try {
+            Object before = Class.forName(ADMIN + "RecordsToDelete").getMethod("beforeOffset", long.class).invoke(null, 0L);
+            call(admin, "deleteRecords", java.util.Map.class, Collections.singletonMap(new TopicPartition(topic, 0), before), "all");
+        } catch (ReflectiveOperationException absent) {
+            Say.event("absent", "call", "deleteRecords");
+        }
+    }
+
+    static void tokens(AdminClient admin) {
+        call(admin, "createDelegationToken", "delegationToken");
+        call(admin, "describeDelegationToken", "delegationTokens");
+    }
+
+    static void alterConfigs(AdminClient admin, ConfigResource resource) {
+        try {
+            Class<?> entry = Class.forName(ADMIN + "ConfigEntry");
+            Object one = entry.getConstructor(String.class, String.class).newInstance("max.message.bytes", "123456");
+            Object config = Class.forName(ADMIN + "Config").getConstructor(Collection.class)
+                    .newInstance(Collections.singletonList(one));
+            call(admin, "alterConfigs", java.util.Map.class, Collections.singletonMap(resource, config), "all");
+        } catch (ReflectiveOperationException absent) {
+            Say.event("absent", "call", "alterConfigs");
+        }
+    }
+
+    /** Resources of ACLs were classes of their own before prefixes (2.0, KIP-290). */
+    static void acls(AdminClient admin, String topic) {
+        try {
+            Class<?> type = Class.forName(COMMON + "resource.ResourceType");
+            Object kind = type.getField("TOPIC").get(null);
+            Object resource = resource(kind, topic, "resource.ResourcePattern", "resource.Resource");
+            Object filter = resource(kind, null, "resource.ResourcePatternFilter", "resource.ResourceFilter");
+            Object binding = first(COMMON + "acl.AclBinding").newInstance(resource, OldAdmin.entry());
+            Object any = first(COMMON + "acl.AclBindingFilter").newInstance(filter, OldAdmin.anyEntry());
+            call(admin, "createAcls", Collection.class, Collections.singletonList(binding), "all");
+            call(admin, "describeAcls", any.getClass(), any, "values");
+            call(admin, "deleteAcls", Collection.class, Collections.singletonList(any), "all");
+        } catch (ReflectiveOperationException absent) {
+            Say.event("absent", "call", "acls");
+        }
+    }
+
+    private static Object resource(Object kind, String name, String newer, String older) throws ReflectiveOperationException {
+        try {
+            Class<?> pattern = Class.forName(COMMON + "resource.PatternType");
+            Object how = pattern.getField(name == null ? "ANY" : "LITERAL").get(null);
+            return Class.forName(COMMON + newer).getConstructors()[0].newInstance(kind, name, how);
+        } catch (ClassNotFoundException before) {
+            return Class.forName(COMMON + older).getConstructors()[0].newInstance(kind, name);
+        }
+    }
+
+    private static Constructor<?> first(String name) throws ReflectiveOperationException {
+        for (Constructor<?> constructor : Class.forName(name).getConstructors()) {
+            if (!constructor.getParameterTypes()[0].getName().equals(COMMON + "resource.Resource")
+                    && !constructor.getParameterTypes()[0].getName().equals(COMMON + "resource.ResourceFilter")
+                    || constructor.getDeclaringClass().getConstructors().length == 1) {
+                return constructor;
+            }
+        }
+        throw new NoSuchMethodException(name);
+    }
+}

@@ -1,0 +1,57 @@
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Properties;
+import java.util.Set;
+import org.apache.kafka.clients.consumer.AcknowledgeType;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
+
+/** Reads --topic in the share group --group (KIP-932) and acknowledges in turn: accept, release, reject, renew. */
+public final class ShareConsume implements Action {
+    private static final AcknowledgeType[] TURNS = {
+        AcknowledgeType.ACCEPT, AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
+    };
+
+    private final Set<Long> renewed = new HashSet<>();
+
+    @Override
+    public void run(Options options) throws Exception {
+        Properties properties = Consume.properties(options);
+        for (String absent : new String[] {"auto.offset.reset", "enable.auto.commit"}) {
+            properties.remove(absent); // a share group has these on the broker
+        }
+        boolean explicit = options.flag("explicit");
+        properties.put("share.acknowledgement.mode", explicit ? "explicit" : "implicit");
+        try (KafkaShareConsumer<byte[], byte[]> consumer = new KafkaShareConsumer<>(properties)) {
+            consumer.subscribe(Arrays.asList(options.text("topic", "topic").split(",")));
+            Say.event("joined", "group", options.text("group", null), "member", null);
+            int wanted = options.number("count", Integer.MAX_VALUE);
+            int polls = options.flag("wait") ? Integer.MAX_VALUE : options.number("polls", 40);
+            int seen = 0;
+            for (int poll = 0; poll < polls && seen < wanted && System.in.available() == 0; poll++) {
+                ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(400));
+                for (ConsumerRecord<byte[], byte[]> record : records) {
+                    take(consumer, record, explicit ? TURNS[seen % TURNS.length] : null, options);
+                    seen++;
+                }
+                Say.event("acknowledged", "partitions", consumer.commitSync().size());
+            }
+        }
+    }
+
+    private void take(KafkaShareConsumer<byte[], byte[]> consumer, ConsumerRecord<byte[], byte[]> record,
+            AcknowledgeType how, Options options) {
+        Consume.say(record);
+        if (how == null) {
+            return;
+        }
+        if (options.flag("renew") && renewed.add(record.offset())) {
+            consumer.acknowledge(record, AcknowledgeType.RENEW); // the next poll brings it again
+            return;
+        }
+        consumer.acknowledge(record, how);
+        Say.event("acknowledge", "offset", record.offset(), "as", how.toString());
+    }
+}
