@@ -1,0 +1,84 @@
+"""The corpus decodes with no byte left, its tables are true, and it holds nothing of the recording machine."""
+
+import json
+import re
+import socket
+from pathlib import Path
+
+import pytest
+
+from captures.record.corpus import Capture, captures, every_api_version, uses
+from captures.record.report import COVERAGE, README, coverage, readme
+from kdissect.cli.selection import is_decodable
+from tests.support.console import CAPTURES, run
+
+CORPUS = captures()
+BYTES_IN_ALL = 20_000_000
+# Paths of a recording machine. `/tmp/kafka-logs` is Kafka's own default, which DescribeConfigs tells.
+PLACES = re.compile(rb"/(?:root|home|Users|tmp(?!/kafka-logs)|work|mnt)/[\w.-]+")
+
+# Bodies whose bytes are wrong, by capture: API and version, how many, whose fault and what it is.
+WRONG_BYTES = {
+    "mock_rdk216_txn.pcap": (42, "the mock cluster of librdkafka 2.16.0 writes bytes behind its bodies"),
+    "tansu_kp202_admin.pcap": (2, "tansu 0.6.0 answers DescribeUserScramCredentials and CreateAcls short"),
+    "tansu_rdk216_acks.pcap": (1, "librdkafka 2.16.0 sends three bytes behind Metadata v12"),
+    "tansu_rdk216_txn.pcap": (3, "librdkafka 2.16.0 sends three bytes behind Metadata v12"),
+}
+
+
+@pytest.mark.parametrize("capture", CORPUS, ids=lambda capture: capture.path.name)
+def test_every_body_decodes_with_no_byte_left(capture: Capture) -> None:
+    ran = run("info", "--deep", "--format", "json", capture.path)
+    assert ran.code == 0, ran.err
+    deep = json.loads(ran.out)["deep"]
+    wrong, why = WRONG_BYTES.get(capture.path.name, (0, ""))
+    assert deep["undecodable"] + deep["trailing_bytes"] == wrong, (why, deep["examples"])
+    assert deep["bodies"] > 0
+
+
+@pytest.mark.parametrize("capture", CORPUS, ids=lambda capture: capture.path.name)
+def test_every_client_of_the_truth_is_heard(capture: Capture) -> None:
+    heard = {exchange.client_id for exchange in capture.exchanges()}
+    named = {each["client_id"] for each in capture.truth["clients"]} - {"*"}
+    silent = {name for name in named if not any((each or "").startswith(name) for each in heard)}
+    assert not silent
+
+
+def test_most_of_the_protocol_occurs() -> None:
+    seen = set(uses(CORPUS)) & set(every_api_version())
+    assert len({key for key, _ in seen}) >= 75
+    assert len(seen) >= 180
+
+
+def test_tables_are_those_of_the_captures() -> None:
+    assert readme(README, CORPUS) == README.read_text()
+    assert coverage(CORPUS) == COVERAGE.read_text()
+
+
+def test_every_capture_has_a_truth() -> None:
+    assert {each.path for each in CORPUS} == set(CAPTURES.glob("*.pcap*"))
+
+
+def test_nothing_of_the_recording_machine_is_inside() -> None:
+    host = socket.gethostname().encode()
+    for path in files():
+        content = path.read_bytes()
+        assert not PLACES.search(content), (path, PLACES.search(content))
+        assert len(host) < 6 or host not in content, path
+
+
+def test_the_corpus_is_small() -> None:
+    assert sum(path.stat().st_size for path in files()) < BYTES_IN_ALL
+
+
+def files() -> list[Path]:
+    recorded = [path for path in CAPTURES.rglob("*") if path.is_file() and "record" not in path.parts]
+    assert recorded
+    return recorded
+
+
+def test_bodies_named_wrong_are_wrong_because_of_their_bytes() -> None:
+    names = {each.path.name for each in CORPUS}
+    assert set(WRONG_BYTES) <= names
+    capture = next(each for each in CORPUS if each.path.name == "tansu_kp202_admin.pcap")
+    assert sum(not is_decodable(exchange) for exchange in capture.exchanges()) == 2
