@@ -16,7 +16,9 @@ from captures.record.spec import (
     PLAIN,
     SASL,
     TLS12,
+    TLS12_PLAIN,
     TLS13,
+    TLS13_PLAIN,
     Node,
     Spec,
     properties,
@@ -48,7 +50,7 @@ class Cluster:
 
     def ports(self, sniff: str) -> list[int]:
         """The ports to capture: those for clients, or all."""
-        roles = [PLAIN, SASL, TLS12, TLS13]
+        roles = [PLAIN, SASL, TLS12, TLS13, TLS12_PLAIN, TLS13_PLAIN]
         if sniff == "all":
             roles += [INTERNAL, CONTROLLER]
         return [Node(number, self.base).port(role) for number in range(1, 10) for role in roles]

@@ -19,7 +19,7 @@ def parade(lab: Lab, versions: list[str]) -> None:
             client_id=f"{name}-consumer",
             topic=name,
             group=f"{name}-group",
-            count=4,
+            polls=8,  # long enough for heartbeats
             commit="true",
             properties={"session.timeout.ms": "6000", "heartbeat.interval.ms": "500"},
         )

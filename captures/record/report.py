@@ -70,9 +70,9 @@ def coverage(found: list[Capture]) -> str:
     lines = [
         "# Coverage of the corpus",
         "",
-        "Which of the API versions that ever shipped occur in whole exchanges of the captures in this folder,",
-        "and who sent them. *raw*: put together for the purpose with franz-go's kmsg; nobody sent that version of",
-        "its own accord. Written by `python -m captures.record.report`; a test compares.",
+        "Which of the API versions that ever shipped occur in whole exchanges of the captures in this",
+        "folder, and who sent them. *raw*: put together for the purpose with franz-go's kmsg; nobody sent",
+        "that version of its own accord. Written by `python -m captures.record.report`; a test compares.",
         "",
         f"- API versions: **{len(seen)} of {len(every)}**, {len(only_raw)} of them only raw.",
         f"- APIs: **{len(apis)} of {len(all_apis)}**, {len(apis) - len(own_accord)} of them only raw.",

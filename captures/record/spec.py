@@ -27,6 +27,7 @@ class Spec:
     and controllers), and with `from_start` the capture begins before the brokers do. `request_log` turns
     kafka.request.logger to TRACE.
     With `one_listener` brokers and clients share PLAINTEXT: protocols before 0.10.2 know no names of listeners.
+    `tls` adds listeners for a proxy that ends TLS.
     """
 
     version: str
@@ -36,6 +37,7 @@ class Spec:
     from_start: bool = False
     request_log: bool = False
     one_listener: bool = False
+    tls: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -61,8 +63,10 @@ class Node:
         return DATA / f"c{self.base}" / f"node{self.id}"
 
 
-CONTROLLER, PLAIN, SASL, INTERNAL, TLS12, TLS13 = 1, 2, 3, 5, 6, 7
+CONTROLLER, PLAIN, SASL, INTERNAL, TLS12, TLS13, TLS12_PLAIN, TLS13_PLAIN = 1, 2, 3, 5, 6, 7, 8, 9
 _LISTENERS = {"PLAINTEXT": PLAIN, "SASL": SASL, "INTERNAL": INTERNAL}
+_BEHIND = {"BEHIND12": (TLS12_PLAIN, TLS12), "BEHIND13": (TLS13_PLAIN, TLS13)}
+"""Listeners behind a proxy that ends TLS: their own role, and the role clients are told to connect to."""
 
 
 def properties(spec: Spec, node: Node) -> dict[str, str]:
@@ -74,7 +78,21 @@ def properties(spec: Spec, node: Node) -> dict[str, str]:
             "listeners": f"PLAINTEXT://{HOST}:{node.port(PLAIN)}",
             "inter.broker.listener.name": "PLAINTEXT",
         }
+    if spec.tls:
+        content |= _behind_proxies(content, node)
     return content | dict(spec.properties)
+
+
+def _behind_proxies(content: dict[str, str], node: Node) -> dict[str, str]:
+    listeners = content["listeners"]
+    own = ",".join(f"{name}://{HOST}:{node.port(role)}" for name, (role, _) in _BEHIND.items())
+    told = ",".join(f"{name}://{HOST}:{node.port(role)}" for name, (_, role) in _BEHIND.items())
+    plain = ",".join(f"{name}:PLAINTEXT" for name in _BEHIND)
+    return {
+        "listeners": f"{listeners},{own}",
+        "advertised.listeners": f"{listeners.partition(',CONTROLLER')[0]},{told}",
+        "listener.security.protocol.map": f"{content['listener.security.protocol.map']},{plain}",
+    }
 
 
 def _common(spec: Spec, node: Node) -> dict[str, str]:
@@ -97,6 +115,7 @@ def _common(spec: Spec, node: Node) -> dict[str, str]:
         "group.initial.rebalance.delay.ms": "200",
         "group.min.session.timeout.ms": "1000",
         "num.partitions": "1",
+        "log.retention.ms": "-1",  # records carry timestamps of a fixed day
         "auto.create.topics.enable": "true",
         "super.users": "User:ANONYMOUS;User:admin",
         "allow.everyone.if.no.acl.found": "true",

@@ -1,0 +1,47 @@
+"""Keeps log segments and snapshots of a stopped broker, each with what the broker's own dump tool says of it."""
+
+import os
+import shutil
+from pathlib import Path
+
+from captures.record import jars, workshop
+from captures.record.lab import Lab
+
+_DECODERS = {
+    "__consumer_offsets": "--offsets-decoder",
+    "__transaction_state": "--transaction-log-decoder",
+    "__share_group_state": "--share-group-state-decoder",
+    "__cluster_metadata": "--cluster-metadata-decoder",
+}
+_SUFFIXES = {".log", ".checkpoint"}
+
+
+def keep(lab: Lab, prefix: str, topics: list[str]) -> None:
+    """Copy the non-empty segments of these topics (any partition) of node 1 to logs/PREFIX-PARTITION/, with dumps."""
+    home = lab.cluster.nodes[0].home
+    for folder in sorted([*home.glob("d1/*"), *home.glob("d2/*")]):
+        topic = folder.name.rpartition("-")[0]
+        if folder.is_dir() and topic in topics:
+            _keep_partition(lab, folder, f"{prefix}_{folder.name.strip('_')}", topic)
+
+
+def _keep_partition(lab: Lab, folder: Path, what: str, topic: str) -> None:
+    files = [path for path in sorted(folder.iterdir()) if path.suffix in _SUFFIXES and path.stat().st_size]
+    if not files:
+        return
+    target = lab.output / "logs" / what
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for path in files:
+        shutil.copyfile(path, target / path.name)
+        (target / f"{path.name}.dump.txt").write_text(_dump(lab, target, path.name, topic))
+
+
+def _dump(lab: Lab, folder: Path, name: str, topic: str) -> str:
+    version = lab.cluster.spec.version
+    tool = "org.apache.kafka.tools.DumpLogSegments" if lab.cluster.spec.modern else "kafka.tools.DumpLogSegments"
+    java = workshop.program("java", "dump log segments")
+    command = [java, "-cp", jars.classpath(f"tools-{version}"), tool, "--files", name, "--deep-iteration"]
+    decoder = _DECODERS.get(topic, "--print-data-log")
+    text = workshop.run([*command, decoder], cwd=folder)
+    return text.replace(os.fspath(folder), "")

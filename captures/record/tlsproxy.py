@@ -1,0 +1,85 @@
+"""A proxy that ends TLS in front of a broker's plain listener, and writes the key log of its connections."""
+
+import socket
+import ssl
+import threading
+from pathlib import Path
+
+from captures.record import workshop
+from captures.record.spec import HOST
+
+_CHUNK = 65536
+_SUBJECT_ALTERNATIVES = f"subjectAltName=IP:{HOST},DNS:localhost"
+
+
+def certificate() -> Path:
+    """A self-signed certificate with its key in one file of the workshop, made by openssl on first use."""
+    target = workshop.folder("tls") / "server.pem"
+    if not target.exists():
+        openssl = workshop.program("openssl", "make a certificate")
+        key, chain = target.with_suffix(".key"), target.with_suffix(".crt")
+        name = ["-subj", "/CN=kdissect corpus", "-addext", _SUBJECT_ALTERNATIVES]
+        output = ["-keyout", str(key), "-out", str(chain)]
+        workshop.run([openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "3650", *name, *output])
+        target.write_text(key.read_text() + chain.read_text())
+    return target
+
+
+def trust() -> Path:
+    """The certificate alone: what clients trust."""
+    return certificate().with_suffix(".crt")
+
+
+class TlsProxy:
+    """Listens with one TLS version on `port`, talks plain to `behind`, both on loopback."""
+
+    def __init__(self, version: ssl.TLSVersion, port: int, behind: int, key_log: Path) -> None:
+        key_log.unlink(missing_ok=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = context.maximum_version = version
+        context.load_cert_chain(certificate())
+        context.set_ciphers("ALL:@SECLEVEL=0")  # the scenario chooses the cipher suite on the client's side
+        context.keylog_filename = str(key_log)
+        self._context = context
+        self._behind = behind
+        self._server = socket.create_server((HOST, port))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                plain, _ = self._server.accept()
+            except OSError:
+                return  # closed
+            threading.Thread(target=self._serve, args=(plain,), daemon=True).start()
+
+    def _serve(self, plain: socket.socket) -> None:
+        try:
+            client = self._context.wrap_socket(plain, server_side=True)
+        except OSError:
+            plain.close()
+            return
+        client.settimeout(0.05)  # reading and writing share one lock: neither may hold it for long
+        broker = socket.create_connection((HOST, self._behind))
+        broker.settimeout(0.05)
+        self._shuttle(client, broker)
+
+    @staticmethod
+    def _shuttle(client: ssl.SSLSocket, broker: socket.socket) -> None:
+        """One thread moves both ways: an SSLSocket must not be read and written at the same time."""
+        with client, broker:
+            while True:
+                for source, target in ((client, broker), (broker, client)):
+                    try:
+                        data = source.recv(_CHUNK)
+                    except TimeoutError:
+                        continue
+                    except OSError:
+                        return
+                    if not data:
+                        return
+                    target.sendall(data)
+
+    def close(self) -> None:
+        """Accept no more connections."""
+        self._server.close()
