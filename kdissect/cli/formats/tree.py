@@ -8,8 +8,9 @@ from kdissect.cli.formats.exchange_columns import api_cell, outcome
 from kdissect.cli.printable import printable
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.node import Node
+from kdissect.decoders.payloads.nesting import token_node
 from kdissect.decoders.tree import render
-from kdissect.decoders.values import MASK
+from kdissect.engine.facts import payload_facts
 from kdissect.engine.rows import ExchangeRows, Row
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange, ExchangeKind
@@ -63,14 +64,15 @@ class TreeWriter:
 
     def _frame(self, exchange: Exchange, side: str, frame: Frame) -> Iterator[str]:
         key, version, data = exchange.api_key, exchange.api_version, frame.data
+        facts = payload_facts(exchange, side)
         if exchange.kind is ExchangeKind.SASL_TOKEN:
-            yield f"token: {len(data)} bytes = {data.hex(' ') if self._show_secrets else MASK}"
+            yield from self._render(token_node(data, facts), data)
         elif side == "request":
-            yield from self._render(dissect_request(data, size_prefixed=False), data)
+            yield from self._render(dissect_request(data, size_prefixed=False, facts=facts), data)
         elif key is None or version is None:
             yield f"{len(data)} bytes: the request is not known, so the response cannot be decoded"
         else:
-            yield from self._render(dissect_response(data, key, version, size_prefixed=False), data)
+            yield from self._render(dissect_response(data, key, version, False, facts), data)
 
     def _render(self, node: Node, data: bytes) -> Iterator[str]:
         for line in render(node, data, show_secrets=self._show_secrets):
