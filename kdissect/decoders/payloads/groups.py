@@ -90,7 +90,7 @@ def _streams(name: str, data: bytes, start: int, end: int) -> Found:
     Later versions are not laid out like the last one known: only the version is told.
     """
     message = registry.payload(name)
-    version = int.from_bytes(data[start : start + 4], signed=True)
+    version = int.from_bytes(data[start : min(start + 4, end)], signed=True)
     if end - start < 4 or version not in message.versions:
         return Plain(name, {"version": version})
     return Layout(message, version, start, version)

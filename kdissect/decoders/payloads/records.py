@@ -74,7 +74,7 @@ def find_record(
 
 def _keyed(logged: Log, key: Bytes, value: Bytes | None) -> FoundRecord:
     data, start, end = key
-    number = int.from_bytes(data[start : start + VERSION_SIZE], signed=True)
+    number = int.from_bytes(data[start : min(start + VERSION_SIZE, end)], signed=True)
     name = logged.records.get(number)
     if end - start < VERSION_SIZE or name is None:
         return FoundRecord(_unknown(logged, number, start), None)
@@ -119,7 +119,7 @@ def _control_value(name: str, is_marker: bool, data: bytes, start: int, end: int
     if is_marker:
         return versioned(name, data, start, end)
     message = registry.payload(name)
-    said = int.from_bytes(data[start : start + VERSION_SIZE], signed=True)
+    said = int.from_bytes(data[start : min(start + VERSION_SIZE, end)], signed=True)
     known = min(max(said, message.versions.first), message.versions.last)
     return Layout(message, known, start, said, may_trail=said > known)
 

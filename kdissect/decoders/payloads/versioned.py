@@ -33,6 +33,8 @@ def versioned(name: str, data: bytes, start: int, end: int, *, tolerant: bool = 
 
 def is_exactly(name: str, data: bytes, start: int, end: int) -> bool:
     """Whether the bytes are exactly such a payload, in the version that they say: to recognise it unasked."""
+    if end - start < VERSION_SIZE:
+        return False
     message = registry.payload(name)
     said = int.from_bytes(data[start : start + VERSION_SIZE], signed=True)
     return said in message.versions and fits(message, said, data, start + VERSION_SIZE, end)
