@@ -8,10 +8,12 @@ Rules:
 """
 
 import zlib
+from collections.abc import Generator
 from typing import NamedTuple
 
 from crc32c import crc32c
 
+from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.layout import (
     ATTRIBUTES_AT,
     CURRENT_MAGIC,
@@ -43,24 +45,38 @@ def split_batches(data: bytes, start: int, end: int, *, may_be_cut: bool = False
 
     `may_be_cut`: bytes of an incomplete batch at the end are no fault (Fetch).
     """
-    batches: list[RecordBatch] = []
     faults: list[RecordFault] = []
+    batches: list[RecordBatch] = []
+    found = iter_batches(data, start, end, faults, may_be_cut=may_be_cut)
+    while True:
+        try:
+            batches.append(next(found))
+        except StopIteration as over:
+            return BatchList(batches, faults, over.value)
+
+
+def iter_batches(
+    data: bytes, start: int, end: int, faults: list[RecordFault], *, may_be_cut: bool = False
+) -> Generator[RecordBatch, None, int]:
+    """The batches one after the other; the generator's value is the number of bytes cut. Raises nothing."""
     at = start
+    count = 0
     while at < end:
         fault = batch_fault(data, at, end)
         if fault is None:
             batch = read_batch(data, at)
-            batches.append(batch)
             at = _behind(batch, end)
+            yield batch
+            count += 1
             continue
         found = _next_batch(data, at, end, may_be_cut and fault.kind is AnomalyKind.CUT_BATCH)
         if found is None and fault.kind is AnomalyKind.CUT_BATCH:
             if not may_be_cut:
-                faults.append(fault._replace(path=f"batches[{len(batches)}]"))
-            return BatchList(batches, faults, end - at)
-        faults.append(_named(fault, len(batches), found, end))
+                note(faults, fault._replace(path=f"batches[{count}]"))
+            return end - at
+        note(faults, _named(fault, count, found, end))
         at = end if found is None else found
-    return BatchList(batches, faults, 0)
+    return 0
 
 
 def _next_batch(data: bytes, at: int, end: int, is_legal_cut: bool) -> int | None:
@@ -84,7 +100,7 @@ def _behind(batch: RecordBatch, end: int) -> int:
     if found is None or found >= batch.end:
         return batch.end
     why = f"length {batch.size - OVERHEAD} reaches over the batch at byte {found}"
-    batch.faults.append(RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", batch.start + LENGTH_AT, why))
+    note(batch.faults, RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", batch.start + LENGTH_AT, why))
     return found
 
 
@@ -171,4 +187,4 @@ def _read_legacy(data: bytes, at: int) -> RecordBatch:
 
 def _note_crc(batch: RecordBatch, place: int) -> None:
     why = f"says {batch.crc:#010x}, the bytes give {batch.computed_crc:#010x}"
-    batch.faults.append(RecordFault(AnomalyKind.BAD_CRC, "crc", batch.start + place, why))
+    note(batch.faults, RecordFault(AnomalyKind.BAD_CRC, "crc", batch.start + place, why))

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.compression.codec import OutputLimitError, codec_name, decompress
-from kdissect.decoders.records.batches import split_batches
+from kdissect.decoders.records.batches import batch_fault, iter_batches
+from kdissect.decoders.records.faults import note
+from kdissect.decoders.records.layout import LENGTH_AT, OVERHEAD
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.record import Record
@@ -62,24 +64,23 @@ class _Reader:
         return batch.data[start : start + length], start + length, True
 
     def _note(self, path: str, at: int, why: str, inside: bool) -> None:
-        self._faults.append(RecordFault(AnomalyKind.MALFORMED_RECORD, path, at, why, inside))
+        note(self._faults, RecordFault(AnomalyKind.MALFORMED_RECORD, path, at, why, inside))
 
     def inner(self, batch: RecordBatch, path: str, depth: int) -> Iterator[Record]:
         """The messages inside a compressed one, with absolute offsets and the wrapper's append time."""
         content = self._content(batch, path, depth > 0)
         if content is None:
             return
-        found = split_batches(content, 0, len(content))
-        self._faults += [
-            fault._replace(path=fault.path.replace("batches", path, 1), inside=True) for fault in found.faults
-        ]
-        base = _base(batch, found.batches)
-        for index, message in enumerate(found.batches):
+        base = _base(batch, content)
+        # Not all at once: 128 MiB may hold 5 million messages.
+        broken: list[RecordFault] = []
+        for index, message in enumerate(iter_batches(content, 0, len(content), broken)):
             here = f"{path}[{index}]"
-            self._faults += [
-                fault._replace(path=f"{here}.{fault.path}", inside=True) for fault in message.faults
-            ]
+            for fault in message.faults:
+                note(self._faults, fault._replace(path=f"{here}.{fault.path}", inside=True))
             yield from self._one(batch, message, here, base, depth)
+        for fault in broken:
+            note(self._faults, fault._replace(path=fault.path.replace("batches", path, 1), inside=True))
 
     def _one(
         self, wrapper: RecordBatch, message: RecordBatch, path: str, base: int, depth: int
@@ -87,7 +88,7 @@ class _Reader:
         message.base_offset += base
         if message.codec:
             why = f"a {codec_name(message.codec)} message inside a {codec_name(wrapper.codec)} message"
-            self._faults.append(RecordFault(AnomalyKind.NESTED_COMPRESSION, path, message.start, why, True))
+            note(self._faults, RecordFault(AnomalyKind.NESTED_COMPRESSION, path, message.start, why, True))
             if depth < MAX_DEPTH:
                 yield from self.inner(message, f"{path}.records", depth + 1)
             return
@@ -103,8 +104,9 @@ class _Reader:
     def _content(self, batch: RecordBatch, path: str, inside: bool) -> bytes | None:
         if batch.codec >= len(CODEC_NAMES):
             why = f"there is no codec {batch.codec}"
-            self._faults.append(
-                RecordFault(AnomalyKind.UNKNOWN_CODEC, "attributes", batch.start + 17, why, inside)
+            note(
+                self._faults,
+                RecordFault(AnomalyKind.UNKNOWN_CODEC, "attributes", batch.start + 17, why, inside),
             )
             return None
         wrapper = self.message(batch, path, inside)
@@ -120,19 +122,23 @@ class _Reader:
             kind = AnomalyKind.DECOMPRESSION_LIMIT if limited else AnomalyKind.CORRUPT_COMPRESSION
             start = batch.end - len(wrapper.value) + error.offset
             why = f"{codec_name(batch.codec)}: {error.why}"
-            self._faults.append(RecordFault(kind, path, start, why, inside))
+            note(self._faults, RecordFault(kind, path, start, why, inside))
             return None
         self._left -= len(content)
         return content
 
 
-def _base(wrapper: RecordBatch, messages: list[RecordBatch]) -> int:
+def _base(wrapper: RecordBatch, content: bytes) -> int:
     """What makes the offsets inside absolute.
 
     Magic 0 has absolute offsets inside. Magic 1 has relative ones, and the wrapper's is that of the last
     (spec/001 "5.3.3 Old Message Format"); librdkafka sends wrappers with offset 0, which then is no last
     offset (AbstractLegacyRecordBatch.DeepRecordsIterator).
     """
-    if wrapper.magic == 0 or not messages:
+    if wrapper.magic == 0:
         return 0
-    return max(wrapper.base_offset - messages[-1].base_offset, 0)
+    last = at = 0
+    while batch_fault(content, at, len(content)) is None:
+        last = int.from_bytes(content[at : at + LENGTH_AT], signed=True)
+        at += OVERHEAD + int.from_bytes(content[at + LENGTH_AT : at + OVERHEAD])
+    return max(wrapper.base_offset - last, 0)

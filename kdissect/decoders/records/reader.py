@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kdissect.decoders.compression.codec import MAX_OUTPUT, OutputLimitError, codec_name, decompress
+from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.layout import CURRENT_MAGIC
 from kdissect.decoders.records.message_set import iter_messages
 from kdissect.decoders.records.records_v2 import iter_records_v2
@@ -34,7 +35,7 @@ def read_records(batch: RecordBatch, limit: int = MAX_OUTPUT) -> RecordList:
     for record in iter_records(batch, faults, limit):
         if len(records) == MAX_RECORDS:
             why = f"more than {MAX_RECORDS} records, the others are left out"
-            faults.append(RecordFault(AnomalyKind.DECOMPRESSION_LIMIT, "records", batch.records_start, why))
+            note(faults, RecordFault(AnomalyKind.DECOMPRESSION_LIMIT, "records", batch.records_start, why))
             break
         records.append(record)
     return RecordList(records, faults)
@@ -61,14 +62,14 @@ def decompressed(batch: RecordBatch, faults: list[RecordFault], limit: int = MAX
     """The records of a compressed batch of magic 2, decompressed; None, and a fault, where that fails."""
     if batch.codec >= len(CODEC_NAMES):
         why = f"there is no codec {batch.codec}"
-        faults.append(RecordFault(AnomalyKind.UNKNOWN_CODEC, "attributes", batch.start + 21, why))
+        note(faults, RecordFault(AnomalyKind.UNKNOWN_CODEC, "attributes", batch.start + 21, why))
         return None
     if batch.count == 0 and batch.records_start == batch.end:
         return b""  # all its records were compacted away (spec/001 "5.3.1 Record Batch")
     try:
         return decompress(batch.codec, memoryview(batch.data)[batch.records_start : batch.end], limit)
     except DecodeError as error:
-        faults.append(compression_fault(batch.codec, error, "records", batch.records_start))
+        note(faults, compression_fault(batch.codec, error, "records", batch.records_start))
         return None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.jsonable import text_or_bytes
+from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.varint import MAX_VARLONG, varint
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record import Header, Record
@@ -29,22 +30,22 @@ def iter_records_v2(
         try:
             length, body = varint(data, at, end)
         except ValueError as error:
-            faults.append(_fault(index, _MisfitError("length", at, str(error)), inside))
+            note(faults, _fault(index, _MisfitError("length", at, str(error)), inside))
             return
         stop = body + length
         if length < 0 or stop > end:
             why = f"length {length}, {end - body} bytes follow"
-            faults.append(_fault(index, _MisfitError("length", at, why), inside))
+            note(faults, _fault(index, _MisfitError("length", at, why), inside))
             return
         try:
             yield _record(batch, data, body, stop)
         except _MisfitError as misfit:
-            faults.append(_fault(index, misfit, inside))
+            note(faults, _fault(index, misfit, inside))
         at = stop
         index += 1
     if index != batch.count:
         why = f"says {batch.count}, {index} records fill the batch"
-        faults.append(RecordFault(AnomalyKind.BAD_RECORD_COUNT, "count", batch.records_start - 4, why))
+        note(faults, RecordFault(AnomalyKind.BAD_RECORD_COUNT, "count", batch.records_start - 4, why))
 
 
 def _fault(index: int, misfit: _MisfitError, inside: bool) -> RecordFault:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kdissect.decoders.jsonable import to_jsonable
-from kdissect.decoders.records.control import control_record
+from kdissect.decoders.payloads.records import decode_record
+from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import read_records
-from kdissect.model.record import Record
 from tests.support.batches import batch_bytes, record_bytes
 from tests.support.records import whole
 
@@ -70,31 +70,25 @@ def key(kind: int, version: int = 0) -> bytes:
 def test_types_of_control_records(kind: int, value: bytes, name: str, content: dict[str, Any]) -> None:
     """5.3.1.1: "The key of a control record conforms to the following schema"."""
     batch = whole(batch_bytes(record_bytes(key=key(kind), value=value), attributes=0x20))
-    found = control_record(read_records(batch).records[0])
+    (record,) = read_records(batch).records
+    found = control_key(record.key)
     assert found is not None
-    assert (found.version, found.type, found.name, found.error) == (0, kind, name, None)
-    assert to_jsonable(found.value) == content
+    assert (found.version, found.type, found.name) == (0, kind, name)
+    decoded = decode_record("any topic", record.key, record.value, is_control=True).value
+    assert decoded is not None
+    assert (to_jsonable(decoded.value), decoded.error) == (content, None)
 
 
 def test_types_that_do_not_exist_yet() -> None:
-    found = control_record(Record(0, 0, key(7), b"\0\0"))
+    found = control_key(key(7))
     assert found is not None
-    assert (found.type, found.name, found.value, found.error) == (7, None, None, None)
+    assert (found.type, found.name) == (7, "control type 7")
 
 
 def test_a_later_key_version_is_read_as_far_as_it_is_known() -> None:
-    found = control_record(Record(0, 0, key(1, 3) + b"more", struct.pack(">hi", 2, 5) + b"more"))
-    assert found is not None
-    assert (found.version, found.name, found.value.coordinator_epoch) == (3, "commit", 5)
+    assert control_key(key(1, 3) + b"more") == (3, 1)
 
 
 @pytest.mark.parametrize("short", [None, b"", b"\0\0\0"])
 def test_a_key_that_is_none(short: bytes | None) -> None:
-    assert control_record(Record(0, 0, short, None)) is None
-
-
-@pytest.mark.parametrize("value", [None, b"\0", struct.pack(">h", 0)])
-def test_a_value_that_does_not_fit(value: bytes | None) -> None:
-    found = control_record(Record(0, 0, key(1), value))
-    assert found is not None
-    assert found.error is not None
+    assert control_key(short) is None
