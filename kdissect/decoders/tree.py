@@ -1,6 +1,6 @@
 """A tree of nodes as lines of text: spans, names, types, values."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kdissect.decoders.jsonable import uuid_text
@@ -12,23 +12,29 @@ from kdissect.schema.registry import api_name
 from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Array, Primitive, Struct, Type
 
+TopicName = Callable[[bytes], str | None]
 MAX_BYTES_SHOWN = 32  # of a bytes field; the span says where the rest is
 MAX_JSON_SHOWN = 400  # characters of a value that is no field
 _PLUMBING = frozenset({"length", "count", "content", "marker"})  # nodes a value's own line already tells
 
 
 def render(
-    node: Node, data: bytes, *, show_secrets: bool = False, show_lengths: bool = False
+    node: Node,
+    data: bytes,
+    *,
+    show_secrets: bool = False,
+    show_lengths: bool = False,
+    topic_name: TopicName | None = None,
 ) -> Iterator[str]:
     """Lines `start..end  name: type = value`, children indented below their parent; `end` is excluded.
 
     Lengths and empty tag sections are left out unless `show_lengths`. Secrets are masked unless
     `show_secrets`. Text from the wire is quoted with control characters escaped, so that it can do nothing
-    to a terminal.
+    to a terminal. `topic_name` gives the name of a topic id.
     """
     width = len(str(len(data)))
     secret = frozenset() if show_secrets else secret_nodes(node)
-    yield from _Renderer(width, secret, show_lengths).lines(node, 0)
+    yield from _Renderer(width, secret, show_lengths, topic_name).lines(node, 0)
 
 
 def quote(text: str) -> str:
@@ -50,7 +56,10 @@ def _escape(character: str) -> str:
 
 
 class _Renderer:
-    def __init__(self, width: int, secret: frozenset[int], show_lengths: bool) -> None:
+    def __init__(
+        self, width: int, secret: frozenset[int], show_lengths: bool, topic_name: TopicName | None
+    ) -> None:
+        self._topic_name = topic_name
         self._width = width
         self._secret = secret
         self._show_lengths = show_lengths
@@ -100,10 +109,16 @@ class _Renderer:
         if isinstance(kind, Struct):
             return ""
         if kind is Primitive.UUID:
-            return uuid_text(node.value)
+            return uuid_text(node.value) + self._name_of_topic(node)
         if kind is Primitive.RECORDS:
             return f"{len(node.value)} bytes"
         return _plain(node.value) + _meaning(node)
+
+    def _name_of_topic(self, node: Node) -> str:
+        if self._topic_name is None or node.field is None or node.field.entity != "topicId":
+            return ""
+        name = self._topic_name(bytes(node.value)) if any(node.value) else None
+        return "" if name is None else f" ({quote(name)})"
 
 
 def _count(length: int) -> str:

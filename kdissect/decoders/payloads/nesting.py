@@ -38,8 +38,10 @@ def payload_jsonable(
 ) -> dict[str, Any]:
     """`{payload, version, value, why}`: the format's name, the version its bytes say, its value.
 
-    `version` only for formats that have one, `why` only where something does not fit. Raises nothing.
+    `version` only for formats that have one, `why` only where something does not fit. `expand` decodes what
+    stands inside of it. Raises nothing.
     """
+    expand = expand or Expander(Scope(), show_secrets, [])
     told: dict[str, Any] = {"payload": payload.name}
     if payload.version is not None:
         told["version"] = payload.version
