@@ -1,10 +1,11 @@
 """The library's front door: captures in, exchanges out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 
 from kdissect.capture.files import CaptureSet, open_captures
 from kdissect.engine.analyzer import Analyzer
+from kdissect.history.topics import TopicNames
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -18,13 +19,19 @@ class Dissection:
     raise: they stand in `captures.errors` once the iteration is over. Iterate once; open again to read again.
     """
 
-    def __init__(self, paths: Paths, ports: Iterable[int] = ()) -> None:
+    def __init__(
+        self, paths: Paths, ports: Iterable[int] = (), topic_ids: Mapping[bytes, str] | None = None
+    ) -> None:
         named = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
         self.captures: CaptureSet = open_captures([str(path) for path in named])
         files = self.captures.files
         self.file_names = [_text(file.path) for file in files]
         """Names of the inputs by file index, as they stand in rows."""
-        self.analyzer = Analyzer(frozenset(ports), lambda index: files[index].capture_set)
+        self._ports = frozenset(ports)
+        self.analyzer = Analyzer(self._ports, lambda index: files[index].capture_set)
+        seekable = [file.path for file in files if not file.is_stream and file.error is None]
+        self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
+        """Names of topic ids; `topic_ids` are known beforehand."""
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
@@ -32,6 +39,10 @@ class Dissection:
         for packets in self.captures.batches():
             yield from feed(packets)
         yield from self.analyzer.close()
+
+    def _again(self, paths: list[str]) -> Iterator[Exchange]:
+        """The exchanges of the files once more, for the names they tell."""
+        return iter(Dissection(paths, self._ports))
 
     def __iter__(self) -> Iterator[Exchange]:
         for event in self.events():

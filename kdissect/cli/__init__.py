@@ -16,6 +16,7 @@ COMMANDS = {
     "inspect": "list the exchanges of captures: who asked what, what came back, how fast",
     "info": "what captures hold: files, connections, APIs, gaps, anomalies",
     "connections": "one line for each TCP connection",
+    "records": "list the records in requests and responses, also inside compressed batches",
     "decode": "decode one frame or body given as hex",
     "schema": "print the grammar of a message in one version",
 }

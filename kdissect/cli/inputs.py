@@ -27,9 +27,20 @@ def add_inputs(parser: ArgumentParser) -> None:
     )
 
 
+def add_topic_ids(parser: ArgumentParser) -> None:
+    """Add `--topic-ids`."""
+    parser.add_argument(
+        "--topic-ids",
+        metavar="FILE",
+        type=_topic_ids,
+        help="names of topic ids that the captures do not tell: lines 'ID NAME', JSON, or what kafka-topics "
+        "--describe prints",
+    )
+
+
 def open_inputs(options: Namespace) -> Dissection:
     """Open what the user named. Raises nothing: what cannot be read is told by `report` after the reading."""
-    return Dissection(options.paths, options.port)
+    return Dissection(options.paths, options.port, getattr(options, "topic_ids", None))
 
 
 def is_live(dissection: Dissection) -> bool:
@@ -70,6 +81,16 @@ def is_input(dissection: Dissection, path: str) -> bool:
         except OSError:
             continue
     return False
+
+
+def _topic_ids(path: str) -> dict[bytes, str]:
+    from kdissect.history.known_topics import parse_topic_ids
+
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more than the reading
+            return parse_topic_ids(file.read())
+    except (OSError, ValueError) as error:
+        raise ArgumentTypeError(f"{path}: {error}") from None
 
 
 def _port(text: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from kdissect.api import Dissection
-from kdissect.cli.inputs import add_inputs, open_inputs, start_ns
+from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs, start_ns
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_printing, printing
@@ -62,6 +62,7 @@ def _parser() -> ArgumentParser:
         "inspect", "List the exchanges of captures: requests paired with their responses."
     )
     add_inputs(parser)
+    add_topic_ids(parser)
     add_selection(parser)
     add_printing(parser, FORMATS)
     add = parser.add_argument
@@ -118,7 +119,7 @@ def _copy(
     writer: Writer,
     tick: Callable[[], None] | None,
 ) -> None:
-    accepts = selection_of(options, lambda: start_ns(dissection))
+    accepts = selection_of(options, lambda: start_ns(dissection), dissection.topics.topics_of)
     left = options.limit or -1
     write, line = output.write, writer.line
     for exchange in dissection:
@@ -139,7 +140,7 @@ def _writer(dissection: Dissection, options: Namespace, output: Output) -> Write
     if name == "jsonl" and plain and not output.is_terminal:
         from kdissect.cli.formats.fastlines import FastLines
 
-        return FastLines(dissection.file_names)
+        return FastLines(dissection.file_names, dissection.topics.topics_of)
     from kdissect.cli.formats import exchanges
 
     if name == "tree":

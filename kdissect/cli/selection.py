@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kdissect.cli.api_names import api_key_of
+from kdissect.engine.rows import TopicsOf, wire_topics
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.errors import DecodeError
 from kdissect.session.exchange import Exchange, ExchangeKind, State
@@ -39,22 +40,24 @@ def add_selection(parser: ArgumentParser) -> None:
     add("--until", metavar="TIME", type=_moment, help="the same; a request's time is that of its first byte")
 
 
-def selection_of(options: Namespace, start_ns: Callable[[], int]) -> Test | None:
+def selection_of(
+    options: Namespace, start_ns: Callable[[], int], topics_of: TopicsOf = wire_topics
+) -> Test | None:
     """One test for all options given; None if there is none.
 
-    `start_ns` gives the time of the first packet.
+    `start_ns` gives the time of the first packet, `topics_of` the topics of an exchange.
     """
     tests: list[Test] = []
     if options.api:
         tests.append(_by_api(frozenset(options.api)))
     if options.client_id:
-        tests.append(_by_client_id(_globs(options.client_id)))
+        tests.append(_by_client_id(globs(options.client_id)))
     if options.host:
         tests.append(_by_host(options.host))
     if options.since or options.until:
         tests.append(_by_time(options.since, options.until, start_ns))
     if options.topic:
-        tests.append(_by_topic(_globs(options.topic)))
+        tests.append(_by_topic(globs(options.topic), topics_of))
     if options.errors:
         tests.append(went_wrong)
     if len(tests) < 2:
@@ -95,7 +98,8 @@ def _api_keys(text: str) -> list[int]:
         raise ArgumentTypeError(str(error)) from None
 
 
-def _globs(patterns: list[str]) -> Callable[[str], object]:
+def globs(patterns: list[str]) -> Callable[[str], object]:
+    """A test that is true of texts that match one of the patterns."""
     import re
     from fnmatch import translate
 
@@ -150,11 +154,10 @@ def _by_host(hosts: list[Endpoint]) -> Test:
     return test
 
 
-def _by_topic(matches: Callable[[str], object]) -> Test:
+def _by_topic(matches: Callable[[str], object], topics_of: TopicsOf) -> Test:
     def test(exchange: Exchange) -> bool:
-        return any(map(matches, exchange.request_summary().topics)) or any(
-            map(matches, exchange.response_summary().topics)
-        )
+        topics = topics_of(exchange, exchange.request_summary(), exchange.response_summary())
+        return any(map(matches, topics))
 
     return test
 

@@ -1,7 +1,8 @@
 """Bodies by API key and version, quirks included: what the session and the engine call."""
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from kdissect.decoders import quirks
 from kdissect.decoders.compiled import decoder, json_decoder
@@ -9,6 +10,7 @@ from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarize
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
 from kdissect.schema.types import Message
+from kdissect.schema.walk import has_payloads
 
 _CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
 
@@ -30,26 +32,64 @@ def decode_response_body(data: bytes, offset: int, api_key: int, api_version: in
     return decoder(body_message(api_key, version, True, offset), version)(data, offset)[0]
 
 
+class JsonBody(NamedTuple):
+    """A body as a dict for JSON.
+
+    `end` is `len(data)` unless bytes are left over. `problems` tell which payloads do not fit, a line each.
+    """
+
+    body: dict[str, Any]
+    end: int
+    problems: tuple[str, ...] = ()
+
+
+_NO_FACTS: Mapping[str, Any] = {}
+
+
 def request_to_jsonable(
-    data: bytes, offset: int, api_key: int, api_version: int, show_secrets: bool = False
-) -> tuple[dict[str, Any], int]:
-    """The request body as a dict for JSON, and its end: `len(data)` unless bytes are left over.
+    data: bytes,
+    offset: int,
+    api_key: int,
+    api_version: int,
+    show_secrets: bool = False,
+    facts: Mapping[str, Any] = _NO_FACTS,
+) -> JsonBody:
+    """The request body as a dict for JSON. `facts` help to decode payloads (`payloads.scope`).
 
     Raises DecodeError.
     """
     message = body_message(api_key, api_version, False, offset)
-    body, end = json_decoder(message, api_version, show_secrets)(data, offset)
-    if end != len(data) and quirks.is_ignorable_tail(api_key, api_version, data, end):
-        end = len(data)
-    return body, end
+    found = _json_body(message, api_version, data, offset, show_secrets, facts)
+    if found.end != len(data) and quirks.is_ignorable_tail(api_key, api_version, data, found.end):
+        return found._replace(end=len(data))
+    return found
 
 
 def response_to_jsonable(
-    data: bytes, offset: int, api_key: int, api_version: int, show_secrets: bool = False
-) -> tuple[dict[str, Any], int]:
-    """The response body as a dict for JSON, and its end. Raises DecodeError."""
+    data: bytes,
+    offset: int,
+    api_key: int,
+    api_version: int,
+    show_secrets: bool = False,
+    facts: Mapping[str, Any] = _NO_FACTS,
+) -> JsonBody:
+    """The response body as a dict for JSON, like `request_to_jsonable`."""
     version = quirks.response_body_version(api_key, api_version, data, offset)
-    return json_decoder(body_message(api_key, version, True, offset), version, show_secrets)(data, offset)
+    message = body_message(api_key, version, True, offset)
+    return _json_body(message, version, data, offset, show_secrets, facts)
+
+
+def _json_body(
+    message: Message, version: int, data: bytes, offset: int, show_secrets: bool, facts: Mapping[str, Any]
+) -> JsonBody:
+    if not has_payloads(message):
+        return JsonBody(*json_decoder(message, version, show_secrets)(data, offset))
+    from kdissect.decoders.payloads.nesting import jsonable_body  # few bodies have payloads
+
+    value, end = decoder(message, version)(data, offset)
+    problems: list[str] = []
+    body = jsonable_body(value, show_secrets, facts, problems)
+    return JsonBody(body, end, tuple(problems))
 
 
 def summarize_request(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:

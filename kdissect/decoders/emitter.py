@@ -25,15 +25,17 @@ from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 
 class Sink:
-    """What becomes of the values; what is here skips them all.
+    """What becomes of the values; what is here skips them all. Targets are expressions to be assigned to.
 
-    Targets are Python expressions that can be assigned to. A plain base class: importing a
-    Protocol of this size takes 5 ms.
+    A plain base class: importing a Protocol of this size takes 5 ms.
     """
 
     def begin(self, emitter: "Emitter", of: Struct, target: str | None) -> str:
         """Emit the birth of a struct, assigned to `target` too if there is one; its name."""
         return "skipped"
+
+    def end(self, emitter: "Emitter", of: Struct, owner: str) -> None:
+        """Emit what follows behind the last field of a struct; call `flush` before."""
 
     def target(self, emitter: "Emitter", owner: str, field: Field) -> str | None:
         """Where the value of a field goes, None to skip it."""
@@ -128,7 +130,7 @@ class Emitter:
 
     def sync(self) -> None:
         """Make `p` the present position."""
-        self._flush()
+        self.flush()
         if self.delta:
             self.emit(f"p {'+' if self.delta > 0 else '-'}= {abs(self.delta)}")
             self.delta = 0
@@ -138,10 +140,8 @@ class Emitter:
     def _add(self, code: str, width: int, target: str | None, field: Field | None = None) -> None:
         self._run.append((code, width, target, field))
 
-    def _flush(self) -> None:
-        """Emit the pending run as one `unpack_from`; unwanted values become pad bytes, unwanted ends
-        nothing.
-        """
+    def flush(self) -> None:
+        """Emit the pending run as one `unpack_from`; unwanted values are pad bytes, unwanted ends nothing."""
         run, self._run = self._run, []
         total = sum(width for _, width, _, _ in run)
         while run and run[-1][2] is None:
@@ -172,10 +172,10 @@ class Emitter:
         """Emit the reading of a length or count into `n`, behind the pending run; compact ones stay n + 1."""
         if not compact:
             self._add(code, width, "n")
-            self._flush()
+            self.flush()
             return
         self._add("B", 1, "n")
-        self._flush()
+        self.flush()
         if not often_long:
             self._varint_rest("n")
             return
@@ -195,6 +195,7 @@ class Emitter:
             self._field(field, self.sink.target(self, owner, field), tagged=False)
         if self.layout.flexible:
             self._tags(of, owner)
+        self.sink.end(self, of, owner)
 
     def _field(self, field: Field, target: str | None, tagged: bool) -> None:
         kind = field.type
@@ -255,7 +256,7 @@ class Emitter:
 
     def _struct(self, field: Field, of: Struct, target: str | None, tagged: bool) -> None:
         if not self.layout.is_nullable(field):
-            self._flush()
+            self.flush()
             self._fields(of, self.sink.begin(self, of, target))
             return
         # Markers: quirks.is_null_marker.
@@ -353,7 +354,7 @@ class Emitter:
         wanted = [(field, self.sink.target(self, owner, field)) for field in self.layout.tagged_fields(of)]
         known = [(field, target) for field, target in wanted if target]
         self._add("B", 1, "n")
-        self._flush()
+        self.flush()
         # Nearly always there are no tags: that path keeps its constant offset, the other one pays.
         delta = self.delta
         back = f"p -= {delta}" if delta > 0 else f"p += {-delta}"

@@ -5,6 +5,9 @@ exactly how many bytes follow is a size. Else the frame starts with its header i
 and with a wrong size if it makes sense only 4 bytes on.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import body_fits, body_message
 from kdissect.decoders.headers import (
@@ -14,10 +17,14 @@ from kdissect.decoders.headers import (
     response_header_version,
 )
 from kdissect.decoders.node import Node
+from kdissect.decoders.payloads.nesting import nest
+from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
+from kdissect.schema.walk import has_payloads, may_hold_secrets
 
+_NO_FACTS: Mapping[str, Any] = {}
 SIZE_PREFIX = 4  # INT32 (spec/004 "Frame Structure")
 
 
@@ -68,9 +75,32 @@ def _is_response(data: bytes, start: int, api_key: int, api_version: int) -> boo
     return body_fits(data, offset, api_key, api_version)
 
 
-def dissect_request(data: bytes, size_prefixed: bool | None = None) -> Node:
-    """A request as a tree: size, header, body, bytes left over. Raises nothing: errors stand in the nodes."""
-    root, start = _frame_node("Request", data, request_start(data, size_prefixed))
+def dissect_request(
+    data: bytes, size_prefixed: bool | None = None, facts: Mapping[str, Any] = _NO_FACTS
+) -> Node:
+    """A request as a tree: size, header, body, bytes left over. Raises nothing: errors stand in the nodes.
+
+    `facts` help to dissect payloads (`payloads.scope`).
+    """
+    start = request_start(data, size_prefixed)
+    return request_tree(data, start, Scope(facts), _size_node(data, start))
+
+
+def dissect_response(
+    data: bytes,
+    api_key: int,
+    api_version: int,
+    size_prefixed: bool | None = None,
+    facts: Mapping[str, Any] = _NO_FACTS,
+) -> Node:
+    """A response as a tree, like `dissect_request`."""
+    start = response_start(data, api_key, api_version, size_prefixed)
+    return response_tree(data, api_key, api_version, start, Scope(facts), _size_node(data, start))
+
+
+def request_tree(data: bytes, start: int, scope: Scope, size: Node | None = None) -> Node:
+    """The tree of the request whose header is at `start`, behind a node of its size if there is one."""
+    root = _frame_node("Request", start, size)
     head = data[start : start + 4]
     key = int.from_bytes(head[:2], signed=True)
     version = int.from_bytes(head[2:], signed=True)
@@ -78,19 +108,21 @@ def dissect_request(data: bytes, size_prefixed: bool | None = None) -> Node:
     header = dissect(registry.header_message("RequestHeader"), header_version, data, start)
     _add(root, header)
     if header.error is None:
-        _add_body(root, data, key, version, is_response=False)
+        _add_body(root, data, key, version, False, scope)
     return root
 
 
-def dissect_response(data: bytes, api_key: int, api_version: int, size_prefixed: bool | None = None) -> Node:
-    """A response as a tree, like `dissect_request`."""
-    root, start = _frame_node("Response", data, response_start(data, api_key, api_version, size_prefixed))
+def response_tree(
+    data: bytes, api_key: int, api_version: int, start: int, scope: Scope, size: Node | None = None
+) -> Node:
+    """The tree of the response whose header is at `start`, like `request_tree`."""
+    root = _frame_node("Response", start, size)
     header_version = response_header_version(api_key, api_version)
     header = dissect(registry.header_message("ResponseHeader"), header_version, data, start)
     _add(root, header)
     if header.error is None:
         version = quirks.response_body_version(api_key, api_version, data, header.end)
-        _add_body(root, data, api_key, version, is_response=True)
+        _add_body(root, data, api_key, version, True, scope)
     return root
 
 
@@ -98,19 +130,25 @@ def dissect_body(data: bytes, api_key: int, api_version: int, is_response: bool,
     """A body alone as a tree, with the bytes left over. Raises nothing."""
     root = Node("Response" if is_response else "Request", "body", offset)
     version = quirks.response_body_version(api_key, api_version, data, offset) if is_response else api_version
-    _add_body(root, data, api_key, version, is_response)
+    _add_body(root, data, api_key, version, is_response, Scope())
     return root
 
 
-def _frame_node(name: str, data: bytes, start: int) -> tuple[Node, int]:
-    root = Node(name, "frame", 0)
-    if start:
-        size = Node("size", "int32", 0)
-        size.end = start
-        size.value = int.from_bytes(data[:start], signed=True)
-        size.error = size_error(data, start)
+def _size_node(data: bytes, start: int) -> Node | None:
+    if not start:
+        return None
+    size = Node("size", "int32", 0)
+    size.end = start
+    size.value = int.from_bytes(data[:start], signed=True)
+    size.error = size_error(data, start)
+    return size
+
+
+def _frame_node(name: str, start: int, size: Node | None) -> Node:
+    root = Node(name, "frame", start if size is None else 0)
+    if size is not None:
         _add(root, size)
-    return root, start
+    return root
 
 
 def _add(root: Node, child: Node) -> None:
@@ -119,19 +157,30 @@ def _add(root: Node, child: Node) -> None:
     root.error = root.error or child.error
 
 
-def _add_body(root: Node, data: bytes, api_key: int, version: int, is_response: bool) -> None:
+def _add_body(root: Node, data: bytes, api_key: int, version: int, is_response: bool, scope: Scope) -> None:
     start = root.end
     try:
-        body = dissect(body_message(api_key, version, is_response, start), version, data, start)
+        message = body_message(api_key, version, is_response, start)
     except DecodeError as error:
         _add_rest(root, data, start, error)
+        root.children[-1].is_secret = _may_hold_secrets(api_key)
         return
+    body = dissect(message, version, data, start)
+    if has_payloads(message):
+        nest(body, data, scope)
     _add(root, body)
     root.value = body.value
     if body.error is None and body.end < len(data):
         ignored = not is_response and quirks.is_ignorable_tail(api_key, version, data, body.end)
         why = f"{len(data) - body.end} bytes left over"
         _add_rest(root, data, body.end, None if ignored else DecodeError(body.name, body.end, why))
+        root.children[-1].is_secret = may_hold_secrets(message)
+
+
+def _may_hold_secrets(api_key: int) -> bool:
+    """Whether a body of any version of an API can: a version newer than the schema's is shown as bytes."""
+    api = registry.api(api_key)
+    return api is not None and (may_hold_secrets(api.request) or may_hold_secrets(api.response))
 
 
 def _add_rest(root: Node, data: bytes, start: int, error: DecodeError | None) -> None:

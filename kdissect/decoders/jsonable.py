@@ -2,46 +2,69 @@
 
 What is not on the wire is left out; null is null on the wire; integers stay exact; NaN and infinities are
 strings; a string that is not UTF-8 and every bytes field is `{"base64": ...}`; a uuid is written as Kafka
-prints it; records are `{"bytes": n}`; unknown tags stand under `_tags`; secrets are masked.
+prints it; records are `{"bytes": n}`; unknown tags stand under `_tags`; secrets are masked. Beside a bytes
+field `x` that holds a known payload stands `x_decoded`.
 """
 
 from binascii import b2a_base64
+from collections.abc import Callable
 from functools import lru_cache
 from math import isfinite
 from typing import Any
 
 from kdissect.decoders import cursor
-from kdissect.decoders.values import MASK, Bytes, Value, present
-from kdissect.schema.types import Array, Primitive, Type
+from kdissect.decoders.values import Bytes, Value, present
+from kdissect.schema.secrets import MASK, conceal, has_config_values
+from kdissect.schema.types import Array, Field, Primitive, Type
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _UUID_TEXT = 22  # 16 bytes in base64 without the padding (org.apache.kafka.common.Uuid#toString)
 _UUID_CACHE = 4096  # topic ids repeat in every request: a few thousand topics, under 1 MB
 
 
-def to_jsonable(value: Value, show_secrets: bool = False) -> dict[str, Any]:
-    """A decoded value as a dict for `json.dumps`. Raises nothing.
+PAYLOAD_SUFFIX = "_decoded"
+Expand = Callable[[Field, bytes, tuple[Value, ...]], dict[str, Any] | None]
+"""`(field, bytes, structs around it, outermost first)`: what the bytes hold; None where nobody knows."""
+
+
+def to_jsonable(value: Value, show_secrets: bool = False, expand: Expand | None = None) -> dict[str, Any]:
+    """A decoded value as a dict for `json.dumps`; `expand` decodes what bytes fields hold. Raises nothing.
 
     To turn bytes into JSON at speed use `compiled.json_decoder`, which makes no objects in between.
     """
-    out: dict[str, Any] = {}
-    for field, name, item in present(value):
-        masked = field.is_secret and not show_secrets and item is not None
-        out[name] = MASK if masked else _plain(field.type, item, show_secrets)
-    tags = value._tags  # noqa: SLF001  the name is what JSON shows; it is no private of Value
-    if tags:
-        out["_tags"] = {str(tag): bytes_value(content) for tag, content in tags.items()}
-    return out
+    return _Plain(show_secrets, expand).struct(value, ())
 
 
-def _plain(of: Type, item: Any, show_secrets: bool) -> Any:
-    if isinstance(item, Value):
-        return to_jsonable(item, show_secrets)
-    if isinstance(of, Array) and item is not None:
-        return [_plain(of.element, element, show_secrets) for element in item]
-    if isinstance(item, Bytes):
-        return _binary(of, item)
-    return float_value(item) if isinstance(item, float) else item
+class _Plain:
+    def __init__(self, show_secrets: bool, expand: Expand | None) -> None:
+        self._show_secrets = show_secrets
+        self._expand = expand
+
+    def struct(self, value: Value, around: tuple[Value, ...]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        chain = (*around, value)
+        for field, name, item in present(value):
+            masked = field.is_secret and not self._show_secrets and item is not None
+            out[name] = MASK if masked else self._item(field.type, item, chain)
+            if field.payload and item and self._expand:
+                inside = self._expand(field, bytes(item), chain)
+                if inside is not None:
+                    out[name + PAYLOAD_SUFFIX] = inside
+        tags = value._tags  # noqa: SLF001  the name is what JSON shows; it is no private of Value
+        if tags:
+            out["_tags"] = {str(tag): bytes_value(content) for tag, content in tags.items()}
+        if not self._show_secrets and has_config_values(value.struct_fields):
+            conceal(out, value.struct_fields)
+        return out
+
+    def _item(self, of: Type, item: Any, chain: tuple[Value, ...]) -> Any:
+        if isinstance(item, Value):
+            return self.struct(item, chain)
+        if isinstance(of, Array) and item is not None:
+            return [self._item(of.element, element, chain) for element in item]
+        if isinstance(item, Bytes):
+            return _binary(of, item)
+        return float_value(item) if isinstance(item, float) else item
 
 
 def _binary(of: Type, item: Bytes) -> Any:

@@ -14,10 +14,10 @@ class Node:
     what the compiled decoder gives: a `Value`, a list, a number ...; `type` is for people (`int16`,
     `compact string`, `[]FetchTopic`); `field` is the schema's field, for fields. Where the bytes do not
     fit, `error` is set on the node they were meant for and on every node around it, and what was read
-    before stays.
+    before stays. `is_secret` marks bytes without a field that may hold secrets; `masking` knows the others.
     """
 
-    __slots__ = ("children", "end", "error", "field", "name", "start", "type", "value")
+    __slots__ = ("children", "end", "error", "field", "is_secret", "name", "start", "type", "value")
 
     def __init__(self, name: str, type_name: str, start: int, field: Field | None = None) -> None:
         self.name = name
@@ -28,6 +28,7 @@ class Node:
         self.children: list[Node] = []
         self.error: DecodeError | None = None
         self.field = field
+        self.is_secret = False
 
     def __repr__(self) -> str:
         return f"Node({self.name}: {self.type} {self.start}..{self.end})"

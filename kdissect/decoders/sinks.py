@@ -9,7 +9,8 @@ from kdissect.decoders import jsonable
 from kdissect.decoders.cursor import tag_section
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.layout import FIXED
-from kdissect.decoders.values import MASK, Value, value_class
+from kdissect.decoders.values import Value, value_class
+from kdissect.schema.secrets import MASK, conceal, has_config_values
 from kdissect.schema.types import Array, Field, Primitive, Struct
 
 # Lists of replicas and the like have a handful of elements: for fewer than this, the format is there already.
@@ -162,6 +163,14 @@ class JsonSink(ObjectSink):
             emitter.names["float_value"] = jsonable.float_value
             return f"[float_value(i) for i in {numbers}]"
         return numbers
+
+    def end(self, emitter: Emitter, of: Struct, owner: str) -> None:
+        """Configs: only the whole struct tells whether its value is a password."""
+        if self.show_secrets or not has_config_values(of.fields):
+            return
+        emitter.flush()
+        emitter.names["conceal"] = conceal
+        emitter.emit(f"conceal({owner}, {emitter.constant('f', of.fields)})")
 
     def unknown_tag(self, emitter: Emitter, owner: str) -> None:
         """Kept under `_tags`, keyed by text as JSON wants it."""

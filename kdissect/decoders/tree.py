@@ -1,31 +1,40 @@
 """A tree of nodes as lines of text: spans, names, types, values."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kdissect.decoders.jsonable import uuid_text
+from kdissect.decoders.masking import secret_nodes
 from kdissect.decoders.node import TAG_SECTION, Node
-from kdissect.decoders.values import MASK
 from kdissect.schema.enums import enum_name
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
+from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Array, Primitive, Struct, Type
 
+TopicName = Callable[[bytes], str | None]
 MAX_BYTES_SHOWN = 32  # of a bytes field; the span says where the rest is
+MAX_JSON_SHOWN = 400  # characters of a value that is no field
 _PLUMBING = frozenset({"length", "count", "content", "marker"})  # nodes a value's own line already tells
 
 
 def render(
-    node: Node, data: bytes, *, show_secrets: bool = False, show_lengths: bool = False
+    node: Node,
+    data: bytes,
+    *,
+    show_secrets: bool = False,
+    show_lengths: bool = False,
+    topic_name: TopicName | None = None,
 ) -> Iterator[str]:
     """Lines `start..end  name: type = value`, children indented below their parent; `end` is excluded.
 
     Lengths and empty tag sections are left out unless `show_lengths`. Secrets are masked unless
     `show_secrets`. Text from the wire is quoted with control characters escaped, so that it can do nothing
-    to a terminal.
+    to a terminal. `topic_name` gives the name of a topic id.
     """
     width = len(str(len(data)))
-    yield from _Renderer(width, show_secrets, show_lengths).lines(node, 0)
+    secret = frozenset() if show_secrets else secret_nodes(node)
+    yield from _Renderer(width, secret, show_lengths, topic_name).lines(node, 0)
 
 
 def quote(text: str) -> str:
@@ -47,9 +56,12 @@ def _escape(character: str) -> str:
 
 
 class _Renderer:
-    def __init__(self, width: int, show_secrets: bool, show_lengths: bool) -> None:
+    def __init__(
+        self, width: int, secret: frozenset[int], show_lengths: bool, topic_name: TopicName | None
+    ) -> None:
+        self._topic_name = topic_name
         self._width = width
-        self._show_secrets = show_secrets
+        self._secret = secret
         self._show_lengths = show_lengths
 
     def lines(self, node: Node, depth: int) -> Iterator[str]:
@@ -63,16 +75,12 @@ class _Renderer:
 
     def _is_shown(self, parent: Node, child: Node) -> bool:
         if self._show_lengths or child.error:
-            # Even then a masked value must not show in the node of its bytes.
-            return not (child.name == "content" and self._is_masked(parent))
+            return True
         if child.name == TAG_SECTION and child.type == "tags":
             return bool(child.value)
         if parent.type == "tag":
             return child.field is not None or child.name == "content"
         return child.field is not None or child.name not in _PLUMBING
-
-    def _is_masked(self, node: Node) -> bool:
-        return node.field is not None and node.field.is_secret and not self._show_secrets
 
     def _line(self, node: Node, depth: int) -> str:
         w = self._width
@@ -83,7 +91,7 @@ class _Renderer:
     def _value(self, node: Node) -> str:
         if node.error and node.value is None:
             return ""
-        if self._is_masked(node) and node.value is not None:
+        if id(node) in self._secret and node.value is not None:
             return MASK
         if node.field is None:
             return "" if node.children else _plain(node.value)
@@ -101,10 +109,16 @@ class _Renderer:
         if isinstance(kind, Struct):
             return ""
         if kind is Primitive.UUID:
-            return uuid_text(node.value)
+            return uuid_text(node.value) + self._name_of_topic(node)
         if kind is Primitive.RECORDS:
             return f"{len(node.value)} bytes"
         return _plain(node.value) + _meaning(node)
+
+    def _name_of_topic(self, node: Node) -> str:
+        if self._topic_name is None or node.field is None or node.field.entity != "topicId":
+            return ""
+        name = self._topic_name(bytes(node.value)) if any(node.value) else None
+        return "" if name is None else f" ({quote(name)})"
 
 
 def _count(length: int) -> str:
@@ -118,7 +132,16 @@ def _plain(value: Any) -> str:
         shown = bytes(value[:MAX_BYTES_SHOWN]).hex(" ")
         more = f" ... ({len(value)} bytes)" if len(value) > MAX_BYTES_SHOWN else ""
         return f"{shown}{more}" if len(value) else "empty"
+    if isinstance(value, dict | list):
+        return _json(value)
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _json(value: Any) -> str:
+    from json import dumps  # only payloads that are JSON or telemetry have such values
+
+    text = dumps(value, ensure_ascii=True)
+    return text if len(text) <= MAX_JSON_SHOWN else f"{text[:MAX_JSON_SHOWN]} ..."
 
 
 def _meaning(node: Node) -> str:

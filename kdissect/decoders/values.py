@@ -7,10 +7,10 @@ AttributeError. Tagged fields that were not sent stay unset too; tags the schema
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from kdissect.schema.secrets import MASK, has_config_values, is_secret, is_sensitive
 from kdissect.schema.types import Array, Field, Message, Struct, Type
 
 Bytes = bytes | memoryview
-MASK = "***"  # stands for a secret everywhere
 
 
 class Value:
@@ -51,7 +51,8 @@ class Value:
         return dict(items(self)) == dict(items(other)) and self._tags == other._tags
 
     def __repr__(self) -> str:
-        shown = [f"{name}={_shown(field, value)}" for field, name, value in present(self)]
+        sensitive = holds_password(self)
+        shown = [f"{name}={_shown(field, value, sensitive)}" for field, name, value in present(self)]
         if self._tags:
             shown.append(f"_tags={self._tags!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
@@ -77,8 +78,15 @@ def present(value: Value) -> Iterator[tuple[Field, str, Any]]:
         yield field, field.name, item
 
 
-def _shown(field: Field, value: Any) -> str:
-    if field.is_secret and value is not None:
+def holds_password(value: Value) -> bool:
+    """Whether a value is a config that is a password."""
+    return has_config_values(value.struct_fields) and is_sensitive(dict(items(value)))
+
+
+def _shown(field: Field, value: Any, sensitive: bool) -> str:
+    if value is not None and (
+        is_secret(field, sensitive) or (sensitive and isinstance(value, list))  # a password's synonyms
+    ):
         return MASK
     return f"<{len(value)} bytes>" if isinstance(value, memoryview) else repr(value)
 

@@ -3,9 +3,11 @@
 from typing import Any, NamedTuple
 
 from kdissect.decoders.messages import request_to_jsonable, response_to_jsonable
+from kdissect.engine.facts import payload_facts
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import DecodeError
-from kdissect.session.exchange import Exchange
+from kdissect.model.frame import Frame
+from kdissect.session.exchange import Exchange, ExchangeKind
 
 
 class DecodedBody(NamedTuple):
@@ -19,26 +21,40 @@ class DecodedBody(NamedTuple):
 def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
     """The body of one side (`request` or `response`) as plain JSON values. Raises nothing.
 
-    A body that does not fit gives `error`; bytes behind a body that fits give an anomaly.
+    A body that does not fit gives `error`; bytes behind a body that fits give an anomaly, and so do payloads
+    that do not fit.
     """
     frame = exchange.request if side == "request" else exchange.response
     key, version = exchange.api_key, exchange.api_version
-    if frame is None or key is None or version is None:
+    if frame is None:
         return DecodedBody(None, None)
-    if frame.is_cut:
+    if frame.is_cut and (key is not None or exchange.kind is ExchangeKind.SASL_TOKEN):
         return DecodedBody(None, f"only {len(frame.data)} of {frame.size} bytes were captured")
+    if exchange.kind is ExchangeKind.SASL_TOKEN:
+        return _token(exchange, frame, side, show_secrets)
+    if key is None or version is None:
+        return DecodedBody(None, None)
     to_jsonable = request_to_jsonable if side == "request" else response_to_jsonable
     offset = exchange.request_body_offset if side == "request" else exchange.response_body_offset
     try:
-        body, end = to_jsonable(frame.data, offset, key, version, show_secrets)
+        found = to_jsonable(frame.data, offset, key, version, show_secrets, payload_facts(exchange, side))
     except DecodeError as error:
         if exchange.is_unknown:
             return DecodedBody(None, str(error))  # the exchange says so already
-        anomaly = Anomaly(AnomalyKind.MALFORMED_BODY, str(error), frame.first_ref, frame.time_ns)
-        return DecodedBody(None, str(error), (anomaly,))
-    if end < len(frame.data):
-        detail = f"{len(frame.data) - end} bytes behind the {side} body at byte {end}"
-        return DecodedBody(
-            body, None, (Anomaly(AnomalyKind.TRAILING_BYTES, detail, frame.first_ref, frame.time_ns),)
-        )
-    return DecodedBody(body, None)
+        return DecodedBody(None, str(error), (_anomaly(AnomalyKind.MALFORMED_BODY, str(error), frame),))
+    anomalies = [_anomaly(AnomalyKind.MALFORMED_PAYLOAD, problem, frame) for problem in found.problems]
+    if found.end < len(frame.data):
+        detail = f"{len(frame.data) - found.end} bytes behind the {side} body at byte {found.end}"
+        anomalies.append(_anomaly(AnomalyKind.TRAILING_BYTES, detail, frame))
+    return DecodedBody(found.body, None, tuple(anomalies))
+
+
+def _token(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> DecodedBody:
+    """A bare SASL token, in the form of the `auth_bytes` of SaslAuthenticate."""
+    from kdissect.decoders.payloads.nesting import token_jsonable
+
+    return DecodedBody(token_jsonable(frame.data, payload_facts(exchange, side), show_secrets), None)
+
+
+def _anomaly(kind: AnomalyKind, detail: str, frame: Frame) -> Anomaly:
+    return Anomaly(kind, detail, frame.first_ref, frame.time_ns)

@@ -1,9 +1,10 @@
 """The one schema of output rows: names, types and meanings, for JSON, tables, Arrow and Spark alike."""
 
 from binascii import b2a_base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from kdissect.decoders.summary import Summary
 from kdissect.engine.bodies import body_of
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import Anomaly
@@ -78,7 +79,11 @@ EXCHANGE_FIELDS = (
     ),
     RowField("latency_ns", "int64", "first byte of the response minus last byte of the request"),
     RowField("errors", "list<string>", "names of the non-zero error codes anywhere in the response"),
-    RowField("topics", "list<string>", "topic names in request and response"),
+    RowField(
+        "topics",
+        "list<string>",
+        "topic names in request and response, also of topic ids where the capture tells their names",
+    ),
     RowField("topic_ids", "list<string>", "topic ids in request and response"),
     RowField("closed", "struct", "for unanswered requests: how the connection ended; null otherwise"),
     RowField("closed.by", "string", "`client`, `broker`, or null if neither was seen to close"),
@@ -90,11 +95,27 @@ EXCHANGE_FIELDS = (
 )
 
 
+TopicsOf = Callable[[Exchange, Summary, Summary], tuple[str, ...]]
+"""Names of the topics of an exchange, given the summaries of its request and its response."""
+
+
+def wire_topics(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
+    """The names that stand in the frames themselves. `history.topics` knows those of topic ids too."""
+    return union(asked.topics, answered.topics)
+
+
 class ExchangeRows:
     """Turns exchanges into rows. `files` are the inputs' names by file index, and may still grow."""
 
-    def __init__(self, files: Sequence[str], bodies: bool = False, show_secrets: bool = False) -> None:
+    def __init__(
+        self,
+        files: Sequence[str],
+        bodies: bool = False,
+        show_secrets: bool = False,
+        topics_of: TopicsOf = wire_topics,
+    ) -> None:
         self._files = files
+        self._topics_of = topics_of
         self._bodies = bodies
         self._show_secrets = show_secrets
         self._number = 0
@@ -130,7 +151,7 @@ class ExchangeRows:
             if request is None or response is None
             else response.time_ns - request.end_time_ns,
             "errors": [error_name(code) for code in answered.errors],
-            "topics": list(union(asked.topics, answered.topics)),
+            "topics": list(self._topics_of(exchange, asked, answered)),
             "topic_ids": [topic_id_text(raw) for raw in union(asked.topic_ids, answered.topic_ids)],
             "closed": None if exchange.close is None else closed_row(exchange),
             "anomalies": [anomaly_row(a) for a in exchange.all_anomalies()]

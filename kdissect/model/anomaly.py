@@ -35,6 +35,7 @@ class AnomalyKind(StrEnum):
     MALFORMED_HEADER = "malformed_header"
     MALFORMED_BODY = "malformed_body"
     TRAILING_BYTES = "trailing_bytes"
+    MALFORMED_PAYLOAD = "malformed_payload"  # what a bytes field holds does not fit its format
     ORPHAN_RESPONSE = "orphan_response"
     INFERRED_API = "inferred_api"
     OUT_OF_ORDER_RESPONSE = "out_of_order_response"
@@ -44,6 +45,17 @@ class AnomalyKind(StrEnum):
     VERSION_FALLBACK = "version_fallback"  # ApiVersions answered in v0 (KIP-511)
     PENDING_LIMIT = "pending_limit"
     EVICTED_IDLE = "evicted_idle"
+    # record batches
+    BAD_CRC = "bad_crc"
+    BAD_BATCH_LENGTH = "bad_batch_length"
+    CUT_BATCH = "cut_batch"  # bytes of a batch where only whole ones may stand: not the end of a Fetch
+    UNKNOWN_MAGIC = "unknown_magic"
+    BAD_RECORD_COUNT = "bad_record_count"
+    MALFORMED_RECORD = "malformed_record"
+    UNKNOWN_CODEC = "unknown_codec"
+    CORRUPT_COMPRESSION = "corrupt_compression"
+    DECOMPRESSION_LIMIT = "decompression_limit"
+    NESTED_COMPRESSION = "nested_compression"
 
 
 class Anomaly(NamedTuple):

@@ -91,7 +91,7 @@ class _Parser:
         self._finish_message()
         if words[0] not in _KINDS:
             raise self._error(
-                f"'{words[0]}' starts no block (request, response, header, record, payload, struct)"
+                f"'{words[0]}' starts no block (request, response, header, record, payload, text, struct)"
             )
         if len(words) < 2 or len(words) % 2:
             raise self._error("a block is 'KIND NAME  key N  versions A-B  flexible C+'")
@@ -219,8 +219,12 @@ class _Parser:
             field.is_error = True
         elif word == "secret":
             field.is_secret = True
+        elif word == "configValue":
+            field.is_config_value = True
         elif word.startswith("enum(") and word[-1] == ")":
             field.enum = word[5:-1]
+        elif word.startswith("payload(") and word[-1] == ")":
+            field.payload = word[8:-1]
         else:
             raise self._error(f"unknown annotation '@{word}'")
 

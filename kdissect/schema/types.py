@@ -80,12 +80,13 @@ class Field:
     stands for (None: null; uuid: 16 bytes; array: (); a struct that is not null stands for the defaults of
     its fields, and has None here). `entity` (`topicName`, `brokerId` ...) and `enum` (name in
     `schema.enums`) say what a value means; `is_error` marks Kafka error codes, `is_secret` values that
-    must never be shown unmasked.
+    must never be shown unmasked, `is_config_value` values that are secret where their config is a password
+    (`schema.secrets`). `payload` names what the bytes hold (`decoders.payloads`).
     """
 
     __slots__ = (
-        "default", "entity", "enum", "is_error", "is_secret", "name", "nullable", "official_name",
-        "tag", "tagged", "type", "versions",
+        "default", "entity", "enum", "is_config_value", "is_error", "is_secret", "name", "nullable",
+        "official_name", "payload", "tag", "tagged", "type", "versions",
     )  # fmt: skip
 
     def __init__(
@@ -103,6 +104,8 @@ class Field:
         enum: str | None = None,
         is_error: bool = False,
         is_secret: bool = False,
+        is_config_value: bool = False,
+        payload: str | None = None,
     ) -> None:
         self.name = name
         self.official_name = official_name
@@ -116,6 +119,8 @@ class Field:
         self.enum = enum
         self.is_error = is_error
         self.is_secret = is_secret
+        self.is_config_value = is_config_value
+        self.payload = payload
 
     def __repr__(self) -> str:
         return f"Field({self.name}: {self.type} {self.versions})"
@@ -129,6 +134,7 @@ class MessageKind(StrEnum):
     HEADER = "header"
     RECORD = "record"  # a value or key in an internal topic or metadata log
     PAYLOAD = "payload"  # a schema embedded in a bytes field
+    TEXT = "text"  # the same, but written as text: its parts are found by `decoders.payloads`, not by type
 
 
 class Message:

@@ -15,6 +15,7 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
+from kdissect.engine.record_fields import RECORD_FIELDS
 from kdissect.engine.rows import EXCHANGE_FIELDS, RowField
 from kdissect.model.anomaly import AnomalyKind
 from tests.support.console import CHECKOUT
@@ -39,6 +40,7 @@ def kind_list() -> str:
     [
         ("exchange fields", field_table(EXCHANGE_FIELDS)),
         ("connection fields", field_table(CONNECTION_FIELDS)),
+        ("record fields", field_table(RECORD_FIELDS)),
         ("anomaly kinds", kind_list()),
     ],
 )

@@ -117,7 +117,7 @@ def test_the_empty_array_that_old_librdkafka_sent() -> None:
     content = frame[4:]
     assert decode_request(content).header.client_id == "rdkafka"
     assert dissect_request(content).error is None
-    assert request_to_jsonable(content, len(content) - 4, 18, 0) == ({}, len(content))
+    assert request_to_jsonable(content, len(content) - 4, 18, 0)[:2] == ({}, len(content))
     with pytest.raises(DecodeError, match="left over"):
         decode_request(encode_request(18, 1, 1, "rdkafka", {})[4:] + bytes(4))
 

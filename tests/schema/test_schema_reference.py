@@ -16,6 +16,14 @@ from tests.schema.schema_layout import differences, json_layout, layout, version
 # Entities that the reference does not name: a topic's id is known by its field's name alone, and Apache left
 # some topic names unmarked.
 OUR_ENTITIES = {"topicId", "topicName"}
+# Formats that Apache writes by hand, without a definition in its message language, or that are not Apache's.
+OWN_PAYLOADS = {
+    "AssignmentInfo", "ConnectProtocolAssignment", "ConnectProtocolMetadata",
+    "CooperativeStickyAssignorUserData", "StickyAssignorUserData", "SaslGssapi", "SaslOauthbearer",
+    "SaslPlain", "SaslScramClientFinal", "SaslScramClientFirst", "SaslScramServerFinal",
+    "SaslScramServerFirst",
+}  # fmt: skip
+OWN_ENUMERATIONS = {"connectAssignmentError", "kerberosTokenId"}  # of these formats
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +61,7 @@ def test_every_message_and_version_is_the_reference(documents: dict[str, dict[st
 def test_nothing_is_in_our_schema_alone(documents: dict[str, dict[str, Any]]) -> None:
     ours = {message.name for api in registry.all_apis() for message in (api.request, api.response)}
     ours |= {message.name for message in registry.all_payloads()} | {"RequestHeader", "ResponseHeader"}
-    assert ours == set(documents)
+    assert ours == set(documents) | OWN_PAYLOADS
 
 
 def test_versions_and_record_types_are_the_reference(documents: dict[str, dict[str, Any]]) -> None:
@@ -124,7 +132,7 @@ OWN_FORM = {
 
 def test_enumerations_are_the_reference(reference: Path) -> None:
     rows = json.loads((reference / "protocol" / "enums.json").read_text())
-    assert set(rows) == {enumeration.name for enumeration in enums.all_enumerations()}
+    assert set(rows) == {enumeration.name for enumeration in enums.all_enumerations()} - OWN_ENUMERATIONS
     assert len(rows) == 50
     for name in set(rows) - OWN_FORM:
         enumeration = enums.enumeration(name)

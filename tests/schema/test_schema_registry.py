@@ -79,7 +79,7 @@ def test_what_does_not_exist() -> None:
 
 
 def test_payloads_by_name() -> None:
-    assert len(registry.all_payloads()) == 99
+    assert len(registry.all_payloads()) == 111
     for message in registry.all_payloads():
         assert registry.payload(message.name) is message
 
@@ -117,10 +117,18 @@ SECRETS = {
     "AlterUserScramCredentialsRequest.salted_password",
     "CreateDelegationTokenResponse.hmac",
     "DescribeDelegationTokenResponse.hmac",
+    "EnvelopeRequest.request_data",
+    "EnvelopeResponse.response_data",
     "ExpireDelegationTokenRequest.hmac",
     "RenewDelegationTokenRequest.hmac",
     "SaslAuthenticateRequest.auth_bytes",
     "SaslAuthenticateResponse.auth_bytes",
+    "SaslGssapi.token",
+    "SaslOauthbearer.token",
+    "SaslPlain.passwd",
+    "SaslScramClientFinal.proof",
+    "SaslScramServerFinal.verifier",
+    "SaslScramServerFirst.salt",
     "UserScramCredentialRecord.salt",
     "UserScramCredentialRecord.server_key",
     "UserScramCredentialRecord.stored_key",

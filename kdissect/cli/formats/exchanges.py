@@ -37,7 +37,7 @@ def row_writer(
 ) -> RowWriter:
     """A writer for `table`, `tsv`, `csv` or `jsonl` with these columns (none: the format's own)."""
     bodies = options.bodies or needs_bodies(columns)
-    rows = ExchangeRows(dissection.file_names, bodies, options.show_secrets)
+    rows = ExchangeRows(dissection.file_names, bodies, options.show_secrets, dissection.topics.topics_of)
     if name != "table":
         return RowWriter(rows, delimited(name, columns, options.header, output.is_terminal))
     from kdissect.cli.formats.exchange_columns import chosen_columns, exchange_columns
@@ -51,5 +51,6 @@ def tree_writer(dissection: Dissection, options: Namespace, output: Output) -> "
     """A writer of trees."""
     from kdissect.cli.formats.tree import TreeWriter
 
-    rows = ExchangeRows(dissection.file_names)
-    return TreeWriter(rows, options.show_secrets, wants_colour(options.color, output.is_terminal))
+    rows = ExchangeRows(dissection.file_names, topics_of=dissection.topics.topics_of)
+    colour = wants_colour(options.color, output.is_terminal)
+    return TreeWriter(rows, options.show_secrets, colour, dissection.topics.name)

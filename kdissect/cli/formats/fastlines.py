@@ -8,8 +8,9 @@ dataclasses, inspect, uuid and json: 30 ms).
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.engine.rows import anomaly_row, closed_row, topic_id_text, union
+from kdissect.engine.rows import TopicsOf, anomaly_row, closed_row, topic_id_text, union, wire_topics
 from kdissect.engine.times import SECOND_NS, rfc3339
+from kdissect.history.topics import DESCRIBE_CLUSTER
 from kdissect.model.frame import Frame
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.schema.errors import error_name
@@ -38,8 +39,9 @@ class FastLines:
     `files` are the inputs' names by file index, and may still grow.
     """
 
-    def __init__(self, files: Sequence[str]) -> None:
+    def __init__(self, files: Sequence[str], topics_of: TopicsOf = wire_topics) -> None:
         self._files = files
+        self._topics_of = topics_of
         self._number = 0
         self._ends: dict[tuple[str, str], str] = {}
         self._places: dict[int, str] = {}
@@ -75,6 +77,8 @@ class FastLines:
         ids = asked.topic_ids
         if ids != answered.topic_ids:
             ids = union(ids, answered.topic_ids)
+        if ids or exchange.api_key == DESCRIBE_CLUSTER:
+            topics = self._topics_of(exchange, asked, answered)
         latency: int | str = "null"
         if request is not None and response is not None:
             latency = response.time_ns - request.end_time_ns

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.decoders.jsonable import bytes_value, float_value, uuid_text
+from kdissect.decoders.masking import secret_nodes
 from kdissect.decoders.node import Node
-from kdissect.decoders.values import MASK, Value
+from kdissect.decoders.values import Value
 from kdissect.model.errors import DecodeError
+from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Primitive
 
 
@@ -17,23 +19,25 @@ def node_json(node: Node, errors: Sequence[DecodeError], size: int, show_secrets
     A node is `{name, type, start, end}` with `value` or `children`; `end` is excluded.
     """
     told = [{"path": error.path, "offset": error.offset, "why": error.why} for error in errors]
-    document = {"bytes": size, "errors": told, "tree": _node(node, show_secrets)}
+    secret = frozenset() if show_secrets else secret_nodes(node)
+    document = {"bytes": size, "errors": told, "tree": _node(node, secret)}
     return json.dumps(document, indent=2, ensure_ascii=True).encode() + b"\n"
 
 
-def _node(node: Node, show_secrets: bool) -> dict[str, Any]:
+def _node(node: Node, secret: frozenset[int]) -> dict[str, Any]:
     told: dict[str, Any] = {"name": node.name, "type": node.type, "start": node.start, "end": node.end}
-    field = node.field
-    if field is not None and field.is_secret and not show_secrets:
-        return told | {"value": None if node.value is None else MASK}
     if node.error is not None:
         told["error"] = node.error.why
     children = [
         child for child in node.children if child.field is not None or child.children or _stands_alone(child)
     ]
-    if children or isinstance(node.value, Value | list):
-        return told | {"children": [_node(child, show_secrets) for child in children]}
-    return told | {"value": _value(node)}
+    if id(node) in secret:
+        told["value"] = None if node.value is None else MASK
+    elif not children and not isinstance(node.value, Value | list):
+        told["value"] = _value(node)
+    if children or "value" not in told:
+        told["children"] = [_node(child, secret) for child in children]
+    return told
 
 
 def _stands_alone(child: Node) -> bool:

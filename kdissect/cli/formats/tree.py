@@ -1,6 +1,6 @@
 """Exchanges as trees: one line for the exchange, then every field of request and response with its bytes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kdissect.cli.colour import paint
 from kdissect.cli.formats.durations import duration
@@ -8,11 +8,13 @@ from kdissect.cli.formats.exchange_columns import api_cell, outcome
 from kdissect.cli.printable import printable
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.node import Node
+from kdissect.decoders.payloads.nesting import token_node
 from kdissect.decoders.tree import render
-from kdissect.decoders.values import MASK
+from kdissect.engine.facts import payload_facts
 from kdissect.engine.rows import ExchangeRows, Row
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange, ExchangeKind
+from kdissect.session.info import ConnectionInfo
 
 _INDENT = "  "
 
@@ -20,9 +22,16 @@ _INDENT = "  "
 class TreeWriter:
     """Writes exchanges as trees. Offsets count from behind the frame's 4-byte size."""
 
-    def __init__(self, rows: ExchangeRows, show_secrets: bool, colour: bool) -> None:
+    def __init__(
+        self,
+        rows: ExchangeRows,
+        show_secrets: bool,
+        colour: bool,
+        topic_name: Callable[[ConnectionInfo, bytes], str | None],
+    ) -> None:
         self._row = rows.row
         self.skip = rows.skip
+        self._topic_name = topic_name
         self._show_secrets = show_secrets
         self._colour = colour
 
@@ -64,17 +73,22 @@ class TreeWriter:
 
     def _frame(self, exchange: Exchange, side: str, frame: Frame) -> Iterator[str]:
         key, version, data = exchange.api_key, exchange.api_version, frame.data
+        facts = payload_facts(exchange, side)
         if exchange.kind is ExchangeKind.SASL_TOKEN:
-            yield f"token: {len(data)} bytes = {data.hex(' ') if self._show_secrets else MASK}"
+            yield from self._render(exchange, token_node(data, facts), data)
         elif side == "request":
-            yield from self._render(dissect_request(data, size_prefixed=False), data)
+            node = dissect_request(data, size_prefixed=False, facts=facts)
+            yield from self._render(exchange, node, data)
         elif key is None or version is None:
             yield f"{len(data)} bytes: the request is not known, so the response cannot be decoded"
         else:
-            yield from self._render(dissect_response(data, key, version, size_prefixed=False), data)
+            yield from self._render(exchange, dissect_response(data, key, version, False, facts), data)
 
-    def _render(self, node: Node, data: bytes) -> Iterator[str]:
-        for line in render(node, data, show_secrets=self._show_secrets):
+    def _render(self, exchange: Exchange, node: Node, data: bytes) -> Iterator[str]:
+        def topic_name(topic_id: bytes) -> str | None:
+            return self._topic_name(exchange.connection, topic_id)
+
+        for line in render(node, data, show_secrets=self._show_secrets, topic_name=topic_name):
             yield self._paint(line, "bad") if line.lstrip().startswith("! ") else line
 
     def _paint(self, text: str, style: str) -> str:

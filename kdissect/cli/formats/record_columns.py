@@ -1,0 +1,70 @@
+"""The columns of the table of records."""
+
+from typing import Any
+
+from kdissect.cli.columns import cell
+from kdissect.cli.formats.table import Cell, TableColumn
+from kdissect.cli.printable import printable
+
+Row = dict[str, Any]
+
+
+def record_columns() -> list[TableColumn]:
+    """Where a record was seen, where it belongs, what it is."""
+    return [
+        TableColumn("#", lambda row: Cell(str(row["number"]), "dim"), 5, 4, right=True),
+        TableColumn("time", lambda row: Cell(row["time"][11:26]), 15, 3),
+        TableColumn("direction", lambda row: Cell(row["direction"], "name"), 7, 1),
+        TableColumn("topic", _topic, 8),
+        TableColumn("part", lambda row: Cell(cell(row["partition"])), 4, right=True),
+        TableColumn("offset", lambda row: Cell(str(row["offset"])), 6, right=True),
+        TableColumn("timestamp", _timestamp, 23, 2),
+        TableColumn("codec", lambda row: Cell(row["codec"], "dim"), 5, 4),
+        TableColumn("producer", _producer, 8, 3, right=True),
+        TableColumn("key", lambda row: _content(row, "key"), 8),
+        TableColumn("headers", _headers, 7, 2),
+        TableColumn("value", _value, 10),
+    ]
+
+
+def _topic(row: Row) -> Cell:
+    return Cell(printable(row["topic"] or row["topic_id"] or ""))
+
+
+def _timestamp(row: Row) -> Cell:
+    timestamp = row["timestamp"]
+    return Cell("" if timestamp is None else timestamp[:23].replace("T", " "), "dim")
+
+
+def _producer(row: Row) -> Cell:
+    if row["producer_id"] is None:
+        return Cell("")
+    sequence = "" if row["sequence"] is None else f"/{row['sequence']}"
+    return Cell(f"{row['producer_id']}:{row['producer_epoch']}{sequence}", "dim")
+
+
+def _content(row: Row, part: str) -> Cell:
+    value = row[part]
+    return Cell("null", "dim") if value is None else Cell(_text(value))
+
+
+def _headers(row: Row) -> Cell:
+    pairs = [f"{header['key']}={_text(header['value'])}" for header in row["headers"]]
+    return Cell(printable(" ".join(pairs)))
+
+
+def _value(row: Row) -> Cell:
+    bad = "" if row["crc_ok"] else "bad CRC  "
+    style = "bad" if bad else ""
+    if row["control"] is not None:
+        return Cell(f"{bad}{row['control']}", style or "odd")
+    shown = _content(row, "value")
+    return Cell(bad + shown.text, style or shown.style)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict) and set(value) == {"base64"}:
+        from binascii import a2b_base64
+
+        return a2b_base64(value["base64"]).hex(" ")
+    return cell(value)

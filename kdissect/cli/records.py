@@ -1,0 +1,153 @@
+"""`kdissect records`: every record in the requests and responses of captures, one line each."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kdissect.api import Dissection
+from kdissect.cli.formats import Format, delimited
+from kdissect.cli.inputs import add_inputs, is_live, open_inputs, start_ns
+from kdissect.cli.output import Output
+from kdissect.cli.parser import command_parser
+from kdissect.cli.printing import add_printing, printing
+from kdissect.cli.progress import Progress, progress_of
+from kdissect.cli.record_faults import FaultReport
+from kdissect.cli.record_options import add_forms, add_limit, check_parquet
+from kdissect.cli.selection import add_selection, globs, selection_of
+from kdissect.engine.record_rows import RecordRows
+from kdissect.engine.record_sets import RecordSet, record_sets
+from kdissect.engine.rows import Row
+from kdissect.model.anomaly import Anomaly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
+# One line a record for scripts; `-e` chooses others.
+DEFAULT_COLUMNS = (
+    "number", "time", "direction", "topic", "topic_id", "partition", "offset", "timestamp", "key", "value",
+    "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection", "exchange",
+    "batch",
+)  # fmt: skip
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the records of the captures; gives the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        _check(options)
+    except ValueError as error:
+        parser.error(str(error))
+    dissection = open_inputs(options)
+
+    def body(output: Output) -> None:
+        _print(dissection, options, output)
+
+    return printing(parser, options, dissection, body)
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser(
+        "records",
+        "List the records in Produce requests and in Fetch, ShareFetch and FetchSnapshot responses.",
+    )
+    add_inputs(parser)
+    add_selection(parser)
+    add_printing(parser, FORMATS)
+    add = parser.add_argument
+    add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
+        "columns to print: fields of a record's JSON line (docs/output.md) by their dotted names"
+    ))  # fmt: skip
+    add_forms(parser)
+    add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
+    add_limit(parser)
+    return parser
+
+
+def _check(options: Namespace) -> None:
+    check_parquet(options)
+    if options.fields:
+        from kdissect.cli.columns import check_names, split_names
+        from kdissect.engine.record_fields import RECORD_FIELDS
+
+        options.fields = split_names(options.fields)
+        check_names(options.fields, RECORD_FIELDS)
+
+
+def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
+    progress = progress_of(dissection)
+    if progress is not None and output.is_terminal:
+        output.before_write = progress.clear
+    faults = FaultReport(dissection.file_names)
+    try:
+        _write(dissection, options, output, progress, faults)
+    finally:
+        if progress is not None:
+            progress.clear()
+        faults.close()
+
+
+def _write(
+    dissection: Dissection, options: Namespace, output: Output, progress: Progress | None, faults: FaultReport
+) -> None:
+    rows = RecordRows(
+        dissection.file_names,
+        options.key_format or "text",
+        options.value_format or "text",
+        options.show_secrets,
+    )
+    form = _format(dissection, options, output)
+    output.write(form.head())
+    left = options.limit or -1
+    for row in _rows(dissection, options, rows, progress, faults.anomalies):
+        output.write(form.line(row))
+        left -= 1
+        if not left:
+            break
+    output.write(form.tail())
+
+
+def _rows(
+    dissection: Dissection,
+    options: Namespace,
+    rows: RecordRows,
+    progress: Progress | None,
+    report: Callable[[list[Anomaly]], None],
+) -> Iterator[Row]:
+    for records in selected_sets(dissection, options, progress):
+        anomalies: list[Anomaly] = []
+        yield from rows.rows(records, anomalies)
+        report(anomalies)
+
+
+def selected_sets(
+    dissection: Dissection, options: Namespace, progress: Progress | None
+) -> Iterator[RecordSet]:
+    """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
+    accepts = selection_of(options, lambda: start_ns(dissection))
+    is_wanted = globs(options.topic) if options.topic else None
+    for exchange in dissection:
+        if progress is not None:
+            progress.tick()
+        if accepts is not None and not accepts(exchange):
+            continue
+        for records in record_sets(exchange):
+            topic = records.section.topic
+            if is_wanted is None or topic is None or is_wanted(topic):
+                yield records
+
+
+def _format(dissection: Dissection, options: Namespace, output: Output) -> Format:
+    name = options.format or ("table" if output.is_terminal else "tsv")
+    if name != "table":
+        columns = options.fields or (() if name == "jsonl" else DEFAULT_COLUMNS)
+        return delimited(name, columns, options.header, output.is_terminal)
+    from kdissect.cli.formats.exchange_columns import chosen_columns
+    from kdissect.cli.formats.record_columns import record_columns
+    from kdissect.cli.formats.table import table
+
+    columns = chosen_columns(options.fields) if options.fields else record_columns()
+    return table(columns, options, output, is_live(dissection))

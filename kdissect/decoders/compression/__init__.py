@@ -1,0 +1,1 @@
+"""Codecs of record batches: compressed bytes to bytes, never more than a bound."""

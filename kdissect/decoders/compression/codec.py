@@ -1,0 +1,79 @@
+"""The codecs by their number in a batch's attributes, and what all of them promise.
+
+A decoder imports its library when it is first needed: a capture of gzip pays for no zstandard.
+"""
+
+from collections.abc import Callable
+
+from kdissect.model.errors import DecodeError
+from kdissect.model.record_batch import CODEC_NAMES, Codec
+
+# The most one batch may grow to. A broker takes at most 100 MiB in one request (socket.request.max.bytes,
+# org.apache.kafka.network.SocketServerConfigs), and clients bound what they put in a batch before they
+# compress it (max.request.size), so no stock client writes more; a bomb is cut here.
+MAX_OUTPUT = 128 << 20
+
+Decompress = Callable[[memoryview, int, bool], bytes]
+"""`(data, limit, is_legacy_lz4) -> bytes`, raising DecodeError with the codec's name for its path."""
+
+
+class OutputLimitError(DecodeError):
+    """The bytes would grow beyond the limit; nothing of them was kept."""
+
+
+def decompress(codec: int, data: bytes | memoryview, limit: int = MAX_OUTPUT, *, magic: int = 2) -> bytes:
+    """`data` decompressed, at most `limit` bytes; `magic` is that of the batch it stands in.
+
+    Raises OutputLimitError where there would be more, and DecodeError for codecs that do not exist (5 to 7)
+    and bytes that are not what the codec writes. Whatever the bytes, it takes about `limit` of memory.
+    """
+    run = _decompressor(codec)
+    return run(memoryview(data), limit, magic == 0)
+
+
+def _decompressor(codec: int) -> Decompress:
+    known = _loaded.get(codec)
+    if known is None:
+        if codec not in _LOADERS:
+            raise DecodeError(codec_name(codec), 0, f"there is no codec {codec}")
+        known = _loaded[codec] = _LOADERS[codec]()
+    return known
+
+
+def codec_name(codec: int) -> str:
+    """`gzip`; `codec 5` for one that does not exist."""
+    return CODEC_NAMES[codec] if codec < len(CODEC_NAMES) else f"codec {codec}"
+
+
+def _plain() -> Decompress:
+    return lambda data, _limit, _legacy: bytes(data)
+
+
+def _gzip() -> Decompress:
+    from kdissect.decoders.compression.gzip import decompress_gzip
+
+    return lambda data, limit, _legacy: decompress_gzip(data, limit)
+
+
+def _snappy() -> Decompress:
+    from kdissect.decoders.compression.snappy import decompress_snappy
+
+    return lambda data, limit, _legacy: decompress_snappy(data, limit)
+
+
+def _lz4() -> Decompress:
+    from kdissect.decoders.compression.lz4 import decompress_lz4
+
+    return decompress_lz4
+
+
+def _zstd() -> Decompress:
+    from kdissect.decoders.compression.zstd import decompress_zstd
+
+    return lambda data, limit, _legacy: decompress_zstd(data, limit)
+
+
+_LOADERS: dict[int, Callable[[], Decompress]] = {
+    Codec.NONE: _plain, Codec.GZIP: _gzip, Codec.SNAPPY: _snappy, Codec.LZ4: _lz4, Codec.ZSTD: _zstd,
+}  # fmt: skip
+_loaded: dict[int, Decompress] = {}

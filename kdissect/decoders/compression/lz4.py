@@ -1,0 +1,54 @@
+"""lz4 frames (lz4_Frame_format.md 1.6): codec 3, with the wrong header checksum of magic 0."""
+
+import lz4.frame
+
+from kdissect.decoders.compression.codec import OutputLimitError
+from kdissect.decoders.compression.xxh32 import xxh32
+from kdissect.model.errors import DecodeError
+
+_MAGIC = b"\x04\x22\x4d\x18"
+_FLAGS = 4  # offset of FLG; BD, content size (8), dictionary id (4), header checksum (1) follow
+_CONTENT_SIZE, _DICTIONARY_ID = 0x08, 0x01  # bits of FLG
+# A match length byte of 255 stands for 255 bytes, and nothing is tighter (lz4_Block_format.md).
+_MAX_RATIO = 255
+
+
+def decompress_lz4(data: memoryview, limit: int, is_legacy: bool) -> bytes:
+    """The content of one frame. Raises DecodeError, OutputLimitError.
+
+    `is_legacy`: magic 0, where clients computed the header's checksum over the frame's magic number too
+    (KAFKA-3160; KIP-57 put it right with magic 1). Both sums are taken there.
+    """
+    frame = _with_right_checksum(data) if is_legacy else data
+    try:
+        # A stream costs 40 us to set up; so it is used only where the arithmetic does not bound the output.
+        if len(frame) * _MAX_RATIO <= limit:
+            content: bytes = lz4.frame.decompress(frame)
+            return content
+        return _bounded(frame, limit)
+    except (RuntimeError, EOFError, OSError) as error:
+        raise DecodeError("lz4", 0, f"bytes are no lz4 frame ({error})") from None
+
+
+def _bounded(frame: bytes | memoryview, limit: int) -> bytes:
+    stream = lz4.frame.LZ4FrameDecompressor()
+    content: bytes = stream.decompress(frame, max_length=limit + 1)
+    if len(content) > limit:
+        raise OutputLimitError("lz4", 0, f"bytes grow beyond {limit}")
+    if not stream.eof:
+        raise DecodeError("lz4", len(frame), "the frame ends early")
+    return content
+
+
+def _with_right_checksum(data: memoryview) -> bytes | memoryview:
+    """The frame with the checksum its header should have; the frame itself where it is no frame."""
+    if len(data) < 7 or data[:_FLAGS] != _MAGIC:
+        return data
+    flags = data[_FLAGS]
+    at = _FLAGS + 2 + (8 if flags & _CONTENT_SIZE else 0) + (4 if flags & _DICTIONARY_ID else 0)
+    if at >= len(data):
+        return data
+    right = xxh32(bytes(data[_FLAGS:at])) >> 8 & 0xFF
+    if data[at] == right:
+        return data
+    return b"".join((data[:at], bytes((right,)), data[at + 1 :]))

@@ -1,0 +1,28 @@
+"""Which nodes of a tree must not show their bytes."""
+
+from kdissect.decoders.node import Node
+from kdissect.decoders.values import Value, holds_password
+from kdissect.schema.secrets import is_secret
+
+_PAYLOADS = frozenset({"payload", "frame"})  # types of nodes that stand for what the bytes hold
+
+
+def secret_nodes(root: Node) -> frozenset[int]:
+    """`id` of every node whose value is secret (`schema.secrets`), and of the contents below it.
+
+    A payload inside of a secret field is not among them: its own fields are judged one by one.
+    """
+    found: set[int] = set()
+    _look(root, False, found)
+    return frozenset(found)
+
+
+def _look(node: Node, sensitive: bool, found: set[int]) -> None:
+    if isinstance(node.value, Value):
+        # A password's synonyms are below it: they are secret by what the struct around them says.
+        sensitive = sensitive or holds_password(node.value)
+    if node.is_secret or (node.field is not None and is_secret(node.field, sensitive)):
+        found.add(id(node))
+        found.update(id(child) for child in node.children if child.type not in _PAYLOADS)
+    for child in node.children:
+        _look(child, sensitive, found)

@@ -1,0 +1,110 @@
+"""What members of a group tell each other through the coordinator, who does not look into it.
+
+The group's protocol type says which format it is: `consumer`, `connect`, `sr` (Schema Registry). Messages
+that do not repeat the type (SyncGroup before version 5, older JoinGroup responses) are recognised by bytes
+that fit exactly.
+"""
+
+from kdissect.decoders.payloads.payload import Found, Layout, Plain, fits
+from kdissect.decoders.payloads.scope import Scope
+from kdissect.decoders.payloads.text import json_text
+from kdissect.decoders.payloads.versioned import is_exactly, versioned
+from kdissect.schema import registry
+
+CONSUMER, CONNECT, SCHEMA_REGISTRY = "consumer", "connect", "sr"
+STICKY, COOPERATIVE_STICKY, STREAMS = "sticky", "cooperative-sticky", "stream"  # names of assignors
+_PROTOCOL = ("name", "protocol_name", "protocol_data", "protocol")
+_COOPERATIVE_SIZE = 4  # one int32 (CooperativeStickyAssignor), too short for the other layouts with any topic
+_NO_TOPIC = 8  # an empty sticky layout: count and generation, both int32
+
+
+def metadata(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
+    """What a member that joins says of itself."""
+    names = "ConsumerProtocolSubscription", "ConnectProtocolMetadata", "SchemaRegistryMetadata"
+    return _of_group(names, data, start, end, scope)
+
+
+def assignment(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
+    """What the leader gives a member."""
+    names = "ConsumerProtocolAssignment", "ConnectProtocolAssignment", "SchemaRegistryAssignment"
+    return _of_group(names, data, start, end, scope)
+
+
+def _of_group(names: tuple[str, str, str], data: bytes, start: int, end: int, scope: Scope) -> Found | None:
+    consumer, connect, schema_registry = names
+    kind = scope.find("protocol_type") or _guess(names, data, start, end, scope)
+    if kind == CONSUMER:
+        return versioned(consumer, data, start, end)
+    if kind == CONNECT:
+        return versioned(connect, data, start, end, tolerant=True)
+    if kind == SCHEMA_REGISTRY:
+        return json_text(schema_registry, data, start, end)
+    return None
+
+
+def _guess(names: tuple[str, str, str], data: bytes, start: int, end: int, scope: Scope) -> str | None:
+    if scope.message.startswith("ConsumerGroup"):  # a classic member of a group of the new protocol
+        return CONSUMER
+    for kind, name in ((CONSUMER, names[0]), (CONNECT, names[1])):
+        if is_exactly(name, data, start, end):
+            return kind
+    return None
+
+
+def connect_assignment(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
+    """The assignment a Connect worker holds, within its metadata."""
+    return versioned("ConnectProtocolAssignment", data, start, end, tolerant=True)
+
+
+def subscription_user_data(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
+    """What an assignor adds to a subscription; only those of Apache Kafka are known."""
+    name = scope.find(*_PROTOCOL)
+    if name == STREAMS:
+        return _streams("SubscriptionInfoData", data, start, end)
+    if name in (STICKY, COOPERATIVE_STICKY):
+        return _sticky(name, data, start, end)
+    return None
+
+
+def assignment_user_data(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
+    """What the leader's assignor adds to an assignment: Kafka Streams does, and librdkafka's sticky ones.
+
+    SyncGroup does not say the protocol before version 5: then bytes that fit exactly are taken for it.
+    """
+    name = scope.find(*_PROTOCOL)
+    if name == STREAMS:
+        return _streams("AssignmentInfo", data, start, end)
+    if name in (STICKY, COOPERATIVE_STICKY):
+        return _sticky(name, data, start, end)
+    if name is not None:
+        return None
+    found = _streams("AssignmentInfo", data, start, end)
+    if isinstance(found, Layout) and fits(found.message, found.version, data, found.offset, end):
+        return found
+    return _sticky(STICKY, data, start, end) if end - start > _NO_TOPIC else None
+
+
+def _streams(name: str, data: bytes, start: int, end: int) -> Found:
+    """Kafka Streams: the first int32 is the version, and the layout's first field too.
+
+    Later versions are not laid out like the last one known: only the version is told.
+    """
+    message = registry.payload(name)
+    version = int.from_bytes(data[start : min(start + 4, end)], signed=True)
+    if end - start < 4 or version not in message.versions:
+        return Plain(name, {"version": version})
+    return Layout(message, version, start, version)
+
+
+def _sticky(name: str, data: bytes, start: int, end: int) -> Found | None:
+    """The sticky assignors write no version: try the newer layout, then the older, as StickyAssignor does.
+
+    librdkafka writes the sticky layout under `cooperative-sticky` too, Java one int32.
+    """
+    if name == COOPERATIVE_STICKY and end - start == _COOPERATIVE_SIZE:
+        return Layout(registry.payload("CooperativeStickyAssignorUserData"), 0, start)
+    message = registry.payload("StickyAssignorUserData")
+    for version in (1, 0):
+        if fits(message, version, data, start, end):
+            return Layout(message, version, start)
+    return None

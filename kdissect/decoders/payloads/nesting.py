@@ -1,0 +1,121 @@
+"""Payloads where they stand: in the JSON of a body, beside their bytes; in its tree, within them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kdissect.decoders.jsonable import PAYLOAD_SUFFIX, bytes_value, to_jsonable
+from kdissect.decoders.node import Node
+from kdissect.decoders.payloads.dispatch import find
+from kdissect.decoders.payloads.payload import Payload
+from kdissect.decoders.payloads.scope import Scope
+from kdissect.decoders.values import Bytes, Value
+from kdissect.schema.secrets import MASK
+from kdissect.schema.types import Field
+
+
+class Expander:
+    """Decodes payloads for `jsonable.to_jsonable`. `problems` collects what did not fit, a line each."""
+
+    def __init__(self, scope: Scope, show_secrets: bool, problems: list[str]) -> None:
+        self._scope = scope
+        self._show_secrets = show_secrets
+        self._problems = problems
+
+    def __call__(self, field: Field, item: bytes, chain: tuple[Value, ...]) -> dict[str, Any] | None:
+        scope = self._scope.inside(chain)
+        found = find(field.payload or "", item, 0, len(item), scope)
+        if found is None:
+            return None
+        payload = found.decode(item, len(item))
+        if payload.error is not None:
+            self._problems.append(f"{chain[0].message_name}: {field.name}: {payload.error}")
+        inner = Expander(getattr(found, "scope", scope), self._show_secrets, self._problems)
+        return payload_jsonable(payload, self._show_secrets, inner)
+
+
+def payload_jsonable(
+    payload: Payload, show_secrets: bool = False, expand: Expander | None = None
+) -> dict[str, Any]:
+    """`{payload, version, value, why}`: the format's name, the version its bytes say, its value.
+
+    `version` only for formats that have one, `why` only where something does not fit. `expand` decodes what
+    stands inside of it. Raises nothing.
+    """
+    expand = expand or Expander(Scope(), show_secrets, [])
+    told: dict[str, Any] = {"payload": payload.name}
+    if payload.version is not None:
+        told["version"] = payload.version
+    told["value"] = _plain(payload.value, show_secrets, expand)
+    if payload.error is not None:
+        told["why"] = str(payload.error)
+    return told
+
+
+def _plain(value: Any, show_secrets: bool, expand: Expander | None) -> Any:
+    if isinstance(value, Value):
+        return to_jsonable(value, show_secrets, expand)
+    if isinstance(value, dict):
+        return {name: _plain(item, show_secrets, expand) for name, item in value.items()}
+    return bytes_value(value) if isinstance(value, Bytes) else value
+
+
+def jsonable_body(
+    value: Value, show_secrets: bool, facts: Mapping[str, Any], problems: list[str]
+) -> dict[str, Any]:
+    """A decoded body as a dict for JSON, with the payloads in it decoded. Raises nothing."""
+    return to_jsonable(value, show_secrets, Expander(Scope(facts), show_secrets, problems))
+
+
+def token_jsonable(data: bytes, facts: Mapping[str, Any], show_secrets: bool) -> dict[str, Any]:
+    """A bare SASL token (behind SaslHandshake version 0) in the form of a body with the one field `token`."""
+    told: dict[str, Any] = {"token": bytes_value(data) if show_secrets or not data else MASK}
+    found = find("saslToken", data, 0, len(data), Scope(facts))
+    if found is not None:
+        told["token" + PAYLOAD_SUFFIX] = payload_jsonable(found.decode(data, len(data)), show_secrets)
+    return told
+
+
+def token_node(data: bytes, facts: Mapping[str, Any]) -> Node:
+    """A bare SASL token as a tree: a masked field, what it holds below it."""
+    node = Node("token", "bytes", 0)
+    node.end = len(data)
+    node.value = data
+    node.is_secret = bool(data)
+    found = find("saslToken", data, 0, len(data), Scope(facts))
+    if found is not None:
+        node.children.append(found.dissect(data, 0, len(data)))
+    return node
+
+
+def nest(root: Node, data: bytes, scope: Scope) -> None:
+    """Put trees of payloads in the place of the contents of the bytes fields of a tree. Raises nothing."""
+    _nest(root, data, scope, ())
+
+
+def _nest(node: Node, data: bytes, scope: Scope, chain: tuple[Value, ...]) -> None:
+    if isinstance(node.value, Value):
+        chain = (*chain, node.value)
+    field = node.field
+    if field is not None and field.payload and isinstance(node.value, Bytes) and node.value:
+        _replace_content(node, field.payload, data, scope.inside(chain))
+        return
+    for child in node.children:
+        _nest(child, data, scope, chain)
+
+
+def _replace_content(node: Node, place: str, data: bytes, scope: Scope) -> None:
+    content = node.children[-1]
+    if content.name != "content":  # replaced already: the tree of a whole inner message
+        return
+    found = find(place, data, content.start, content.end, scope)
+    if found is None:
+        return
+    tree = found.dissect(data, content.start, content.end)
+    if tree.end < content.end:  # an error, or bytes behind it
+        content.start = tree.end
+        content.value = data[tree.end : content.end]
+        content.name = "rest"
+        node.children.insert(-1, tree)
+    else:
+        node.children[-1] = tree
+    nest(tree, data, scope)

@@ -1,0 +1,140 @@
+"""A payload: what its bytes are laid out as, its value, its tree."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from kdissect.decoders.compiled import decoder
+from kdissect.decoders.node import Node
+from kdissect.decoders.payloads.scope import Scope
+from kdissect.decoders.spanned import dissect
+from kdissect.model.errors import DecodeError
+from kdissect.schema.types import Message
+
+
+class Payload(NamedTuple):
+    """A decoded payload.
+
+    `name` is that of its format (`ConsumerProtocolSubscription`), `version` what its bytes say, None for
+    formats without one. `value` is an object of `values`, or plain JSON values; None where nothing could
+    be decoded. `error` tells what does not fit; then `value` may still be there.
+    """
+
+    name: str
+    version: int | None
+    value: Any
+    error: DecodeError | None = None
+
+
+class Layout(NamedTuple):
+    """A payload that the schema describes: `version` of `message` from `offset` on.
+
+    `said` is the version its bytes say. `odd` tells why the layout is not the one they say. `may_trail`:
+    bytes behind it are legal.
+    """
+
+    message: Message
+    version: int
+    offset: int
+    said: int | None = None
+    odd: str = ""
+    may_trail: bool = False
+
+    def decode(self, data: bytes, end: int) -> Payload:
+        """The value of the bytes up to `end`. Raises nothing."""
+        name = self.message.name
+        try:
+            value, stop = decoder(self.message, self.version)(data[:end], self.offset)
+        except DecodeError as error:
+            return Payload(name, self.said, None, error)
+        return Payload(name, self.said, value, self._fault(stop, end))
+
+    def dissect(self, data: bytes, start: int, end: int) -> Node:
+        """The tree of the bytes `start` to `end`. Raises nothing."""
+        root = Node(self.message.name, "payload", start)
+        if self.offset > start:
+            head = Node("version", "prefix", start)
+            head.end = self.offset
+            head.value = self.said if self.said is not None else data[start : self.offset]
+            root.children.append(head)
+        body = dissect(self.message, self.version, data[:end], self.offset)
+        body.name = "body" if root.children else body.name
+        root.children.append(body)
+        root.value, root.error = body.value, body.error
+        root.end = body.end
+        if body.error is None:
+            root.error = self._fault(body.end, end)
+        return close(root, data, end)
+
+    def _fault(self, stop: int, end: int) -> DecodeError | None:
+        name = self.message.name
+        if self.odd:
+            return DecodeError(name, self.offset, self.odd)
+        if stop < end and not self.may_trail:
+            return DecodeError(name, stop, f"{end - stop} bytes left over")
+        return None
+
+
+def fits(message: Message, version: int, data: bytes, offset: int, end: int) -> bool:
+    """Whether the bytes `offset` to `end` are exactly one value of a version. Raises nothing."""
+    try:
+        return decoder(message, version)(data[:end], offset)[1] == end
+    except DecodeError:
+        return False
+
+
+def close(root: Node, data: bytes, end: int) -> Node:
+    """Make a tree fill its bytes: what no child covers stands in a last one."""
+    if root.end < end:
+        rest = Node("rest", "bytes", root.end)
+        rest.end = end
+        rest.value = data[root.end : end]
+        root.children.append(rest)
+        root.end = end
+    return root
+
+
+class Tree(NamedTuple):
+    """A payload that no schema lays out: its tree, made when found. Its value is that of the root."""
+
+    root: Node
+
+    def decode(self, data: bytes, end: int) -> Payload:
+        """The value."""
+        return Payload(self.root.name, None, self.root.value, self.root.error)
+
+    def dissect(self, data: bytes, start: int, end: int) -> Node:
+        """The tree."""
+        return close(self.root, data, end)
+
+
+class Plain(NamedTuple):
+    """A payload that is a plain value: text, an address, metrics."""
+
+    name: str
+    value: Any
+    error: DecodeError | None = None
+
+    def decode(self, data: bytes, end: int) -> Payload:
+        """The value."""
+        return Payload(self.name, None, self.value, self.error)
+
+    def dissect(self, data: bytes, start: int, end: int) -> Node:
+        """One node."""
+        node = Node(self.name, "payload", start)
+        node.end = end
+        node.value, node.error = self.value, self.error
+        return node
+
+
+class Found(Protocol):
+    """What the bytes of a payload are, found before they are decoded."""
+
+    def decode(self, data: bytes, end: int) -> Payload:
+        """The value of the bytes up to `end`. Raises nothing."""
+
+    def dissect(self, data: bytes, start: int, end: int) -> Node:
+        """The tree of the bytes `start` to `end`. Raises nothing."""
+
+
+Finder = Callable[[bytes, int, int, Scope], Found | None]
+"""`(data, start, end, scope)`: what the bytes are; None where nobody knows. Raises nothing."""

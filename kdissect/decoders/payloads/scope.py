@@ -1,0 +1,54 @@
+"""What is known around a payload: the structs it stands in, and facts that other frames told."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kdissect.decoders.values import Value
+
+_NO_FACTS: Mapping[str, Any] = {}
+MAX_DEPTH = 4  # an Envelope holds one request, a subscription one assignor's data; deeper is an attack
+
+
+class Scope:
+    """Looks names up in the structs around a payload, innermost first, then in the facts.
+
+    Facts are: `mechanism` (SASL), `from_client` (the side a token came from), `inner_api` (key and version of
+    the request that an Envelope's response answers), `protocol_type` and `protocol_name` of a group.
+    """
+
+    __slots__ = ("chain", "depth", "facts")
+
+    def __init__(
+        self, facts: Mapping[str, Any] = _NO_FACTS, chain: tuple[Value, ...] = (), depth: int = 0
+    ) -> None:
+        self.facts = facts
+        self.chain = chain
+        self.depth = depth
+
+    def inside(self, chain: tuple[Value, ...]) -> "Scope":
+        """The scope of a payload within structs that stand inside of this scope."""
+        return Scope(self.facts, self.chain + chain, self.depth + 1)
+
+    def find(self, *names: str) -> Any:
+        """The value of the innermost field that has one of these names, else a fact; None without either."""
+        for value in reversed(self.chain):
+            for name in names:
+                found = _get(value, name)
+                if found is not None:
+                    return found
+        for name in names:
+            if name in self.facts:
+                return self.facts[name]
+        return None
+
+    @property
+    def message(self) -> str:
+        """Name of the message around the payload; `""` for a bare one."""
+        return self.chain[0].message_name if self.chain else ""
+
+
+def _get(value: Value, name: str) -> Any:
+    try:
+        return object.__getattribute__(value, name)
+    except AttributeError:
+        return None

@@ -1,0 +1,190 @@
+"""Cuts a records field into batches and reads their headers.
+
+Rules:
+- Batches stand one behind the other without a count. `batchLength` says where the next one begins.
+- A batch whose length leads nowhere costs only itself: the next bytes that are a batch by their checksum are
+  looked for (`search`).
+- A Fetch response may end in a cut batch (spec/001 "Reads"); elsewhere that is a fault.
+"""
+
+import zlib
+from collections.abc import Generator
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from kdissect.decoders.records.faults import note
+from kdissect.decoders.records.layout import (
+    ATTRIBUTES_AT,
+    CURRENT_MAGIC,
+    HEADER_V0,
+    HEADER_V1,
+    HEADER_V2,
+    LENGTH_AT,
+    MAGIC_AT,
+    MIN_SIZE,
+    OVERHEAD,
+)
+from kdissect.decoders.records.search import find_batch
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
+
+
+class BatchList(NamedTuple):
+    """The batches of a records field; `faults` are those of bytes that are no batch, with `batches[n]` in
+    their path; those of a batch stand in the batch. `cut` counts the bytes of a last, incomplete batch.
+    """
+
+    batches: list[RecordBatch]
+    faults: list[RecordFault]
+    cut: int
+
+
+def split_batches(data: bytes, start: int, end: int, *, may_be_cut: bool = False) -> BatchList:
+    """The batches in `data[start:end]`, headers read and checksums computed. Raises nothing.
+
+    `may_be_cut`: bytes of an incomplete batch at the end are no fault (Fetch).
+    """
+    faults: list[RecordFault] = []
+    batches: list[RecordBatch] = []
+    found = iter_batches(data, start, end, faults, may_be_cut=may_be_cut)
+    while True:
+        try:
+            batches.append(next(found))
+        except StopIteration as over:
+            return BatchList(batches, faults, over.value)
+
+
+def iter_batches(
+    data: bytes, start: int, end: int, faults: list[RecordFault], *, may_be_cut: bool = False
+) -> Generator[RecordBatch, None, int]:
+    """The batches one after the other; the generator's value is the number of bytes cut. Raises nothing."""
+    at = start
+    count = 0
+    while at < end:
+        fault = batch_fault(data, at, end)
+        if fault is None:
+            batch = read_batch(data, at)
+            at = _behind(batch, end)
+            yield batch
+            count += 1
+            continue
+        found = _next_batch(data, at, end, may_be_cut and fault.kind is AnomalyKind.CUT_BATCH)
+        if found is None and fault.kind is AnomalyKind.CUT_BATCH:
+            if not may_be_cut:
+                note(faults, fault._replace(path=f"batches[{count}]"))
+            return end - at
+        note(faults, _named(fault, count, found, end))
+        at = end if found is None else found
+    return 0
+
+
+def _next_batch(data: bytes, at: int, end: int, is_legal_cut: bool) -> int | None:
+    """Offset of the next batch behind bytes that are none.
+
+    The end of a Fetch response is nearly always just cut, and the old formats, made of zeros and ones, are
+    slow to search.
+    """
+    if not is_legal_cut:
+        return find_batch(data, at + 1, end)
+    if end - at <= MIN_SIZE[CURRENT_MAGIC] or data[at + MAGIC_AT] != CURRENT_MAGIC:
+        return None
+    return find_batch(data, at + 1, end, (CURRENT_MAGIC,))
+
+
+def _behind(batch: RecordBatch, end: int) -> int:
+    """Where the next batch begins: at this one's end, unless its checksum says that it swallowed another."""
+    if batch.crc_is_right or batch.end == end or batch_fault(batch.data, batch.end, end) is None:
+        return batch.end
+    found = find_batch(batch.data, batch.start + MIN_SIZE[batch.magic], end)
+    if found is None or found >= batch.end:
+        return batch.end
+    why = f"length {batch.size - OVERHEAD} reaches over the batch at byte {found}"
+    note(batch.faults, RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", batch.start + LENGTH_AT, why))
+    return found
+
+
+def _named(fault: RecordFault, index: int, found: int | None, end: int) -> RecordFault:
+    skipped = (end if found is None else found) - (fault.offset - _place_of(fault))
+    kind = AnomalyKind.BAD_BATCH_LENGTH if fault.kind is AnomalyKind.CUT_BATCH else fault.kind
+    return RecordFault(
+        kind,
+        f"batches[{index}].{fault.path}".rstrip("."),
+        fault.offset,
+        f"{fault.why}; {skipped} bytes skipped",
+    )
+
+
+def _place_of(fault: RecordFault) -> int:
+    return {"length": LENGTH_AT, "magic": MAGIC_AT}.get(fault.path, 0)
+
+
+def batch_fault(data: bytes, at: int, end: int) -> RecordFault | None:
+    """Why the bytes from `at` on cannot be a whole batch; None if they can."""
+    left = end - at
+    if left <= MAGIC_AT:
+        return RecordFault(AnomalyKind.CUT_BATCH, "", at, f"{left} bytes are no batch")
+    length = int.from_bytes(data[at + LENGTH_AT : at + OVERHEAD], signed=True)
+    magic = data[at + MAGIC_AT]
+    if magic > CURRENT_MAGIC:
+        return RecordFault(AnomalyKind.UNKNOWN_MAGIC, "magic", at + MAGIC_AT, f"there is no magic {magic}")
+    if length < MIN_SIZE[magic] - OVERHEAD:
+        why = f"length {length} is too short for a batch of magic {magic}"
+        return RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", at + LENGTH_AT, why)
+    if length > left - OVERHEAD:
+        why = f"length {length}, only {left - OVERHEAD} bytes follow"
+        return RecordFault(AnomalyKind.CUT_BATCH, "length", at + LENGTH_AT, why)
+    return None
+
+
+def read_batch(data: bytes, at: int) -> RecordBatch:
+    """The batch at `at`, for which `batch_fault` has nothing to say."""
+    return _read_v2(data, at) if data[at + MAGIC_AT] == CURRENT_MAGIC else _read_legacy(data, at)
+
+
+def _read_v2(data: bytes, at: int) -> RecordBatch:
+    # Hot, once a batch.
+    (
+        base_offset, length, leader_epoch, magic, crc, attributes, last_offset_delta, base_timestamp,
+        max_timestamp, producer_id, producer_epoch, base_sequence, count,
+    ) = HEADER_V2.unpack_from(data, at)  # fmt: skip
+    end = at + OVERHEAD + length
+    batch = RecordBatch(data, at, end, magic)
+    batch.records_start = at + HEADER_V2.size
+    batch.base_offset = base_offset
+    batch.leader_epoch = leader_epoch
+    batch.crc = crc
+    batch.computed_crc = crc32c(memoryview(data)[at + ATTRIBUTES_AT : end])
+    batch.attributes = attributes
+    batch.last_offset_delta = last_offset_delta
+    batch.base_timestamp = base_timestamp
+    batch.max_timestamp = max_timestamp
+    batch.producer_id = producer_id
+    batch.producer_epoch = producer_epoch
+    batch.base_sequence = base_sequence
+    batch.count = count
+    if crc != batch.computed_crc:
+        _note_crc(batch, MAGIC_AT + 1)
+    return batch
+
+
+def _read_legacy(data: bytes, at: int) -> RecordBatch:
+    magic = data[at + MAGIC_AT]
+    header = HEADER_V1 if magic else HEADER_V0
+    values = header.unpack_from(data, at)
+    batch = RecordBatch(data, at, at + OVERHEAD + values[1], magic)
+    batch.base_offset, _, batch.crc, _, batch.attributes = values[:5]
+    batch.records_start = at + header.size
+    if magic:
+        batch.base_timestamp = batch.max_timestamp = values[5]
+    batch.count = None if batch.attributes & CODEC_MASK else 1
+    # spec/001 "5.3.3 Old Message Format": CRC-32, from the magic byte on.
+    batch.computed_crc = zlib.crc32(memoryview(data)[at + MAGIC_AT : batch.end])
+    if not batch.crc_is_right:
+        _note_crc(batch, OVERHEAD)
+    return batch
+
+
+def _note_crc(batch: RecordBatch, place: int) -> None:
+    why = f"says {batch.crc:#010x}, the bytes give {batch.computed_crc:#010x}"
+    note(batch.faults, RecordFault(AnomalyKind.BAD_CRC, "crc", batch.start + place, why))

@@ -1,0 +1,144 @@
+"""Messages of magic 0 and 1, and those inside a compressed one (spec/001 "5.3.3 Old Message Format")."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.compression.codec import OutputLimitError, codec_name, decompress
+from kdissect.decoders.records.batches import batch_fault, iter_batches
+from kdissect.decoders.records.faults import note
+from kdissect.decoders.records.layout import LENGTH_AT, OVERHEAD
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.errors import DecodeError
+from kdissect.model.record import Record
+from kdissect.model.record_batch import CODEC_NAMES, RecordBatch, RecordFault
+
+# Kafka refuses a compressed message inside a compressed message
+# (AbstractLegacyRecordBatch.DeepRecordsIterator). We report it and look on, this far: each level costs its
+# decompressed bytes in memory.
+MAX_DEPTH = 3
+
+
+def iter_messages(batch: RecordBatch, faults: list[RecordFault], limit: int) -> Iterator[Record]:
+    """The message itself, or the messages inside it. Raises nothing."""
+    reader = _Reader(faults, limit)
+    if batch.codec:
+        yield from reader.inner(batch, "records", 0)
+    else:
+        message = reader.message(batch, "", inside=False)
+        if message is not None:
+            yield message
+
+
+class _Reader:
+    """Reads messages; `_left` is what may still be decompressed, over all levels."""
+
+    def __init__(self, faults: list[RecordFault], limit: int) -> None:
+        self._faults = faults
+        self._left = limit
+
+    def message(self, batch: RecordBatch, path: str, inside: bool) -> Record | None:
+        """An uncompressed message: key and value, nothing behind them."""
+        key, at, fits = self._bytes(batch, batch.records_start, f"{path}.key".lstrip("."), inside)
+        if not fits:
+            return None
+        value, at, fits = self._bytes(batch, at, f"{path}.value".lstrip("."), inside)
+        if not fits:
+            return None
+        if at != batch.end:
+            self._note(
+                f"{path}.value".lstrip("."),
+                at,
+                f"{batch.end - at} bytes are left over in the message",
+                inside,
+            )
+        return Record(batch.base_offset, batch.max_timestamp, key, value, (), batch.attributes)
+
+    def _bytes(self, batch: RecordBatch, at: int, path: str, inside: bool) -> tuple[bytes | None, int, bool]:
+        """Nullable bytes with an int32 length: the bytes, their end, whether they fit."""
+        start = at + 4
+        length = int.from_bytes(batch.data[at:start], signed=True)
+        if length < -1 or start + max(length, 0) > batch.end:
+            self._note(path, at, f"length {length}, {max(batch.end - start, 0)} bytes follow", inside)
+            return None, at, False
+        if length < 0:
+            return None, start, True
+        return batch.data[start : start + length], start + length, True
+
+    def _note(self, path: str, at: int, why: str, inside: bool) -> None:
+        note(self._faults, RecordFault(AnomalyKind.MALFORMED_RECORD, path, at, why, inside))
+
+    def inner(self, batch: RecordBatch, path: str, depth: int) -> Iterator[Record]:
+        """The messages inside a compressed one, with absolute offsets and the wrapper's append time."""
+        content = self._content(batch, path, depth > 0)
+        if content is None:
+            return
+        base = _base(batch, content)
+        # Not all at once: 128 MiB may hold 5 million messages.
+        broken: list[RecordFault] = []
+        for index, message in enumerate(iter_batches(content, 0, len(content), broken)):
+            here = f"{path}[{index}]"
+            for fault in message.faults:
+                note(self._faults, fault._replace(path=f"{here}.{fault.path}", inside=True))
+            yield from self._one(batch, message, here, base, depth)
+        for fault in broken:
+            note(self._faults, fault._replace(path=fault.path.replace("batches", path, 1), inside=True))
+
+    def _one(
+        self, wrapper: RecordBatch, message: RecordBatch, path: str, base: int, depth: int
+    ) -> Iterator[Record]:
+        message.base_offset += base
+        if message.codec:
+            why = f"a {codec_name(message.codec)} message inside a {codec_name(wrapper.codec)} message"
+            note(self._faults, RecordFault(AnomalyKind.NESTED_COMPRESSION, path, message.start, why, True))
+            if depth < MAX_DEPTH:
+                yield from self.inner(message, f"{path}.records", depth + 1)
+            return
+        if message.magic > 1:
+            self._note(path, message.start, f"magic {message.magic} inside a message set", True)
+            return
+        record = self.message(message, path, inside=True)
+        if record is not None:
+            if wrapper.is_log_append_time:  # spec/001 "5.3.3": the broker's time is the wrapper's
+                record = record._replace(timestamp=wrapper.max_timestamp)
+            yield record
+
+    def _content(self, batch: RecordBatch, path: str, inside: bool) -> bytes | None:
+        if batch.codec >= len(CODEC_NAMES):
+            why = f"there is no codec {batch.codec}"
+            note(
+                self._faults,
+                RecordFault(AnomalyKind.UNKNOWN_CODEC, "attributes", batch.start + 17, why, inside),
+            )
+            return None
+        wrapper = self.message(batch, path, inside)
+        if wrapper is None:
+            return None
+        if wrapper.value is None:
+            self._note(f"{path}.value", batch.records_start, "a compressed message without a value", inside)
+            return None
+        try:
+            content = decompress(batch.codec, wrapper.value, self._left, magic=batch.magic)
+        except DecodeError as error:
+            limited = isinstance(error, OutputLimitError)
+            kind = AnomalyKind.DECOMPRESSION_LIMIT if limited else AnomalyKind.CORRUPT_COMPRESSION
+            start = batch.end - len(wrapper.value) + error.offset
+            why = f"{codec_name(batch.codec)}: {error.why}"
+            note(self._faults, RecordFault(kind, path, start, why, inside))
+            return None
+        self._left -= len(content)
+        return content
+
+
+def _base(wrapper: RecordBatch, content: bytes) -> int:
+    """What makes the offsets inside absolute.
+
+    Magic 0 has absolute offsets inside. Magic 1 has relative ones, and the wrapper's is that of the last
+    (spec/001 "5.3.3 Old Message Format"); librdkafka sends wrappers with offset 0, which then is no last
+    offset (AbstractLegacyRecordBatch.DeepRecordsIterator).
+    """
+    if wrapper.magic == 0:
+        return 0
+    last = at = 0
+    while batch_fault(content, at, len(content)) is None:
+        last = int.from_bytes(content[at : at + LENGTH_AT], signed=True)
+        at += OVERHEAD + int.from_bytes(content[at + LENGTH_AT : at + OVERHEAD])
+    return max(wrapper.base_offset - last, 0)

@@ -1,0 +1,80 @@
+"""The records of a batch, one after the other, whatever its format."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kdissect.decoders.compression.codec import MAX_OUTPUT, OutputLimitError, codec_name, decompress
+from kdissect.decoders.records.faults import note
+from kdissect.decoders.records.layout import CURRENT_MAGIC
+from kdissect.decoders.records.message_set import iter_messages
+from kdissect.decoders.records.records_v2 import iter_records_v2
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.errors import DecodeError
+from kdissect.model.record import Record
+from kdissect.model.record_batch import CODEC_NAMES, RecordBatch, RecordFault
+
+# A batch may hold 19 million records of 7 bytes within `MAX_OUTPUT`, at 200 bytes an object. This is ten
+# times the most that a batch of 1 MiB (message.max.bytes) can have uncompressed.
+MAX_RECORDS = 1_500_000
+
+
+class RecordList(NamedTuple):
+    """The records of a batch that could be read, and what is wrong with the others."""
+
+    records: list[Record]
+    faults: list[RecordFault]
+
+
+def read_records(batch: RecordBatch, limit: int = MAX_OUTPUT) -> RecordList:
+    """The first `MAX_RECORDS` records of a batch.
+
+    Raises nothing; `faults` do not repeat those of the batch.
+    """
+    faults: list[RecordFault] = []
+    records: list[Record] = []
+    for record in iter_records(batch, faults, limit):
+        if len(records) == MAX_RECORDS:
+            why = f"more than {MAX_RECORDS} records, the others are left out"
+            note(faults, RecordFault(AnomalyKind.DECOMPRESSION_LIMIT, "records", batch.records_start, why))
+            break
+        records.append(record)
+    return RecordList(records, faults)
+
+
+def iter_records(batch: RecordBatch, faults: list[RecordFault], limit: int = MAX_OUTPUT) -> Iterator[Record]:
+    """The records of a batch as they are read; what does not fit is added to `faults`. Raises nothing.
+
+    A record that does not fit is left out, those behind it are read as far as its length leads to them. Takes
+    at most about `limit` bytes of memory (one batch decompressed).
+    """
+    if batch.magic != CURRENT_MAGIC:
+        yield from iter_messages(batch, faults, limit)
+        return
+    if not batch.codec:
+        yield from iter_records_v2(batch, batch.data, batch.records_start, batch.end, faults, inside=False)
+        return
+    content = decompressed(batch, faults, limit)
+    if content is not None:
+        yield from iter_records_v2(batch, content, 0, len(content), faults, inside=True)
+
+
+def decompressed(batch: RecordBatch, faults: list[RecordFault], limit: int = MAX_OUTPUT) -> bytes | None:
+    """The records of a compressed batch of magic 2, decompressed; None, and a fault, where that fails."""
+    if batch.codec >= len(CODEC_NAMES):
+        why = f"there is no codec {batch.codec}"
+        note(faults, RecordFault(AnomalyKind.UNKNOWN_CODEC, "attributes", batch.start + 21, why))
+        return None
+    if batch.count == 0 and batch.records_start == batch.end:
+        return b""  # all its records were compacted away (spec/001 "5.3.1 Record Batch")
+    try:
+        return decompress(batch.codec, memoryview(batch.data)[batch.records_start : batch.end], limit)
+    except DecodeError as error:
+        note(faults, compression_fault(batch.codec, error, "records", batch.records_start))
+        return None
+
+
+def compression_fault(codec: int, error: DecodeError, path: str, start: int) -> RecordFault:
+    """The fault of bytes from `start` on that do not decompress."""
+    limited = isinstance(error, OutputLimitError)
+    kind = AnomalyKind.DECOMPRESSION_LIMIT if limited else AnomalyKind.CORRUPT_COMPRESSION
+    return RecordFault(kind, path, start + error.offset, f"{codec_name(codec)}: {error.why}")

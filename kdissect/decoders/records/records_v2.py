@@ -1,0 +1,120 @@
+"""Records of magic 2 (spec/001 "5.3.2 Record")."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.jsonable import text_or_bytes
+from kdissect.decoders.records.faults import note
+from kdissect.decoders.records.varint import MAX_VARLONG, varint
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.record import Header, Record
+from kdissect.model.record_batch import RecordBatch, RecordFault
+
+
+class _MisfitError(Exception):
+    """A part of a record does not fit: its name, its offset, the reason."""
+
+    def __init__(self, part: str, offset: int, why: str) -> None:
+        super().__init__(part, offset, why)
+        self.part = part
+        self.offset = offset
+        self.why = why
+
+
+def iter_records_v2(
+    batch: RecordBatch, data: bytes, start: int, end: int, faults: list[RecordFault], *, inside: bool
+) -> Iterator[Record]:
+    """The records in `data[start:end]`, as many as there are, whatever the batch's count says."""
+    at = start
+    index = 0
+    while at < end:
+        try:
+            length, body = varint(data, at, end)
+        except ValueError as error:
+            note(faults, _fault(index, _MisfitError("length", at, str(error)), inside))
+            return
+        stop = body + length
+        if length < 0 or stop > end:
+            why = f"length {length}, {end - body} bytes follow"
+            note(faults, _fault(index, _MisfitError("length", at, why), inside))
+            return
+        try:
+            yield _record(batch, data, body, stop)
+        except _MisfitError as misfit:
+            note(faults, _fault(index, misfit, inside))
+        at = stop
+        index += 1
+    if index != batch.count:
+        why = f"says {batch.count}, {index} records fill the batch"
+        note(faults, RecordFault(AnomalyKind.BAD_RECORD_COUNT, "count", batch.records_start - 4, why))
+
+
+def _fault(index: int, misfit: _MisfitError, inside: bool) -> RecordFault:
+    path = f"records[{index}].{misfit.part}"
+    return RecordFault(AnomalyKind.MALFORMED_RECORD, path, misfit.offset, misfit.why, inside)
+
+
+def _record(batch: RecordBatch, data: bytes, at: int, stop: int) -> Record:
+    """The record whose bytes behind the length are `data[at:stop]`."""
+    # Hot, once a record: varints of one byte, nearly all there are, are read in place.
+    if at >= stop:
+        raise _MisfitError("attributes", at, "the record is empty")
+    attributes = data[at]
+    at += 1
+    if at >= stop:
+        raise _MisfitError("timestamp_delta", at, "varint runs past the end")
+    delta = data[at]
+    if delta < 0x80:
+        delta = (delta >> 1) ^ -(delta & 1)
+        at += 1
+    else:
+        delta, at = _pull("timestamp_delta", data, at, stop, MAX_VARLONG)
+    offset_delta, at = _pull("offset_delta", data, at, stop)
+    key, at = _bytes("key", data, at, stop)
+    value, at = _bytes("value", data, at, stop)
+    if at < stop and not data[at]:
+        at += 1
+        headers: tuple[Header, ...] = ()
+    else:
+        headers, at = _headers(data, at, stop)
+    if at != stop:
+        raise _MisfitError("length", at, f"{stop - at} bytes are left over in the record")
+    timestamp = batch.max_timestamp if batch.is_log_append_time else batch.base_timestamp + delta
+    return Record(batch.base_offset + offset_delta, timestamp, key, value, headers, attributes)
+
+
+def _pull(part: str, data: bytes, at: int, stop: int, most: int = 5) -> tuple[int, int]:
+    try:
+        return varint(data, at, stop, most)
+    except ValueError as error:
+        raise _MisfitError(part, at, str(error)) from None
+
+
+def _bytes(part: str, data: bytes, at: int, stop: int) -> tuple[bytes | None, int]:
+    """Nullable bytes: a length, -1 for null, and so many bytes."""
+    length, begin = _pull(part, data, at, stop)
+    if length < 0:
+        if length != -1:
+            raise _MisfitError(part, at, f"length {length} is negative")
+        return None, begin
+    end = begin + length
+    if end > stop:
+        raise _MisfitError(part, at, f"{length} bytes run past the end of the record, {stop - begin} left")
+    return data[begin:end], end
+
+
+def _headers(data: bytes, at: int, stop: int) -> tuple[tuple[Header, ...], int]:
+    start = at
+    count, at = _pull("headers", data, at, stop)
+    if count < 0:
+        raise _MisfitError("headers", start, f"count {count} is negative")
+    if 2 * count > stop - at:  # a header takes two bytes at least
+        raise _MisfitError("headers", start, f"{count} headers do not fit the {stop - at} bytes left")
+    headers: list[Header] = []
+    for index in range(count):
+        begin = at
+        key, at = _bytes(f"headers[{index}].key", data, at, stop)
+        if key is None:
+            raise _MisfitError(f"headers[{index}].key", begin, "null is not allowed")
+        value, at = _bytes(f"headers[{index}].value", data, at, stop)
+        headers.append((text_or_bytes(key), value))
+    return tuple(headers), at

@@ -1,0 +1,108 @@
+"""Where the records of a body stand, and which partition they belong to, without decoding the rest.
+
+The same emitter as `compiled`, with a sink that keeps topic, partition and records, and skips the others.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+from kdissect.decoders.bodies import body_message
+from kdissect.decoders.compiled import FAULTS, compile_function
+from kdissect.decoders.emitter import Emitter, Sink
+from kdissect.model.errors import DecodeError
+from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
+
+# The fields that say where the records belong, by the names of Produce, Fetch, ShareFetch and FetchSnapshot.
+_PARTITION = frozenset({"index", "partition", "partition_index"})
+_POSITION = "position"
+
+
+class Section(NamedTuple):
+    """A records field that is not null: `data[start:end]`; `end` may lie past the data of a cut frame.
+
+    `topic` is None where the wire has a topic id, and the other way round. `position` is where the bytes
+    stand in the snapshot (FetchSnapshot), else None.
+    """
+
+    topic: str | None
+    topic_id: bytes | None
+    partition: int | None
+    position: int | None
+    start: int
+    end: int
+
+
+SectionFinder = Callable[[bytes, int], list[Section]]
+
+
+def record_sections(
+    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool
+) -> list[Section]:
+    """The records fields of the body at `offset`, as far as the bytes go. Raises nothing."""
+    try:
+        message = body_message(api_key, api_version, is_response)
+    except DecodeError:
+        return []
+    finder = section_finder(message, api_version)
+    return finder(data, offset) if finder else []
+
+
+@cache
+def has_records(message: Message) -> bool:
+    """Whether some version of a message has a records field."""
+    return _has_records(message.root)
+
+
+@cache
+def _has_records(of: Type) -> bool:
+    if isinstance(of, Struct):
+        return any(_has_records(field.type) for field in of.fields)
+    return _has_records(of.element) if isinstance(of, Array) else of is Primitive.RECORDS
+
+
+@cache
+def section_finder(message: Message, version: int) -> SectionFinder | None:
+    """`(data, offset) -> sections` for one version; None for a message without records."""
+    if not has_records(message):
+        return None
+    emitter = Emitter(message, version, _SectionSink())
+    emitter.emit_root(depth=2)
+    lines = ["def sections(b, p):", "    end = len(b)", "    found = []"]
+    lines += ["    topic = topic_id = partition = position = None", "    try:", *emitter.lines]
+    lines += [f"    except {FAULTS}:", "        pass", "    return found"]
+    names = emitter.names | {"new": tuple.__new__, "Section": Section}
+    finder: SectionFinder = compile_function(lines, names, f"<{message.name} v{version} to sections>")
+    return finder
+
+
+class _SectionSink(Sink):
+    """Locals `topic`, `topic_id`, `partition`, `position` hold what was read last when records appear."""
+
+    def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
+        """A local for what is wanted, and for containers of records."""
+        if isinstance(field.type, Array | Struct):
+            return "inner" if _has_records(field.type) else None
+        if field.type is Primitive.RECORDS:
+            return "records"
+        if field.entity == "topicName":
+            return "topic"
+        if field.type is Primitive.UUID:
+            return "topic_id" if field.entity == "topicId" or field.name == "topic_id" else None
+        if field.name in _PARTITION:
+            return "partition"
+        return "position" if field.name == _POSITION else None
+
+    def wants(self, of: Type) -> bool:
+        """Whether there are records below."""
+        return _has_records(of)
+
+    def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
+        """The topic's name, if all of it is there."""
+        emitter.emit(f"if {stop} > end: raise ValueError")
+        emitter.emit(f'{target} = b[{start}:{stop}].decode("utf-8", "backslashreplace")')
+
+    def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
+        """One more section."""
+        place = f"{start}, {stop}"
+        emitter.emit(f"found.append(new(Section, (topic, topic_id, partition, position, {place})))")

@@ -1,0 +1,24 @@
+"""Zigzag varints of records (spec/001 "5.3.2.1 Record Header"): signed, unlike the lengths of messages."""
+
+# 32 bits take at most 5 bytes, 64 bits 10 (org.apache.kafka.common.utils.ByteUtils).
+MAX_VARINT = 5
+MAX_VARLONG = 10
+
+
+def varint(data: bytes, at: int, end: int, most: int = MAX_VARINT) -> tuple[int, int]:
+    """The zigzag varint at `at` and its end; `most` is its width in bytes.
+
+    Raises ValueError, with the reason, past `end` and beyond the width.
+    """
+    value = shift = 0
+    for place in range(at, at + most):
+        if place >= end:
+            raise ValueError("varint runs past the end")
+        byte = data[place]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if value >> (32 if most == MAX_VARINT else 64):
+                break
+            return (value >> 1) ^ -(value & 1), place + 1
+        shift += 7
+    raise ValueError(f"varint does not fit {32 if most == MAX_VARINT else 64} bits")

@@ -1,0 +1,36 @@
+"""What an exchange tells about the payloads in its frames that the frames themselves do not."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kdissect.decoders.messages import decode_request_body
+from kdissect.model.errors import DecodeError
+from kdissect.session.exchange import Exchange, ExchangeKind
+from kdissect.session.phases import SASL_AUTHENTICATE
+
+ENVELOPE = 58  # org.apache.kafka.common.protocol.ApiKeys
+_NO_FACTS: Mapping[str, Any] = {}
+
+
+def payload_facts(exchange: Exchange, side: str) -> Mapping[str, Any]:
+    """The facts (`decoders.payloads.scope.Scope`) for one side of an exchange. Raises nothing."""
+    if exchange.kind is ExchangeKind.SASL_TOKEN or exchange.api_key == SASL_AUTHENTICATE:
+        return {"mechanism": exchange.connection.mechanism, "from_client": side == "request"}
+    if exchange.api_key == ENVELOPE and side == "response":
+        return _inner_api(exchange)
+    return _NO_FACTS
+
+
+def _inner_api(exchange: Exchange) -> Mapping[str, Any]:
+    """Key and version of the request that an Envelope carried: its response does not repeat them."""
+    frame, version = exchange.request, exchange.api_version
+    if frame is None or version is None:
+        return _NO_FACTS
+    try:
+        body = decode_request_body(frame.data, exchange.request_body_offset, ENVELOPE, version)
+    except DecodeError:
+        return _NO_FACTS
+    from kdissect.decoders.payloads.envelope import inner_api
+
+    found = inner_api(body.request_data)
+    return _NO_FACTS if found is None else {"inner_api": found}

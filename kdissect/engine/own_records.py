@@ -1,0 +1,46 @@
+"""Records of Kafka's own topics and control records, decoded for rows."""
+
+from typing import Any, NamedTuple
+
+from kdissect.decoders.payloads.nesting import payload_jsonable
+from kdissect.decoders.payloads.payload import Payload
+from kdissect.decoders.payloads.records import decode_record, record_log
+from kdissect.model.record import Record
+from kdissect.schema import registry
+from kdissect.schema.secrets import MASK
+from kdissect.schema.walk import may_hold_secrets
+
+
+class OwnRecord(NamedTuple):
+    """Key and value as plain JSON values, None without a format.
+
+    The masks stand for bytes that hold secrets.
+    """
+
+    key: dict[str, Any] | None
+    value: dict[str, Any] | None
+    key_mask: str | None
+    value_mask: str | None
+
+
+def own_record(topic: str | None, record: Record, is_control: bool, show_secrets: bool) -> OwnRecord | None:
+    """A record of one of Kafka's own topics decoded, None for those of users. Raises nothing."""
+    if record_log(topic, is_control) is None:
+        return None
+    found = decode_record(topic, record.key, record.value, is_control)
+    return OwnRecord(
+        None if found.key is None else payload_jsonable(found.key, show_secrets),
+        None if found.value is None else payload_jsonable(found.value, show_secrets),
+        _mask(found.key, show_secrets),
+        _mask(found.value, show_secrets),
+    )
+
+
+def _mask(payload: Payload | None, show_secrets: bool) -> str | None:
+    """What stands for bytes that may hold a secret; those that cannot be decoded may too."""
+    if payload is None or show_secrets:
+        return None
+    try:
+        return MASK if may_hold_secrets(registry.payload(payload.name)) else None
+    except KeyError:
+        return MASK  # a record of a type nobody knows

@@ -1,0 +1,105 @@
+"""The records fields of an exchange with their batches, and what is wrong in them."""
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from kdissect.decoders.records.batches import BatchList, split_batches
+from kdissect.decoders.records.paths import records_path
+from kdissect.decoders.records.search import find_batch
+from kdissect.decoders.records.sections import Section, has_records, record_sections
+from kdissect.model.anomaly import Anomaly
+from kdissect.model.frame import Frame
+from kdissect.model.record_batch import RecordFault
+from kdissect.schema.registry import api_name, request_message, response_message
+from kdissect.session.exchange import Exchange
+
+
+class RecordSet:
+    """One records field: its place, its frame, its batches.
+
+    `direction` is that of the records: `produce` to the broker, else the name of the API they were fetched
+    by.
+    """
+
+    __slots__ = ("exchange", "found", "frame", "is_response", "section")
+
+    def __init__(self, exchange: Exchange, is_response: bool, frame: Frame, section: Section) -> None:
+        self.exchange = exchange
+        self.is_response = is_response
+        self.frame = frame
+        self.section = section
+        self.found: BatchList = _split(frame, section, is_response)
+
+    @property
+    def direction(self) -> str:
+        """`produce`, `fetch`, `share_fetch` or `fetch_snapshot`."""
+        return direction_of(self.exchange.api_key)
+
+    def path(self) -> str:
+        """The records field's path in its message."""
+        exchange = self.exchange
+        assert exchange.api_key is not None
+        assert exchange.api_version is not None
+        offset = exchange.response_body_offset if self.is_response else exchange.request_body_offset
+        key, version, start = exchange.api_key, exchange.api_version, self.section.start
+        return records_path(self.frame.data, offset, key, version, self.is_response, start)
+
+    def anomalies(self, faults: Iterable[tuple[int, RecordFault]]) -> list[Anomaly]:
+        """What is wrong with the field, and `faults` of the records, with the index of their batch."""
+        found = [str(fault) for fault in self.found.faults]
+        kinds = [fault.kind for fault in self.found.faults]
+        for index, fault in faults:
+            found.append(f"batches[{index}].{fault}")
+            kinds.append(fault.kind)
+        if not found:
+            return []
+        path, frame = self.path(), self.frame
+        return [
+            Anomaly(kind, f"{path}.{text}", frame.first_ref, frame.time_ns)
+            for kind, text in zip(kinds, found, strict=True)
+        ]
+
+
+def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
+    """The records fields of request and response that are not null. Raises nothing."""
+    key, version = exchange.api_key, exchange.api_version
+    if key is None or version is None:
+        return
+    is_response = records_side(key)
+    if is_response is None:
+        return
+    frame = exchange.response if is_response else exchange.request
+    if frame is None:
+        return
+    offset = exchange.response_body_offset if is_response else exchange.request_body_offset
+    for section in record_sections(frame.data, offset, key, version, is_response):
+        if section.start < len(frame.data):
+            yield RecordSet(exchange, is_response, frame, section)
+
+
+def _split(frame: Frame, section: Section, is_response: bool) -> BatchList:
+    data = frame.data
+    end = min(section.end, len(data))
+    start = section.start
+    if section.position:
+        # A piece of a snapshot begins anywhere (KIP-630): its first whole batch is where a checksum is right.
+        found = find_batch(data, start, end)
+        start = end if found is None else found
+    may_be_cut = is_response or section.end > len(data)
+    return split_batches(data, start, end, may_be_cut=may_be_cut)
+
+
+@cache
+def records_side(api_key: int) -> bool | None:
+    """Whether the records of an API stand in the response (True) or the request (False); None without any."""
+    for is_response, message in ((False, request_message(api_key)), (True, response_message(api_key))):
+        if message is not None and has_records(message):
+            return is_response
+    return None
+
+
+@cache
+def direction_of(api_key: int | None) -> str:
+    """The name of an API in snake_case, as rows have it: `share_fetch`."""
+    name = "" if api_key is None else api_name(api_key) or ""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")

@@ -1,0 +1,1 @@
+"""What crosses exchanges: names of topic ids."""

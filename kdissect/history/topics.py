@@ -1,0 +1,183 @@
+"""Names of topic ids.
+
+Rules:
+- Since KIP-516 Fetch (13), Produce (13) and others name topics by id alone. Other messages say which name an
+  id has; an id keeps its name for ever.
+- Names are learned from exchanges in their order. What is not known by then is looked for once in all of
+  the inputs, where they can be read again (`rescan`): names are needed before the message that tells them.
+  That costs a second pass, and only captures with an unknown id pay it.
+- Each cluster has ids of its own. A broker belongs to the cluster that its Metadata and DescribeCluster
+  responses name; an id that two clusters give to two names has none where the cluster is not known.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from kdissect.decoders.naming import NO_TOPIC_ID, naming_of
+from kdissect.decoders.summary import Summary
+from kdissect.engine.rows import union
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+# Messages that say names of ids, by API key: True for the response, False for the request.
+# A test holds this equal to what the schema says.
+TELLING: dict[int, bool] = {
+    3: True,  # Metadata, 10+
+    4: False,  # LeaderAndIsr, 5+
+    6: False,  # UpdateMetadata, 7+
+    19: True,  # CreateTopics, 7+
+    20: True,  # DeleteTopics, 6+
+    60: True,  # DescribeCluster: the cluster alone
+    69: True,  # ConsumerGroupDescribe
+    75: True,  # DescribeTopicPartitions
+    77: True,  # ShareGroupDescribe
+    90: True,  # DescribeShareGroupOffsets
+    91: True,  # AlterShareGroupOffsets
+    92: True,  # DeleteShareGroupOffsets
+}
+FETCH, FETCH_SNAPSHOT, DESCRIBE_CLUSTER = 1, 59, 60
+METADATA_TOPIC = "__cluster_metadata"
+METADATA_TOPIC_ID = bytes(15) + b"\x01"  # org.apache.kafka.common.Uuid#METADATA_TOPIC_ID
+_METADATA_MARKS = (METADATA_TOPIC_ID, METADATA_TOPIC.encode())
+
+# About 300 bytes each: 30 MB. Clusters have at most some ten thousand topics; more is an attack.
+MAX_NAMES = 100_000
+# Answers kept: exchanges of one consumer ask for the same few topics again and again.
+MAX_ANSWERS = 4096
+# Brokers whose cluster is known.
+MAX_BROKERS = 10_000
+
+Rescan = Callable[[], Iterable[Exchange]]
+_Names = tuple[tuple[str | None, str], ...]  # cluster and name; nearly always one
+_RESERVED: dict[bytes, _Names] = {METADATA_TOPIC_ID: ((None, METADATA_TOPIC),)}
+
+
+class TopicNames:
+    """Learns names of topic ids and tells them.
+
+    `known` are names given beforehand, for every cluster; they win. `rescan` gives every exchange of the
+    inputs once more, None where they are streams.
+    """
+
+    def __init__(self, known: Mapping[bytes, str] | None = None, rescan: Rescan | None = None) -> None:
+        self._known = dict(known or {})
+        self._rescan = rescan
+        self._names: dict[bytes, _Names] = dict(_RESERVED)
+        self._clusters: dict[tuple[str, str], str] = {}
+        self._answers: dict[object, tuple[str, ...]] = {}
+        self._told: set[object] = set()
+
+    def topics_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
+        """Topics of an exchange: names on the wire, then those of its topic ids. Learns from the exchange."""
+        topics = asked.topics if asked.topics == answered.topics else union(asked.topics, answered.topics)
+        ids = asked.topic_ids
+        if ids != answered.topic_ids:
+            ids = union(ids, answered.topic_ids)
+        if not ids:
+            if exchange.api_key == DESCRIBE_CLUSTER:
+                self.learn(exchange)
+            return topics
+        if topics or METADATA_TOPIC_ID in ids:
+            self._learn_once(exchange, topics, ids)
+        cluster = self._clusters.get((exchange.connection.capture_set, exchange.connection.broker_text))
+        key = (cluster, topics, ids)
+        found = self._answers.get(key)
+        if found is None:
+            found = self._add_names(cluster, topics, ids)
+            if len(self._answers) >= MAX_ANSWERS:
+                self._answers.clear()
+            self._answers[key] = found
+        return found
+
+    def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
+        """The name of an id in the cluster of a connection; None if nobody knows."""
+        cluster = self._clusters.get((connection.capture_set, connection.broker_text))
+        return self._name(cluster, topic_id)
+
+    def learn(self, exchange: Exchange) -> None:
+        """Take the names that an exchange tells."""
+        key, version = exchange.api_key, exchange.api_version
+        if key is None or version is None:
+            return
+        if key in (FETCH, FETCH_SNAPSHOT):
+            self._learn_records(exchange)
+            return
+        is_response = TELLING.get(key)
+        if is_response is None:
+            return
+        frame = exchange.response if is_response else exchange.request
+        if frame is None:
+            return
+        offset = exchange.response_body_offset if is_response else exchange.request_body_offset
+        names, cluster = naming_of(frame.data, offset, key, version, is_response)
+        place = exchange.connection.capture_set, exchange.connection.broker_text
+        if cluster and (place in self._clusters or len(self._clusters) < MAX_BROKERS):
+            self._clusters[place] = cluster
+        cluster = cluster or self._clusters.get(place)
+        for topic_id, name in names.items():
+            self._add(cluster, topic_id, name)
+
+    def _learn_once(self, exchange: Exchange, topics: tuple[str, ...], ids: tuple[bytes, ...]) -> None:
+        """Learn, unless an exchange with these very topics told the same: Metadata is polled all the time."""
+        key = exchange.api_key, exchange.connection.broker_text, topics, ids
+        if key[0] in (FETCH, FETCH_SNAPSHOT):
+            self.learn(exchange)
+        elif key not in self._told:
+            if len(self._told) >= MAX_ANSWERS:
+                self._told.clear()
+            self._told.add(key)
+            self.learn(exchange)
+
+    def _learn_records(self, exchange: Exchange) -> None:
+        """Topics in the records of the metadata log, which brokers and controllers fetch."""
+        request = exchange.request
+        if request is None or not any(mark in request.data for mark in _METADATA_MARKS):
+            return
+        from kdissect.history.metadata_log import topic_records  # few captures have a controller's traffic
+
+        place = exchange.connection.capture_set, exchange.connection.broker_text
+        for topic_id, name in topic_records(exchange, METADATA_TOPIC, METADATA_TOPIC_ID):
+            self._add(self._clusters.get(place), topic_id, name)
+
+    def _add(self, cluster: str | None, topic_id: bytes, name: str) -> None:
+        names = self._names.get(topic_id, ())
+        entry = (cluster, name)
+        if entry in names or topic_id == NO_TOPIC_ID or len(self._names) >= MAX_NAMES:
+            return
+        # A cluster has one name for an id, and what was learned before the cluster was known is its too.
+        kept = tuple(old for old in names if old[0] != cluster and not (old[0] is None and old[1] == name))
+        self._names[topic_id] = (*kept, entry)
+        self._answers.clear()
+
+    def _add_names(
+        self, cluster: str | None, topics: tuple[str, ...], ids: tuple[bytes, ...]
+    ) -> tuple[str, ...]:
+        found = dict.fromkeys(topics)
+        for topic_id in ids:
+            name = self._name(cluster, topic_id)
+            if name is not None:
+                found[name] = None
+        return tuple(found)
+
+    def _name(self, cluster: str | None, topic_id: bytes) -> str | None:
+        if topic_id in self._known:
+            return self._known[topic_id]
+        found = self._pick(cluster, topic_id)
+        if found is None and self._rescan is not None:
+            self._scan()
+            found = self._pick(cluster, topic_id)
+        return found
+
+    def _pick(self, cluster: str | None, topic_id: bytes) -> str | None:
+        names = self._names.get(topic_id, ())
+        for owner, name in names:
+            if owner == cluster:
+                return name
+        # Of another cluster's names only those whose cluster is not known can be meant.
+        possible = {name for owner, name in names if owner is None or cluster is None}
+        return possible.pop() if len(possible) == 1 else None
+
+    def _scan(self) -> None:
+        rescan, self._rescan = self._rescan, None
+        if rescan is not None:
+            for exchange in rescan():
+                self.learn(exchange)

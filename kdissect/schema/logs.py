@@ -1,0 +1,57 @@
+"""Which record stands in which of Kafka's own logs, from `logs.table`, read at first use."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import cache
+from typing import NamedTuple
+
+from kdissect.model.errors import SchemaError
+from kdissect.schema.tables import read_rows, whole_number
+
+TABLE = "logs.table"
+CONTROL = "control"  # the log of control records: they stand in every topic
+
+
+class Framing(StrEnum):
+    """What stands before the bodies of a log's records."""
+
+    KEYED = "keyed"  # key: int16 type; value: int16 version
+    FRAMED = "framed"  # value: unsigned varints frame version, type and version
+    CONTROL = "control"  # key: int16 version, int16 type
+
+
+class Log(NamedTuple):
+    """One of Kafka's logs: the names of its records by type, without `Key` and `Value`."""
+
+    name: str
+    framing: Framing
+    records: dict[int, str]
+
+
+def log(topic: str) -> Log | None:
+    """The log of this topic's name, None for a topic of users."""
+    return _all().get(topic)
+
+
+def all_logs() -> tuple[Log, ...]:
+    """Every log, in the order of the table."""
+    return tuple(_all().values())
+
+
+def parse_logs(rows: Iterable[tuple[str, list[str]]]) -> dict[str, Log]:
+    """Rows `log NAME FRAMING`, each followed by rows `TYPE RECORD`. Raises SchemaError (`file:line: why`)."""
+    logs: dict[str, Log] = {}
+    current: Log | None = None
+    for place, words in rows:
+        if words[0] == "log" and len(words) == 3 and words[2] in list(Framing):
+            current = logs[words[1]] = Log(words[1], Framing(words[2]), {})
+        elif current is None or len(words) != 2:
+            raise SchemaError(f"{place}: a row is 'log NAME FRAMING' or, below one, 'TYPE RECORD'")
+        else:
+            current.records[whole_number(words[0], place)] = words[1]
+    return logs
+
+
+@cache
+def _all() -> dict[str, Log]:
+    return parse_logs(read_rows(TABLE))
