@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.formats import Format, delimited
-from kdissect.cli.inputs import add_inputs, is_live, open_inputs, start_ns
+from kdissect.cli.inputs import add_inputs, add_topic_ids, is_live, open_inputs, start_ns
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_printing, printing
@@ -19,6 +19,7 @@ from kdissect.cli.selection import add_selection, globs, selection_of
 from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.record_sets import RecordSet, record_sets
 from kdissect.engine.rows import Row
+from kdissect.history.topics import TELLING
 from kdissect.model.anomaly import Anomaly
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def _parser() -> ArgumentParser:
         "List the records in Produce requests and in Fetch, ShareFetch and FetchSnapshot responses.",
     )
     add_inputs(parser)
+    add_topic_ids(parser)
     add_selection(parser)
     add_printing(parser, FORMATS)
     add = parser.add_argument
@@ -98,6 +100,7 @@ def _write(
         options.key_format or "text",
         options.value_format or "text",
         options.show_secrets,
+        lambda records: topic_of(dissection, records),
     )
     form = _format(dissection, options, output)
     output.write(form.head())
@@ -127,17 +130,27 @@ def selected_sets(
     dissection: Dissection, options: Namespace, progress: Progress | None
 ) -> Iterator[RecordSet]:
     """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
-    accepts = selection_of(options, lambda: start_ns(dissection))
+    topics = dissection.topics
+    accepts = selection_of(options, lambda: start_ns(dissection), topics.topics_of)
     is_wanted = globs(options.topic) if options.topic else None
     for exchange in dissection:
         if progress is not None:
             progress.tick()
+        if exchange.api_key in TELLING:
+            topics.topics_of(exchange, exchange.request_summary(), exchange.response_summary())
         if accepts is not None and not accepts(exchange):
             continue
         for records in record_sets(exchange):
-            topic = records.section.topic
-            if is_wanted is None or topic is None or is_wanted(topic):
+            if is_wanted is None or is_wanted(topic_of(dissection, records) or ""):
                 yield records
+
+
+def topic_of(dissection: Dissection, records: RecordSet) -> str | None:
+    """The name of the topic of a records field: from the wire, or of its topic id."""
+    section = records.section
+    if section.topic is not None or section.topic_id is None:
+        return section.topic
+    return dissection.topics.name(records.exchange.connection, section.topic_id)
 
 
 def _format(dissection: Dissection, options: Namespace, output: Output) -> Format:
