@@ -4,6 +4,8 @@ Whatever does not fit is only marked here; `reader` says what is wrong with it. 
 reader's, which a property test holds. Needs numpy (extra `arrow`).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,7 @@ _MAX_SHIFT = {5: 28, 10: 63}  # of the last byte of a varint of that width
 _LAST_BYTE = {5: 0x0F, 10: 0x01}  # what fits 32 and 64 bits there (ByteUtils.readVarint, readVarlong)
 
 
-def padded(parts: list[bytes | memoryview]) -> bytes:
+def padded(parts: Sequence[bytes | memoryview]) -> bytes:
     """The parts joined, with room for reading past the end."""
     return b"".join([*parts, bytes(PADDING)])
 
