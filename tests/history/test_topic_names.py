@@ -75,6 +75,12 @@ def test_each_cluster_has_its_own_ids(tmp_path: Path) -> None:
     assert found == [["orders"], ["orders"], ["clicks"], ["clicks"], []]
 
 
+def test_another_clusters_names_are_not_taken(tmp_path: Path) -> None:
+    one = Client("10.0.0.2", 40000).metadata("one", orders=ORDERS)
+    two = Client("10.0.0.3", 40001, 10**18 + 10**9).metadata("two", clicks=CLICKS).fetch(ORDERS, CLICKS)
+    assert topics(capture(tmp_path, one, two)) == [["orders"], ["clicks"], ["clicks"]]
+
+
 def test_a_cluster_is_also_known_by_describe_cluster(tmp_path: Path) -> None:
     one = Client("10.0.0.2", 40000).metadata("one", orders=ORDERS)
     two = Client("10.0.0.3", 40001, 10**18 + 10**9).metadata("two", clicks=ORDERS)
