@@ -145,6 +145,10 @@ OUTPUTS = [
     ("inspect", "--format", "tree"),
     ("inspect", "--format", "table"),
     ("inspect", "--format", "table", "-e", "request.body,response.body"),
+    ("records", "--format", "jsonl"),
+    ("records", "--format", "jsonl", "--value-format", "hex"),
+    ("records", "--format", "csv", "--value-format", "base64"),
+    ("records", "--format", "table", "--value-format", "text"),
     ("connections", "--format", "jsonl"),
     ("info", "--deep", "--format", "json"),
     ("info", "--deep"),
@@ -171,6 +175,27 @@ def test_no_output_holds_a_secret(command: tuple[str, ...], capture: str, run: R
         for needle in needles(secret):
             at = out.find(needle)
             assert at < 0, (secret, out[max(at - 300, 0) : at + 40])
+
+
+def test_no_column_holds_a_secret(capture: str, run: Run, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    target = tmp_path / "records.parquet"
+    run("records", capture, "--format", "parquet", "-o", str(target))
+    out = repr(parquet.read_table(target).to_pylist()).encode()
+    assert b"__cluster_metadata" in out
+    for secret in PLANTED:
+        assert not any(needle in out for needle in needles(secret)), secret
+
+
+def test_records_are_told_but_for_their_secrets(capture: str, run: Run) -> None:
+    out = run("records", capture, "--format", "jsonl")
+    for shown in (
+        b"UserScramCredentialRecord",
+        b"alice",
+        b"listener.name.internal.ssl.key.password",
+        b"1000",
+    ):
+        assert shown in out
 
 
 @pytest.mark.parametrize("command", [OUTPUTS[1], OUTPUTS[2], OUTPUTS[4]], ids=" ".join)

@@ -80,6 +80,11 @@ def test_scram_that_hides_secrets_in_odd_places_stays_masked(token: bytes) -> No
     assert "hunter2" not in json.dumps(token_jsonable(token, SCRAM, show_secrets=False))
 
 
+def test_scram_has_each_attribute_once() -> None:
+    assert told(b"r=x,s=y,i=1", **SCRAM) is not None
+    assert told(b"r=x,r=x,s=y,i=1", **SCRAM) is None
+
+
 def test_oauthbearer() -> None:
     token = groups()["OauthClient"]
     for facts in ({"mechanism": "OAUTHBEARER"}, {}):
