@@ -77,6 +77,8 @@ def _check(options: Namespace) -> None:
 
         options.fields = split_names(options.fields)
         check_names(options.fields, RECORD_FIELDS)
+        if options.format == "parquet" and any("." in name for name in options.fields):
+            raise ValueError("columns of parquet are whole fields: headers, decoded")
 
 
 def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
@@ -85,7 +87,8 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
         output.before_write = progress.clear
     faults = FaultReport(dissection.file_names)
     try:
-        _write(dissection, options, output, progress, faults)
+        write = _write_parquet if options.format == "parquet" else _write
+        write(dissection, options, output, progress, faults)
     finally:
         if progress is not None:
             progress.clear()
@@ -111,6 +114,23 @@ def _write(
         if not left:
             break
     output.write(form.tail())
+
+
+def _write_parquet(
+    dissection: Dissection, options: Namespace, output: Output, progress: Progress | None, faults: FaultReport
+) -> None:
+    from kdissect.cli.parquet import write_parquet
+    from kdissect.engine.record_tables import RecordTables
+
+    tables = RecordTables(
+        dissection.file_names,
+        (options.key_format, options.value_format),
+        faults.anomalies,
+        options.show_secrets,
+        lambda records: topic_of(dissection, records),
+        options.fields,
+    )
+    write_parquet(output, tables, selected_sets(dissection, options, progress), options)
 
 
 def _rows(

@@ -10,7 +10,6 @@ from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarize
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
 from kdissect.schema.types import Message
-from kdissect.schema.walk import has_payloads
 
 _CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
 
@@ -82,6 +81,8 @@ def response_to_jsonable(
 def _json_body(
     message: Message, version: int, data: bytes, offset: int, show_secrets: bool, facts: Mapping[str, Any]
 ) -> JsonBody:
+    from kdissect.schema.walk import has_payloads  # the list of exchanges decodes no body
+
     if not has_payloads(message):
         return JsonBody(*json_decoder(message, version, show_secrets)(data, offset))
     from kdissect.decoders.payloads.nesting import jsonable_body  # few bodies have payloads

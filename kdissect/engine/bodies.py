@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 from kdissect.decoders.messages import request_to_jsonable, response_to_jsonable
-from kdissect.engine.facts import payload_facts
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
@@ -36,6 +35,8 @@ def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
         return DecodedBody(None, None)
     to_jsonable = request_to_jsonable if side == "request" else response_to_jsonable
     offset = exchange.request_body_offset if side == "request" else exchange.response_body_offset
+    from kdissect.engine.facts import payload_facts  # the list of exchanges decodes no body
+
     try:
         found = to_jsonable(frame.data, offset, key, version, show_secrets, payload_facts(exchange, side))
     except DecodeError as error:
@@ -52,6 +53,7 @@ def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
 def _token(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> DecodedBody:
     """A bare SASL token, in the form of the `auth_bytes` of SaslAuthenticate."""
     from kdissect.decoders.payloads.nesting import token_jsonable
+    from kdissect.engine.facts import payload_facts
 
     return DecodedBody(token_jsonable(frame.data, payload_facts(exchange, side), show_secrets), None)
 

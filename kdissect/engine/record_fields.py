@@ -16,7 +16,9 @@ RECORD_FIELDS = (
     RowField("packet", "int64", "packet with the frame's first byte, 1-based within its file"),
     RowField("time", "string", "time of that packet, RFC 3339 with nanoseconds"),
     RowField("time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
-    RowField("topic", "string", "name of the topic, also of its id where the capture or `--topic-ids` tells it"),
+    RowField(
+        "topic", "string", "name of the topic, also of its id where the capture or `--topic-ids` tells it"
+    ),
     RowField("topic_id", "string", "id of the topic; null where the wire has its name"),
     RowField("partition", "int32", "partition of the topic"),
     RowField("batch", "int32", "index of the batch within the partition's records in this exchange"),

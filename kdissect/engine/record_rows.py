@@ -66,9 +66,6 @@ class RecordRows:
     def _head(self, records: RecordSet) -> Row:
         """What all records of a field share."""
         exchange, section, frame = records.exchange, records.section, records.frame
-        topic = section.topic
-        if topic is None and self._topic_name is not None:
-            topic = self._topic_name(records)
         return {
             "connection": exchange.connection.id,
             "exchange": exchange.ordinal,
@@ -80,7 +77,7 @@ class RecordRows:
             "packet": frame.first_ref & NUMBER_MASK,
             "time": rfc3339(frame.time_ns),
             "time_ns": frame.time_ns,
-            "topic": topic,
+            "topic": record_topic(records, self._topic_name),
             "topic_id": None if section.topic_id is None else topic_id_text(section.topic_id),
             "partition": section.partition,
         }
@@ -145,6 +142,13 @@ class RecordRows:
             row["key"] = own.key_mask
         if own.value_mask:
             row["value"] = own.value_mask
+
+
+def record_topic(records: RecordSet, topic_name: TopicNames | None) -> str | None:
+    """The name of the topic of a field: from the wire, or of its id."""
+    if records.section.topic is not None or topic_name is None:
+        return records.section.topic
+    return topic_name(records)
 
 
 def _timestamp_type(batch: RecordBatch) -> str | None:

@@ -21,14 +21,34 @@ class RecordSet:
     by.
     """
 
-    __slots__ = ("exchange", "found", "frame", "is_response", "section")
+    __slots__ = ("_found", "exchange", "frame", "is_response", "section")
 
     def __init__(self, exchange: Exchange, is_response: bool, frame: Frame, section: Section) -> None:
         self.exchange = exchange
         self.is_response = is_response
         self.frame = frame
         self.section = section
-        self.found: BatchList = _split(frame, section, is_response)
+        self._found: BatchList | None = None
+
+    @property
+    def found(self) -> BatchList:
+        """The batches, cut when first asked for."""
+        if self._found is None:
+            self._found = _split(self)
+        return self._found
+
+    @property
+    def end(self) -> int:
+        """Where the records end in the frame, as far as it was captured."""
+        return min(self.section.end, len(self.frame.data))
+
+    @property
+    def may_be_cut(self) -> bool:
+        """Whether the last batch may be incomplete.
+
+        In responses, and where the frame was captured in part.
+        """
+        return self.is_response or self.section.end > len(self.frame.data)
 
     @property
     def direction(self) -> str:
@@ -77,16 +97,13 @@ def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
             yield RecordSet(exchange, is_response, frame, section)
 
 
-def _split(frame: Frame, section: Section, is_response: bool) -> BatchList:
-    data = frame.data
-    end = min(section.end, len(data))
-    start = section.start
-    if section.position:
+def _split(records: RecordSet) -> BatchList:
+    data, start, end = records.frame.data, records.section.start, records.end
+    if records.section.position:
         # A piece of a snapshot begins anywhere (KIP-630): its first whole batch is where a checksum is right.
         found = find_batch(data, start, end)
         start = end if found is None else found
-    may_be_cut = is_response or section.end > len(data)
-    return split_batches(data, start, end, may_be_cut=may_be_cut)
+    return split_batches(data, start, end, may_be_cut=records.may_be_cut)
 
 
 @cache

@@ -12,7 +12,6 @@ Rules:
 
 from collections.abc import Callable, Iterable, Mapping
 
-from kdissect.decoders.naming import NO_TOPIC_ID, naming_of
 from kdissect.decoders.summary import Summary
 from kdissect.engine.rows import union
 from kdissect.session.exchange import Exchange
@@ -43,11 +42,14 @@ _METADATA_MARKS = (METADATA_TOPIC_ID, METADATA_TOPIC.encode())
 MAX_NAMES = 100_000
 # Answers kept: exchanges of one consumer ask for the same few topics again and again.
 MAX_ANSWERS = 4096
+# Exchanges kept to learn from: many captures never ask. A Metadata response of 1000 topics has some 100 KB.
+MAX_PENDING = 16
 # Brokers whose cluster is known.
 MAX_BROKERS = 10_000
 
 Rescan = Callable[[], Iterable[Exchange]]
 _Names = tuple[tuple[str | None, str], ...]  # cluster and name; nearly always one
+_Place = tuple[str, str]  # capture set and address of a broker
 _RESERVED: dict[bytes, _Names] = {METADATA_TOPIC_ID: ((None, METADATA_TOPIC),)}
 
 
@@ -62,12 +64,13 @@ class TopicNames:
         self._known = dict(known or {})
         self._rescan = rescan
         self._names: dict[bytes, _Names] = dict(_RESERVED)
-        self._clusters: dict[tuple[str, str], str] = {}
+        self._clusters: dict[_Place, str] = {}
         self._answers: dict[object, tuple[str, ...]] = {}
         self._told: set[object] = set()
+        self._pending: list[Exchange] = []
 
     def topics_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
-        """Topics of an exchange: names on the wire, then those of its topic ids. Learns from the exchange."""
+        """Topics of an exchange: names on the wire, or those of its topic ids. Learns from the exchange."""
         topics = asked.topics if asked.topics == answered.topics else union(asked.topics, answered.topics)
         ids = asked.topic_ids
         if ids != answered.topic_ids:
@@ -76,22 +79,28 @@ class TopicNames:
             if exchange.api_key == DESCRIBE_CLUSTER:
                 self.learn(exchange)
             return topics
-        if topics or METADATA_TOPIC_ID in ids:
-            self._learn_once(exchange, topics, ids)
-        cluster = self._clusters.get((exchange.connection.capture_set, exchange.connection.broker_text))
-        key = (cluster, topics, ids)
-        found = self._answers.get(key)
+        if METADATA_TOPIC_ID in ids:
+            self._learn_records(exchange)
+        elif topics and exchange.api_key in TELLING:
+            self._note(exchange, topics, ids)
+            if len(topics) >= len(ids):  # a name beside each id
+                return topics
+        if self._pending:
+            self._learn_pending()
+        place = _place(exchange.connection)
+        found = self._answers.get((self._clusters.get(place), topics, ids))
         if found is None:
-            found = self._add_names(cluster, topics, ids)
+            found = self._add_names(place, topics, ids)
             if len(self._answers) >= MAX_ANSWERS:
                 self._answers.clear()
-            self._answers[key] = found
+            self._answers[self._clusters.get(place), topics, ids] = found
         return found
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
         """The name of an id in the cluster of a connection; None if nobody knows."""
-        cluster = self._clusters.get((connection.capture_set, connection.broker_text))
-        return self._name(cluster, topic_id)
+        if self._pending:
+            self._learn_pending()
+        return self._name(_place(connection), topic_id)
 
     def learn(self, exchange: Exchange) -> None:
         """Take the names that an exchange tells."""
@@ -107,24 +116,35 @@ class TopicNames:
         frame = exchange.response if is_response else exchange.request
         if frame is None:
             return
+        from kdissect.decoders.naming import naming_of  # many captures never ask for a name
+
         offset = exchange.response_body_offset if is_response else exchange.request_body_offset
         names, cluster = naming_of(frame.data, offset, key, version, is_response)
-        place = exchange.connection.capture_set, exchange.connection.broker_text
+        place = _place(exchange.connection)
         if cluster and (place in self._clusters or len(self._clusters) < MAX_BROKERS):
             self._clusters[place] = cluster
         cluster = cluster or self._clusters.get(place)
         for topic_id, name in names.items():
             self._add(cluster, topic_id, name)
 
-    def _learn_once(self, exchange: Exchange, topics: tuple[str, ...], ids: tuple[bytes, ...]) -> None:
-        """Learn, unless an exchange with these very topics told the same: Metadata is polled all the time."""
+    def _note(self, exchange: Exchange, topics: tuple[str, ...], ids: tuple[bytes, ...]) -> None:
+        """Learn from an exchange that has names and ids, but not before a name is asked for.
+
+        Metadata is polled all the time: exchanges with the very topics of an earlier one are left out.
+        """
         key = exchange.api_key, exchange.connection.broker_text, topics, ids
-        if key[0] in (FETCH, FETCH_SNAPSHOT):
-            self.learn(exchange)
-        elif key not in self._told:
-            if len(self._told) >= MAX_ANSWERS:
-                self._told.clear()
-            self._told.add(key)
+        if key in self._told:
+            return
+        if len(self._told) >= MAX_ANSWERS:
+            self._told.clear()
+        self._told.add(key)
+        self._pending.append(exchange)
+        if len(self._pending) >= MAX_PENDING:
+            self._learn_pending()
+
+    def _learn_pending(self) -> None:
+        pending, self._pending = self._pending, []
+        for exchange in pending:
             self.learn(exchange)
 
     def _learn_records(self, exchange: Exchange) -> None:
@@ -134,37 +154,35 @@ class TopicNames:
             return
         from kdissect.history.metadata_log import topic_records  # few captures have a controller's traffic
 
-        place = exchange.connection.capture_set, exchange.connection.broker_text
+        place = _place(exchange.connection)
         for topic_id, name in topic_records(exchange, METADATA_TOPIC, METADATA_TOPIC_ID):
             self._add(self._clusters.get(place), topic_id, name)
 
     def _add(self, cluster: str | None, topic_id: bytes, name: str) -> None:
         names = self._names.get(topic_id, ())
         entry = (cluster, name)
-        if entry in names or topic_id == NO_TOPIC_ID or len(self._names) >= MAX_NAMES:
+        if entry in names or len(self._names) >= MAX_NAMES:
             return
         # A cluster has one name for an id, and what was learned before the cluster was known is its too.
         kept = tuple(old for old in names if old[0] != cluster and not (old[0] is None and old[1] == name))
         self._names[topic_id] = (*kept, entry)
         self._answers.clear()
 
-    def _add_names(
-        self, cluster: str | None, topics: tuple[str, ...], ids: tuple[bytes, ...]
-    ) -> tuple[str, ...]:
+    def _add_names(self, place: _Place, topics: tuple[str, ...], ids: tuple[bytes, ...]) -> tuple[str, ...]:
         found = dict.fromkeys(topics)
         for topic_id in ids:
-            name = self._name(cluster, topic_id)
+            name = self._name(place, topic_id)
             if name is not None:
                 found[name] = None
         return tuple(found)
 
-    def _name(self, cluster: str | None, topic_id: bytes) -> str | None:
+    def _name(self, place: _Place, topic_id: bytes) -> str | None:
         if topic_id in self._known:
             return self._known[topic_id]
-        found = self._pick(cluster, topic_id)
+        found = self._pick(self._clusters.get(place), topic_id)
         if found is None and self._rescan is not None:
             self._scan()
-            found = self._pick(cluster, topic_id)
+            found = self._pick(self._clusters.get(place), topic_id)  # the cluster may be known only now
         return found
 
     def _pick(self, cluster: str | None, topic_id: bytes) -> str | None:
@@ -181,3 +199,7 @@ class TopicNames:
         if rescan is not None:
             for exchange in rescan():
                 self.learn(exchange)
+
+
+def _place(connection: ConnectionInfo) -> _Place:
+    return connection.capture_set, connection.broker_text

@@ -208,6 +208,10 @@ def _annotations(_: Message, place: _Place) -> Iterator[str]:
         yield "an annotation describes a value, not a struct"
     if field.enum:
         yield from _enum(field.enum, element)
+    if field.payload and field.type is not Primitive.BYTES:
+        yield "only a bytes field holds a payload"
+    if field.is_config_value and field.type is not Primitive.STRING:
+        yield "the value of a config is a string"
 
 
 def _enum(name: str, element: Primitive | Struct) -> Iterator[str]:

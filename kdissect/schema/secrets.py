@@ -7,6 +7,7 @@ is all that a request or a metadata record tells.
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from kdissect.schema.types import Array, Field, Struct
@@ -18,19 +19,23 @@ _PASSWORD_TYPE = 9  # enum configType (org.apache.kafka.common.requests.Describe
 # SslConfigs, SaslConfigs, DelegationTokenManagerConfigs, PasswordEncoderConfigs ...), and of others' that are
 # named in the same way. Names of brokers' configs have a listener before them
 # (`listener.name.internal.ssl.key.password`).
-_PASSWORD_NAME = re.compile(
+_PASSWORD_NAME = (
     r"(?:^|[._-])(?:"
     r"pass(?:word|phrase|wd)|secret|(?:secret|master|private|api|access)[._-]?key|credentials?"
     r"|jaas\.config|user\.info|api[._-]?secret|(?:access|auth|bearer)[._-]?token"
     r"|ssl\.keystore\.key|ssl\.keystore\.certificate\.chain|ssl\.truststore\.certificates"
-    r")$",
-    re.IGNORECASE,
+    r")$"
 )
 
 
 def is_password(config: object) -> bool:
     """Whether a config of this name is a password."""
-    return isinstance(config, str) and _PASSWORD_NAME.search(config) is not None
+    return isinstance(config, str) and _password_name().search(config) is not None
+
+
+@cache
+def _password_name() -> re.Pattern[str]:  # compiled when a config is seen: it costs a millisecond
+    return re.compile(_PASSWORD_NAME, re.IGNORECASE)
 
 
 def is_sensitive(values: Mapping[str, Any]) -> bool:

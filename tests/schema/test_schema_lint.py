@@ -45,6 +45,8 @@ def test_the_shipped_schema_is_clean() -> None:
         (HEAD + "  A: int8  1+ @enum(colours)\n", "P.A: there is no enum colours"),
         (HEAD + "  A: string  1+ @enum(acks)\n", "P.A: the values of enum acks do not fit string"),
         (HEAD + "  A: int8  1+ @enum(groupState)\n", "P.A: the values of enum groupState do not fit int8"),
+        (HEAD + "  A: []bytes  1+ @payload(text)\n", "P.A: only a bytes field holds a payload"),
+        (HEAD + "  A: bytes  1+ @configValue\n", "P.A: the value of a config is a string"),
         (HEAD + "  A: S  0+ @secret\n    B: int8  0+\n", "P.A: an annotation describes a value"),
     ],
 )

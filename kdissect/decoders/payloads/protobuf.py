@@ -90,6 +90,10 @@ class Reader:
             return self._data[content].decode("utf-8", "backslashreplace")
         if part.type == "bytes":
             return self._data[content].hex()
+        if node is not None:
+            head = Node("length", "head", node.start)
+            head.end = content.start
+            node.children.append(head)
         return self.message(part.type, content.start, content.stop, node, depth + 1)
 
     def _scalars(self, kind: str, at: int, end: int) -> list[Any]:

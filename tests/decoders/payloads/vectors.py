@@ -22,11 +22,12 @@ def groups() -> dict[str, bytes]:
 @cache
 def records() -> tuple[tuple[str, str, bytes | None, bytes | None], ...]:
     """Topic, name, key, value."""
-    lines = (FOLDER / "records.jsonl").read_text().splitlines()
-    return tuple(
-        (row["topic"], row["name"], *(None if row[side] is None else bytes.fromhex(row[side]) for side in ("key", "value")))
-        for row in map(json.loads, lines)
-    )  # fmt: skip
+    rows = map(json.loads, (FOLDER / "records.jsonl").read_text().splitlines())
+    return tuple((row["topic"], row["name"], _bytes(row["key"]), _bytes(row["value"])) for row in rows)
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else bytes.fromhex(text)
 
 
 def decoded(

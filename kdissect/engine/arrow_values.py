@@ -1,0 +1,62 @@
+"""Keys and values in a buffer as Arrow arrays. Needs numpy and pyarrow (extra `arrow`)."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kdissect.decoders.records.columns import Spans
+from kdissect.decoders.records.lockstep import Ints
+from kdissect.engine.record_values import text_of
+
+# Arrow's columnar format, "Variable-size Binary View Layout": length int32, then 12 bytes inside, or 4 bytes
+# of prefix, the number of the buffer and the offset in it.
+_VIEW_WORDS = 4
+_INLINE = 12
+_PREFIX = 4
+
+
+def binary_views(data: bytes, spans: Spans) -> Any:
+    """A binary_view array of places in `data`, which it refers to without a copy; -1 lengths are null."""
+    buffer = np.frombuffer(data, np.uint8)
+    count = len(spans.start)
+    length = np.maximum(spans.length, 0)
+    views = np.zeros((count, _VIEW_WORDS), np.int32)
+    views[:, 0] = length
+    long = np.flatnonzero(length > _INLINE)
+    if len(long):
+        start = spans.start[long]
+        views[long, 1] = _gather(buffer, start, _PREFIX).view(np.int32)[:, 0]
+        views[long, 3] = start
+    short = np.flatnonzero((length <= _INLINE) & (length > 0))
+    if len(short):
+        octets = _gather(buffer, spans.start[short], _INLINE)
+        octets[np.arange(_INLINE) >= length[short][:, None]] = 0
+        views[short, 1:] = octets.view(np.int32)
+    valid = None if (spans.length >= 0).all() else pa.py_buffer(bits(spans.length >= 0))
+    return pa.Array.from_buffers(pa.binary_view(), count, [valid, pa.py_buffer(views), pa.py_buffer(data)])
+
+
+def bits(flags: NDArray[np.bool_]) -> bytes:
+    """A validity bitmap."""
+    return np.packbits(flags, bitorder="little").tobytes()
+
+
+def _gather(buffer: NDArray[np.uint8], start: Ints, width: int) -> NDArray[np.uint8]:
+    octets: NDArray[np.uint8] = buffer[start[:, None] + np.arange(width)]
+    return octets
+
+
+def values_array(data: bytes, spans: Spans, form: str | None) -> Any:
+    """Binary without a form; else strings as `text_of` gives them."""
+    views = binary_views(data, spans)
+    if form is None:
+        return views.cast(pa.binary())
+    if form in ("text", "json"):
+        try:
+            return views.cast(pa.binary()).cast(pa.string())
+        except pa.ArrowInvalid:  # some are no UTF-8
+            pass
+    found = [None if value is None else text_of(value, form) for value in views.to_pylist()]
+    return pa.array(found, pa.string())

@@ -1,0 +1,273 @@
+"""Planted secrets: none of their bytes, in any form, in any output without `--show-secrets`."""
+
+import base64
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crc32c import crc32c
+
+from kdissect.cli import main
+from kdissect.decoders.encoder import encode_request, encode_response
+from kdissect.decoders.messages import decode_request, decode_response
+from kdissect.history.topics import METADATA_TOPIC_ID
+from kdissect.schema.secrets import is_password
+from tests.decoders.payloads.vectors import groups, records
+from tests.support.pcaps import write_pcap
+from tests.support.traffic import Conversation, frame, request, response
+
+SECRET = "xq7SECRETvvz"
+# Secrets in bytes that Apache Kafka wrote for these tests.
+PLANTED = [
+    SECRET,
+    "SALTSECRET",
+    "STOREDSECRET",
+    "SERVERSECRET",
+    "TOPSECRET",
+    "SECRETTOKEN",
+    "pinch",
+    "proofproof",
+]
+SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
+
+
+def config(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "value": SECRET, **more}
+
+
+def changes(*configs: dict[str, Any]) -> dict[str, Any]:
+    return {"resources": [{"resource_type": 4, "resource_name": "1", "configs": list(configs)}]}
+
+
+def described(version: int) -> dict[str, Any]:
+    synonym = {"name": "my.own", "value": SECRET, "source": 1}
+    configs = [config("my.own", is_sensitive=True, synonyms=[synonym] if version else [])]
+    if version >= 3:
+        configs.append(config("my.own", config_type=9))
+    return {"results": [{"resource_type": 4, "resource_name": "1", "configs": configs}]}
+
+
+def inner_change() -> bytes:
+    return encode_request(44, 1, 9, "inner", changes(config("sasl.jaas.config")))[4:]
+
+
+def fetched_metadata() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Records of the metadata log, built here by hand, in a Fetch response."""
+    values = [row[3] for row in records() if row[0] == "__cluster_metadata" and row[3]]
+    content = b""
+    for number, value in enumerate(values):
+        record = bytes([0, 0, number * 2, 1]) + varint(len(value)) + value + b"\0"
+        content += varint(len(record)) + record
+    batch = struct.pack(">hiqqqhii", 0, len(values) - 1, 0, 0, -1, -1, -1, len(values)) + content
+    batch = struct.pack(">ibI", 0, 2, crc32c(batch)) + batch
+    batch = struct.pack(">qi", 0, len(batch)) + batch
+    asked = {"topics": [{"topic_id": METADATA_TOPIC_ID, "partitions": [{"partition": 0}]}]}
+    part = {"partition_index": 0, "aborted_transactions": None, "records": batch}
+    return asked, {"responses": [{"topic_id": METADATA_TOPIC_ID, "partitions": [part]}]}
+
+
+def varint(length: int) -> bytes:
+    value, out = length * 2, b""
+    while value > 0x7F:
+        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
+    return out + bytes([value])
+
+
+def exchanges() -> Iterator[tuple[int, int, dict[str, Any], dict[str, Any]]]:
+    secret = SECRET.encode()
+    for version in (0, 1, 2):
+        yield SASL_AUTHENTICATE, version, {"auth_bytes": b"\0alice\0" + secret}, {"auth_bytes": secret}
+    scram = {"name": "alice", "mechanism": 1, "iterations": 4096, "salt": secret, "salted_password": secret}
+    yield 51, 0, {"deletions": [], "upsertions": [scram]}, {"results": []}
+    yield 38, 3, {"renewers": []}, {"hmac": secret, "token_id": "id"}
+    yield 39, 2, {"hmac": secret}, {}
+    yield 40, 2, {"hmac": secret}, {}
+    token = {"token_id": "id", "hmac": secret, "renewers": []}
+    yield 41, 3, {"owners": None}, {"tokens": [token]}
+    for version in (0, 1):
+        yield 44, version, changes(config("ssl.key.password"), config("listener.name.a.sasl.jaas.config")), {}
+    yield 33, 2, changes(config("ssl.truststore.password")), {}
+    for version in range(5):
+        yield 32, version, {"resources": []}, described(version)
+    yield 58, 0, {"request_data": inner_change(), "request_principal": None}, {"response_data": secret * 3}
+    yield 1, 13, *fetched_metadata()
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> str:
+    talk = Conversation().handshake()
+    for number, (key, version, asked, answered) in enumerate(exchanges()):
+        talk.client(encode_request(key, version, number, "me", asked))
+        talk.broker(encode_response(key, version, number, answered))
+    # A version of the future: nobody knows what is in it.
+    talk.client(request(SASL_AUTHENTICATE, 9, 999, b"\0alice\0" + SECRET.encode()))
+    talk.broker(response(999, SECRET.encode()))
+    packets = talk.packets
+    for number, (mechanism, *tokens) in enumerate(token_dialogues()):
+        raw = Conversation(ports=(41000 + number, 9092), start_ns=packets[-1].time_ns + 10**9).handshake()
+        raw.client(request(SASL_HANDSHAKE, 0, 1, len(mechanism).to_bytes(2) + mechanism))
+        raw.broker(response(1, b"\0\0\0\0\0\0"))
+        for asked_token, answered_token in tokens:
+            raw.client(frame(asked_token)).broker(frame(answered_token))
+        packets = packets + raw.packets
+    return write_pcap(tmp_path_factory.mktemp("secrets") / "secrets.pcap", packets)
+
+
+def token_dialogues() -> Iterator[tuple[Any, ...]]:
+    made = groups()
+    yield b"PLAIN", (b"\0alice\0" + SECRET.encode(), b"")
+    yield (
+        b"SCRAM-SHA-256",
+        (made["ScramClientFirst"], made["ScramServerFirst"]),
+        (made["ScramClientFinal"], made["ScramServerFinal"]),
+    )
+    yield b"OAUTHBEARER", (made["OauthClient"], b"")
+    yield b"MY-OWN", (SECRET.encode(), SECRET.encode())
+
+
+def needles(secret: str) -> set[bytes]:
+    """A secret as text, hex of several kinds, and as base64 whatever stands before it."""
+    data = secret.encode()
+    found = {data, data.hex().encode(), data.hex(" ").encode(), data.hex(":").encode()}
+    for before in range(3):  # only characters that no byte around the secret can change
+        text = base64.b64encode(bytes(before) + data + bytes(3))
+        found.add(text[-(-before * 4 // 3) : (before + len(data)) * 4 // 3])
+    return found
+
+
+OUTPUTS = [
+    ("inspect", "--format", "jsonl"),
+    ("inspect", "--format", "jsonl", "--bodies"),
+    ("inspect", "--format", "tsv", "--bodies"),
+    ("inspect", "--format", "csv", "--bodies"),
+    ("inspect", "--format", "tree"),
+    ("inspect", "--format", "table"),
+    ("inspect", "--format", "table", "-e", "request.body,response.body"),
+    ("records", "--format", "jsonl"),
+    ("records", "--format", "jsonl", "--value-format", "hex"),
+    ("records", "--format", "csv", "--value-format", "base64"),
+    ("records", "--format", "table", "--value-format", "text"),
+    ("connections", "--format", "jsonl"),
+    ("info", "--deep", "--format", "json"),
+    ("info", "--deep"),
+]
+Run = Callable[..., bytes]
+
+
+@pytest.fixture
+def run(capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+    def call(*arguments: str) -> bytes:
+        capfdbinary.readouterr()
+        main(arguments)
+        captured = capfdbinary.readouterr()
+        return captured.out + captured.err
+
+    return call
+
+
+@pytest.mark.parametrize("command", OUTPUTS, ids=" ".join)
+def test_no_output_holds_a_secret(command: tuple[str, ...], capture: str, run: Run) -> None:
+    out = run(command[0], capture, *command[1:])
+    assert b"alice" in out or "--bodies" not in command
+    for secret in PLANTED:
+        for needle in needles(secret):
+            at = out.find(needle)
+            assert at < 0, (secret, out[max(at - 300, 0) : at + 40])
+
+
+def test_no_column_holds_a_secret(capture: str, run: Run, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    target = tmp_path / "records.parquet"
+    run("records", capture, "--format", "parquet", "-o", str(target))
+    out = repr(parquet.read_table(target).to_pylist()).encode()
+    assert b"__cluster_metadata" in out
+    for secret in PLANTED:
+        assert not any(needle in out for needle in needles(secret)), secret
+
+
+def test_records_are_told_but_for_their_secrets(capture: str, run: Run) -> None:
+    out = run("records", capture, "--format", "jsonl")
+    for shown in (
+        b"UserScramCredentialRecord",
+        b"alice",
+        b"listener.name.internal.ssl.key.password",
+        b"1000",
+    ):
+        assert shown in out
+
+
+@pytest.mark.parametrize("command", [OUTPUTS[1], OUTPUTS[2], OUTPUTS[4]], ids=" ".join)
+def test_they_are_there_when_asked_for(command: tuple[str, ...], capture: str, run: Run) -> None:
+    out = run(command[0], capture, *command[1:], "--show-secrets")
+    shown = ["xq7SECRETvvz", "SECRETTOKEN"]  # records are not decoded here; SCRAM's are base64 on the wire
+    assert all(secret.encode() in out for secret in shown)
+
+
+def frames() -> Iterator[tuple[str, list[str]]]:
+    for key, version, asked, answered in exchanges():
+        yield encode_request(key, version, 1, "me", asked).hex(), []
+        options = ["--response", "--api", str(key), "--api-version", str(version)]
+        yield encode_response(key, version, 1, answered).hex(), options
+
+
+@pytest.mark.parametrize("form", ["tree", "json"])
+def test_decoding_single_frames_masks_too(form: str, run: Run) -> None:
+    for text, options in frames():
+        out = run("decode", text, "--format", form, *options)
+        assert out
+        for secret in PLANTED:
+            for needle in needles(secret):
+                assert needle not in out, (needle, out[-2000:])
+
+
+def test_cut_frames_show_no_secret(run: Run) -> None:
+    whole = encode_request(SASL_AUTHENTICATE, 1, 1, "me", {"auth_bytes": b"\0alice\0" + SECRET.encode()})
+    change = encode_request(44, 1, 1, "me", changes(config("ssl.key.password")))
+    for data in (whole, change):
+        for end in range(8, len(data)):
+            for form in ("tree", "json"):
+                out = run("decode", data[:end].hex(), "--format", form)
+                assert SECRET[:6].encode() not in out, out
+                assert SECRET[:6].encode().hex(" ").encode() not in out, out
+
+
+def test_values_mask_themselves() -> None:
+    for key, version, asked, answered in exchanges():
+        shown = repr(decode_request(encode_request(key, version, 1, "me", asked)).body)
+        shown += repr(decode_response(encode_response(key, version, 1, answered), key, version).body)
+        assert SECRET not in shown, shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ssl.key.password", "ssl.keystore.password", "ssl.truststore.password", "sasl.jaas.config",
+        "ssl.keystore.key", "ssl.keystore.certificate.chain", "ssl.truststore.certificates",
+        "listener.name.internal.scram-sha-256.sasl.jaas.config", "delegation.token.master.key",
+        "delegation.token.secret.key", "password.encoder.secret", "password.encoder.old.secret",
+        "zookeeper.ssl.keystore.password", "sasl.oauthbearer.client.credentials.client.secret",
+        "sasl.oauthbearer.assertion.private.key.passphrase", "basic.auth.user.info", "PASSWORD",
+    ],
+)  # fmt: skip
+def test_configs_that_are_passwords(name: str) -> None:
+    assert is_password(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "retention.ms", "password.encoder.iterations", "password.encoder.cipher.algorithm",
+        "ssl.keystore.type", "delegation.token.max.lifetime.ms", "ssl.keystore.location",
+        "sasl.enabled.mechanisms", "message.key", None, "", "tokens.per.second",
+    ],
+)  # fmt: skip
+def test_configs_that_are_none(name: str | None) -> None:
+    assert not is_password(name)
+
+
+def test_the_file_is_what_it_seems(capture: str, run: Run) -> None:
+    assert SECRET.encode() in Path(capture).read_bytes()
+    out = run("inspect", capture, "--format", "tsv", "-e", "api,state", "--no-header")
+    assert out.count(b"complete") == len(list(exchanges())) + 1 + 4 + 5
