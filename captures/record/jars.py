@@ -10,6 +10,7 @@ KAFKA = "org.apache.kafka"
 _LOG4J2 = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.5"
 _RELOAD4J = "org.slf4j:slf4j-reload4j:1.7.36"
 _SILENT = "org.slf4j:slf4j-nop:1.7.36"
+_JSON = "com.fasterxml.jackson.core:jackson-databind:2.16.2"  # OAUTHBEARER tokens are made with it
 
 SETS: dict[str, list[str]] = {
     # 4.4.0 stands there without kafka-tools-api, kafka-tools and kafka-streams: those are of 4.3.1.
@@ -30,12 +31,13 @@ SETS: dict[str, list[str]] = {
 
 def folder(name: str) -> Path:
     """The folder with the jars of a set; `client-VERSION` stands for kafka-clients of that version."""
-    artifacts = SETS.get(name) or [f"{KAFKA}:kafka-clients:{name.removeprefix('client-')}", _SILENT]
+    artifacts = SETS.get(name) or [f"{KAFKA}:kafka-clients:{name.removeprefix('client-')}", _JSON, _SILENT]
     target = workshop.folder("jars", name)
     done = target / ".complete"
-    if not done.exists():
+    wanted = "\n".join(artifacts) + "\n"
+    if not done.exists() or done.read_text() != wanted:
         _resolve(artifacts, target)
-        done.write_text("\n".join(artifacts) + "\n")
+        done.write_text(wanted)
     return target
 
 

@@ -15,9 +15,9 @@ _PROPERTIES = {
 }
 
 
-def spec(version: str) -> Spec:
+def spec(version: str, release: str = "") -> Spec:
     """Three nodes, captured on every port from the start; snapshots of the metadata come early."""
-    return Spec(version, nodes=3, sniff="all", from_start=True, properties=_PROPERTIES)
+    return Spec(version, nodes=3, sniff="all", from_start=True, release=release, properties=_PROPERTIES)
 
 
 def life(lab: Lab, client_version: str) -> None:
@@ -37,6 +37,14 @@ def _work(lab: Lab, version: str, name: str) -> None:
         client, "Produce", client_id=f"{name}-producer", topic="kept", count=4, properties={"acks": "all"}
     )
     lab.run_driver(
-        client, "Transact", client_id=f"{name}-txn", transactional_id=name, topic="kept", count=2, plan="commit,abort"
+        client,
+        "Transact",
+        client_id=f"{name}-txn",
+        transactional_id=name,
+        topic="kept",
+        count=2,
+        plan="commit,abort",
     )
-    lab.run_driver(client, "Consume", client_id=f"{name}-reader", topic="kept", group="readers", count=4, commit="true")
+    lab.run_driver(
+        client, "Consume", client_id=f"{name}-reader", topic="kept", group="readers", count=4, commit="true"
+    )

@@ -47,8 +47,8 @@ final class Later {
     }
 
     @SuppressWarnings("unchecked")
-    private static void call(AdminClient admin, String name, String... futures) {
-        Tries.call(name, () -> (KafkaFuture<Object>) future(AdminClient.class.getMethod(name).invoke(admin), futures));
+    private static Object call(AdminClient admin, String name, String... futures) {
+        return Tries.call(name, () -> (KafkaFuture<Object>) future(AdminClient.class.getMethod(name).invoke(admin), futures));
     }
 
     static void groups(AdminClient admin, String group) {
@@ -67,9 +67,40 @@ final class Later {
         }
     }
 
-    static void tokens(AdminClient admin) {
-        call(admin, "createDelegationToken", "delegationToken");
+    /** Create, renew and expire a delegation token: on a listener that authenticates. */
+    static void tokens(AdminClient admin) throws Exception {
+        Object token = call(admin, "createDelegationToken", "delegationToken");
         call(admin, "describeDelegationToken", "delegationTokens");
+        byte[] mark = token == null ? new byte[] {1, 2} : (byte[]) token.getClass().getMethod("hmac").invoke(token);
+        call(admin, "renewDelegationToken", byte[].class, mark, "expiryTimestamp");
+        call(admin, "expireDelegationToken", byte[].class, mark, "expiryTimestamp");
+    }
+
+    /** Preferred leaders had a call of their own in 2.2 and 2.3. */
+    @SuppressWarnings("unchecked")
+    static void elect(AdminClient admin, String topic) {
+        Collection<TopicPartition> first = Collections.singleton(new TopicPartition(topic, 0));
+        call(admin, "electPreferredLeaders", Collection.class, first, "all");
+        Tries.call("electLeaders", () -> {
+            Class<?> kind = Class.forName(COMMON + "ElectionType");
+            Object preferred = kind.getField("PREFERRED").get(null);
+            Method method = AdminClient.class.getMethod("electLeaders", kind, java.util.Set.class);
+            return (KafkaFuture<Object>) future(method.invoke(admin, preferred, first), "all");
+        });
+    }
+
+    static void incremental(AdminClient admin, ConfigResource resource) {
+        try {
+            Class<?> entry = Class.forName(ADMIN + "ConfigEntry");
+            Object one = entry.getConstructor(String.class, String.class).newInstance("retention.ms", "700000");
+            Class<?> type = Class.forName(ADMIN + "AlterConfigOp$OpType");
+            Object change = Class.forName(ADMIN + "AlterConfigOp").getConstructor(entry, type)
+                    .newInstance(one, type.getField("SET").get(null));
+            Object wanted = Collections.singletonMap(resource, Collections.singletonList(change));
+            call(admin, "incrementalAlterConfigs", java.util.Map.class, wanted, "all");
+        } catch (ReflectiveOperationException absent) {
+            Say.event("absent", "call", "incrementalAlterConfigs");
+        }
     }
 
     static void alterConfigs(AdminClient admin, ConfigResource resource) {
