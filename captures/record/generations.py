@@ -60,6 +60,10 @@ def _newer(lab: Lab, version: str, name: str) -> None:
     if version.startswith(("0.10.2", "0.11")):  # SaslHandshake v0, then bare tokens
         sasl = {"bootstrap": lab.cluster.sasl, "properties": login("PLAIN", "alice")}
         lab.run_driver(client, "Produce", client_id=f"{name}-sasl", topic=name, count=2, **sasl)
+    if number >= (3, 7):
+        how = {"group.protocol": "consumer"}
+        options = {"topic": name, "group": f"{name}-new", "polls": 4, "commit": "true", "properties": how}
+        lab.run_driver(client, "Consume", client_id=f"{name}-new-consumer", **options)
     if number == (2, 7):
         lab.run_driver(client, "AdminAccess", client_id=f"{name}-access")
         lab.run_driver(client, "AdminTopics", client_id=f"{name}-topics", topic=f"{name}-topics")

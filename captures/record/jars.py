@@ -17,11 +17,16 @@ SETS: dict[str, list[str]] = {
     "broker-4.4.0": [f"{KAFKA}:kafka_2.13:4.4.0!kafka-tools-api", f"{KAFKA}:kafka-tools-api:4.3.1", _LOG4J2],
     "broker-3.9.2": [f"{KAFKA}:kafka_2.13:3.9.2", _RELOAD4J],
     "broker-2.8.2": [f"{KAFKA}:kafka_2.13:2.8.2", _RELOAD4J],
-    **{f"broker-{old}": [f"{KAFKA}:kafka_2.13:{old}", _RELOAD4J] for old in ("3.1.2", "3.3.2", "3.6.2")},
+    **{
+        f"broker-{old}": [f"{KAFKA}:kafka_2.13:{old}", _RELOAD4J]
+        for old in ("3.1.2", "3.2.3", "3.3.2", "3.6.2", "3.7.2")
+    },
     **{f"broker-{new}": [f"{KAFKA}:kafka_2.13:{new}", _LOG4J2] for new in ("4.0.2", "4.1.2")},
     "tools-4.4.0": [f"{KAFKA}:kafka-tools:4.3.1", _LOG4J2],
     "tools-3.9.2": [f"{KAFKA}:kafka_2.13:3.9.2", _RELOAD4J],
     "tools-2.8.2": [f"{KAFKA}:kafka_2.13:2.8.2", _RELOAD4J],
+    "tools-0.10.2.2": [f"{KAFKA}:kafka_2.11:0.10.2.2"],
+    "tools-1.1.1": [f"{KAFKA}:kafka_2.12:1.1.1", _RELOAD4J],
     "streams-4.3.1": [f"{KAFKA}:kafka-streams:4.3.1", _SILENT],
     "streams-2.8.2": [f"{KAFKA}:kafka-streams:2.8.2", _SILENT],
     "connect-4.3.1": [f"{KAFKA}:connect-runtime:4.3.1", f"{KAFKA}:connect-file:4.3.1", _LOG4J2],

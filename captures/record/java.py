@@ -31,6 +31,11 @@ def streams(version: str = "4.3.1") -> Driver:
     return _driver("Kafka Streams (Java)", version, f"streams-{version}", ["oldest", "basic", "streams"])
 
 
+def tools(version: str) -> Driver:
+    """The driver of the command line tools of an old broker version."""
+    return _driver("kafka tools", version, f"tools-{version}", ["oldest", "tools"])
+
+
 def extensions() -> Path:
     """Classes a broker loads: the receiver of client telemetry (KIP-714)."""
     return _compile("client-4.4.0", ["broker"])

@@ -22,12 +22,13 @@ TOKEN_KEY = "delegation-key-4b1d"  # secret of the broker that signs delegation 
 class Spec:
     """A cluster: `nodes` brokers of one Apache Kafka version.
 
-    KRaft nodes are broker and controller in one, from 4.x on with a dynamic quorum (KIP-853); with `zookeeper`
-    the brokers share one ZooKeeper. `sniff` is `clients` (the listeners for clients) or `all` (also what goes
-    between brokers and controllers); with `from_start` the capture begins before the brokers do.
-    `request_log` turns kafka.request.logger to TRACE. With `one_listener` brokers and clients share PLAINTEXT:
-    protocols before 0.10.2 know no names of listeners. `tls` adds listeners for a proxy that ends TLS.
-    `release` is an older metadata version to format for, `features` are levels of others (`share.version=1`).
+    KRaft nodes are broker and controller in one, from 4.x on with a dynamic quorum (KIP-853); with
+    `zookeeper` the brokers share one ZooKeeper. `sniff` is `clients` (the listeners for clients) or
+    `all` (also what goes between brokers and controllers); with `from_start` the capture begins before
+    the brokers do. `request_log` turns kafka.request.logger to TRACE. With `one_listener` brokers and
+    clients share PLAINTEXT: protocols before 0.10.2 know no names of listeners. `tls` adds listeners
+    for a proxy that ends TLS. `release` is an older metadata version to format for, `features` are
+    levels of others (`share.version=1`).
     """
 
     version: str
@@ -131,7 +132,7 @@ def _common(spec: Spec, node: Node) -> dict[str, str]:
 
 
 def _first_kraft(spec: Spec, node: Node) -> dict[str, str]:
-    """Without what the first KRaft versions lack: two log directories, tokens, and (until 3.2) an authorizer."""
+    """Without what the first KRaft versions lack: two log directories, tokens, until 3.2 an authorizer."""
     authorizer = {"authorizer.class.name": ""} if spec.version < "3.2" else {}
     return {"log.dirs": f"{node.home}/d1"} | authorizer
 

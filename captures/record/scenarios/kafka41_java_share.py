@@ -25,4 +25,7 @@ def run(lab: Lab) -> None:
     worker = lab.start_driver(client, "ShareConsume", client_id="worker", explicit="true", **share)
     worker.until("acknowledge", 6)
     lab.run_driver(client, "DescribeShare", client_id="describer", group="workers")
+    newest = {"group": "workers", "topic": "jobs"}
+    lab.run_driver(java("4.4.0"), "AdminGroupKinds", client_id="newer-describer", **newest)
     worker.stop()
+    lab.run_driver(java("4.4.0"), "AdminGroupKinds", client_id="remover", what="idle", **newest)

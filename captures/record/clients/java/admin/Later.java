@@ -76,6 +76,40 @@ final class Later {
         call(admin, "expireDelegationToken", byte[].class, mark, "expiryTimestamp");
     }
 
+    /** Calls without arguments that came one by one from 2.7 to 4.1. */
+    static void newer(AdminClient admin) {
+        call(admin, "describeFeatures", "featureMetadata");
+        call(admin, "listTransactions", "all");
+        call(admin, "describeMetadataQuorum", "quorumInfo");
+        call(admin, "listClientMetricsResources", "all");
+        call(admin, "listConfigResources", "all");
+        call(admin, "listGroups", "all");
+        features(admin);
+    }
+
+    /** A feature that does not exist: the constructor of FeatureUpdate changed in 3.3. */
+    private static void features(AdminClient admin) {
+        try {
+            Constructor<?> made = Class.forName(ADMIN + "FeatureUpdate").getConstructors()[0];
+            for (Constructor<?> one : Class.forName(ADMIN + "FeatureUpdate").getConstructors()) {
+                made = one.getParameterTypes()[1].isEnum() ? one : made;
+            }
+            Class<?> second = made.getParameterTypes()[1];
+            Object how = second.isEnum() ? second.getField("UPGRADE").get(null) : Boolean.FALSE;
+            Object wanted = Collections.singletonMap("no.such.feature", made.newInstance((short) 9, how));
+            Class<?> options = Class.forName(ADMIN + "UpdateFeaturesOptions");
+            Tries.call("updateFeatures", () -> all(AdminClient.class.getMethod("updateFeatures", java.util.Map.class, options)
+                    .invoke(admin, wanted, options.getDeclaredConstructor().newInstance())));
+        } catch (ReflectiveOperationException absent) {
+            Say.event("absent", "call", "updateFeatures");
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static KafkaFuture<Object> all(Object result) throws Exception {
+        return (KafkaFuture<Object>) future(result, "all");
+    }
+
     /** Preferred leaders had a call of their own in 2.2 and 2.3. */
     @SuppressWarnings("unchecked")
     static void elect(AdminClient admin, String topic) {

@@ -29,6 +29,7 @@ public final class OldAdmin implements Action {
             Later.elect(admin, topic);
             Later.incremental(admin, new ConfigResource(ConfigResource.Type.TOPIC, topic));
             Later.tokens(admin);
+            Later.newer(admin);
             Tries.call("deleteTopics", () -> admin.deleteTopics(Collections.singletonList(topic)).all());
         }
     }
