@@ -2,11 +2,13 @@
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 Header = tuple[str, bytes | None]
 Options = dict[str, str]
+_PATIENCE = 6  # tries
 _FIRST_TIMESTAMP = 1_700_000_000_000  # milliseconds: 2023-11-14 22:13:20 UTC
 
 
@@ -35,13 +37,18 @@ def emit(event: str, **content: Any) -> None:
 
 
 def outcome(call: str, work: Callable[[], Any]) -> None:
-    """Make a call and print how it ended; errors of clients are of all kinds."""
-    try:
-        work()
-    except Exception as error:
-        emit("call", call=call, outcome=f"{type(error).__name__}: {error}"[:300])
-    else:
-        emit("call", call=call, outcome="ok")
+    """Make a call and print how it ended; while a coordinator is coming up it is made again."""
+    for patience in range(_PATIENCE, -1, -1):
+        try:
+            work()
+        except Exception as error:  # those of clients are of all kinds
+            if patience and "coordinator" in f"{type(error).__name__} {error}".lower():
+                time.sleep(0.5)
+                continue
+            emit("call", call=call, outcome=f"{type(error).__name__}: {error}"[:300])
+        else:
+            emit("call", call=call, outcome="ok")
+        return
 
 
 def story(options: Options) -> list[Record]:

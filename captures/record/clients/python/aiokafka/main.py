@@ -1,13 +1,14 @@
 """Driver of aiokafka."""
 
 import asyncio
+import functools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from driving import Options, Record, emit, main, moved, story, tell
+from driving import Options, Record, emit, main, moved, outcome, story, tell
 
 
 def common(bootstrap: str, options: Options) -> dict[str, Any]:
@@ -142,14 +143,18 @@ async def admin(bootstrap: str, options: Options) -> None:
     """Every call of the admin client, once."""
     client = AIOKafkaAdminClient(**common(bootstrap, options), request_timeout_ms=8000)
     await client.start()
+    loop = asyncio.get_running_loop()
     for name, call in _calls(client, options["topic"], options["group"]).items():
-        try:
-            await call()
-        except Exception as error:
-            emit("call", call=name, outcome=f"{type(error).__name__}: {error}"[:300])
-        else:
-            emit("call", call=name, outcome="ok")
+        wait = functools.partial(_wait, call, loop)
+        await asyncio.to_thread(outcome, name, wait)
     await client.close()
+
+
+def _wait(call: Callable[[], Awaitable[Any]], loop: asyncio.AbstractEventLoop) -> Any:
+    async def made() -> Any:
+        return await call()
+
+    return asyncio.run_coroutine_threadsafe(made(), loop).result(10)
 
 
 def _calls(client: AIOKafkaAdminClient, topic: str, group: str) -> dict[str, Callable[[], Awaitable[Any]]]:
