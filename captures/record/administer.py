@@ -8,7 +8,7 @@ _JAAS = "org.apache.kafka.common.security.{kind}.{name}LoginModule required {opt
 
 
 def login(mechanism: str, user: str) -> dict[str, str]:
-    """The client's properties to authenticate as a user by PLAIN, SCRAM-SHA-256/512 or OAUTHBEARER (unsecured JWS)."""
+    """A client's properties to authenticate by PLAIN, SCRAM-SHA-256/512 or OAUTHBEARER (unsecured JWS)."""
     if mechanism == "OAUTHBEARER":
         options = f'unsecuredLoginStringClaim_sub="{user}"'
         jaas = _JAAS.format(kind="oauthbearer", name="OAuthBearer", options=options)

@@ -98,9 +98,10 @@ class Cluster:
 
     def _quorum(self) -> list[str]:
         if not self.spec.modern:
-            return []
+            return ["-r", self.spec.release] if self.spec.release else []
+        features = [option for feature in self.spec.features for option in ("--feature", feature)]
         if len(self.nodes) == 1:
-            return ["--standalone"]
+            return ["--standalone", *features]
         voters = (f"{node.id}@{HOST}:{node.port(CONTROLLER)}:{directory_id(node)}" for node in self.nodes)
         return ["--initial-controllers", ",".join(voters)]
 

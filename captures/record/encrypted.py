@@ -1,4 +1,6 @@
-"""What the TLS scenarios share: a proxy in front of the broker, and clients that use one cipher suite after the other."""
+"""What the TLS scenarios share: a proxy in front of the broker, and clients that use one cipher suite
+after the other.
+"""
 
 import ssl
 from collections.abc import Iterable
@@ -9,7 +11,9 @@ from captures.record.spec import HOST
 from captures.record.tlsproxy import TlsProxy, trust
 
 
-def encrypted(lab: Lab, version: ssl.TLSVersion, roles: tuple[int, int], suites: Iterable[str], name: str) -> None:
+def encrypted(
+    lab: Lab, version: ssl.TLSVersion, roles: tuple[int, int], suites: Iterable[str], name: str
+) -> None:
     """Write and read through TLS; the key log becomes NAME.keys beside the capture."""
     front, behind = (lab.cluster.nodes[0].port(role) for role in roles)
     proxy = TlsProxy(version, front, behind, lab.output / f"{name}.keys")

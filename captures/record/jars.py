@@ -10,17 +10,23 @@ KAFKA = "org.apache.kafka"
 _LOG4J2 = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.5"
 _RELOAD4J = "org.slf4j:slf4j-reload4j:1.7.36"
 _SILENT = "org.slf4j:slf4j-nop:1.7.36"
+_JSON = "com.fasterxml.jackson.core:jackson-databind:2.16.2"  # OAUTHBEARER tokens are made with it
 
 SETS: dict[str, list[str]] = {
     # 4.4.0 stands there without kafka-tools-api, kafka-tools and kafka-streams: those are of 4.3.1.
     "broker-4.4.0": [f"{KAFKA}:kafka_2.13:4.4.0!kafka-tools-api", f"{KAFKA}:kafka-tools-api:4.3.1", _LOG4J2],
     "broker-3.9.2": [f"{KAFKA}:kafka_2.13:3.9.2", _RELOAD4J],
     "broker-2.8.2": [f"{KAFKA}:kafka_2.13:2.8.2", _RELOAD4J],
-    **{f"broker-{old}": [f"{KAFKA}:kafka_2.13:{old}", _RELOAD4J] for old in ("3.1.2", "3.3.2", "3.6.2")},
+    **{
+        f"broker-{old}": [f"{KAFKA}:kafka_2.13:{old}", _RELOAD4J]
+        for old in ("3.1.2", "3.2.3", "3.3.2", "3.6.2", "3.7.2")
+    },
     **{f"broker-{new}": [f"{KAFKA}:kafka_2.13:{new}", _LOG4J2] for new in ("4.0.2", "4.1.2")},
     "tools-4.4.0": [f"{KAFKA}:kafka-tools:4.3.1", _LOG4J2],
     "tools-3.9.2": [f"{KAFKA}:kafka_2.13:3.9.2", _RELOAD4J],
     "tools-2.8.2": [f"{KAFKA}:kafka_2.13:2.8.2", _RELOAD4J],
+    "tools-0.10.2.2": [f"{KAFKA}:kafka_2.11:0.10.2.2"],
+    "tools-1.1.1": [f"{KAFKA}:kafka_2.12:1.1.1", _RELOAD4J],
     "streams-4.3.1": [f"{KAFKA}:kafka-streams:4.3.1", _SILENT],
     "streams-2.8.2": [f"{KAFKA}:kafka-streams:2.8.2", _SILENT],
     "connect-4.3.1": [f"{KAFKA}:connect-runtime:4.3.1", f"{KAFKA}:connect-file:4.3.1", _LOG4J2],
@@ -30,12 +36,13 @@ SETS: dict[str, list[str]] = {
 
 def folder(name: str) -> Path:
     """The folder with the jars of a set; `client-VERSION` stands for kafka-clients of that version."""
-    artifacts = SETS.get(name) or [f"{KAFKA}:kafka-clients:{name.removeprefix('client-')}", _SILENT]
+    artifacts = SETS.get(name) or [f"{KAFKA}:kafka-clients:{name.removeprefix('client-')}", _JSON, _SILENT]
     target = workshop.folder("jars", name)
     done = target / ".complete"
-    if not done.exists():
+    wanted = "\n".join(artifacts) + "\n"
+    if not done.exists() or done.read_text() != wanted:
         _resolve(artifacts, target)
-        done.write_text("\n".join(artifacts) + "\n")
+        done.write_text(wanted)
     return target
 
 

@@ -8,7 +8,15 @@ from captures.record import jars, workshop
 from captures.record.drivers import Driver
 
 _SOURCES = workshop.RECORD / "clients" / "java"
-_TIERS = {"basic": (0, 9), "txn": (0, 11), "admin": (1, 0), "admin2": (2, 8), "modern": (4, 4)}
+_TIERS = {
+    "oldest": (0, 8),
+    "basic": (0, 9),
+    "txn": (0, 11),
+    "admin": (1, 0),
+    "admin2": (2, 7),
+    "share": (4, 0),
+    "modern": (4, 4),
+}
 """Source folder: the oldest kafka-clients it compiles against."""
 _OPENED = ["--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED"]
 
@@ -20,7 +28,12 @@ def java(version: str = "4.4.0") -> Driver:
 
 def streams(version: str = "4.3.1") -> Driver:
     """The driver of Kafka Streams."""
-    return _driver("Kafka Streams (Java)", version, f"streams-{version}", ["basic", "streams"])
+    return _driver("Kafka Streams (Java)", version, f"streams-{version}", ["oldest", "basic", "streams"])
+
+
+def tools(version: str) -> Driver:
+    """The driver of the command line tools of an old broker version."""
+    return _driver("kafka tools", version, f"tools-{version}", ["oldest", "tools"])
 
 
 def extensions() -> Path:

@@ -1,4 +1,6 @@
-"""Keeps log segments and snapshots of a stopped broker, each with what the broker's own dump tool says of it."""
+"""Keeps log segments and snapshots of a stopped broker, each with what the broker's own dump tool says of
+it.
+"""
 
 import os
 import shutil
@@ -13,11 +15,10 @@ _DECODERS = {
     "__share_group_state": "--share-group-state-decoder",
     "__cluster_metadata": "--cluster-metadata-decoder",
 }
-_SUFFIXES = {".log", ".checkpoint"}
 
 
 def keep(lab: Lab, prefix: str, topics: list[str]) -> None:
-    """Copy the non-empty segments of these topics (any partition) of node 1 to logs/PREFIX-PARTITION/, with dumps."""
+    """Copy the segments of these topics of node 1 that hold something to logs/PREFIX_PARTITION/, dumped."""
     home = lab.cluster.nodes[0].home
     for folder in sorted([*home.glob("d1/*"), *home.glob("d2/*")]):
         topic = folder.name.rpartition("-")[0]
@@ -26,7 +27,9 @@ def keep(lab: Lab, prefix: str, topics: list[str]) -> None:
 
 
 def _keep_partition(lab: Lab, folder: Path, what: str, topic: str) -> None:
-    files = [path for path in sorted(folder.iterdir()) if path.suffix in _SUFFIXES and path.stat().st_size]
+    files = [path for path in sorted(folder.glob("*.log")) if path.stat().st_size]
+    snapshots = sorted(folder.glob("*.checkpoint"))
+    files += snapshots[:1] + snapshots[1:][-1:]  # the first, which holds the voters alone, and the last
     if not files:
         return
     target = lab.output / "logs" / what
@@ -39,7 +42,9 @@ def _keep_partition(lab: Lab, folder: Path, what: str, topic: str) -> None:
 
 def _dump(lab: Lab, folder: Path, name: str, topic: str) -> str:
     version = lab.cluster.spec.version
-    tool = "org.apache.kafka.tools.DumpLogSegments" if lab.cluster.spec.modern else "kafka.tools.DumpLogSegments"
+    tool = (
+        "org.apache.kafka.tools.DumpLogSegments" if lab.cluster.spec.modern else "kafka.tools.DumpLogSegments"
+    )
     java = workshop.program("java", "dump log segments")
     command = [java, "-cp", jars.classpath(f"tools-{version}"), tool, "--files", name, "--deep-iteration"]
     decoder = _DECODERS.get(topic, "--print-data-log")

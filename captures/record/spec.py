@@ -22,12 +22,13 @@ TOKEN_KEY = "delegation-key-4b1d"  # secret of the broker that signs delegation 
 class Spec:
     """A cluster: `nodes` brokers of one Apache Kafka version.
 
-    KRaft nodes are broker and controller in one, from 4.x on with a dynamic quorum (KIP-853); with `zookeeper`
-    the brokers share one ZooKeeper. `sniff` is `clients` (listeners for clients) or `all` (also between brokers
-    and controllers), and with `from_start` the capture begins before the brokers do. `request_log` turns
-    kafka.request.logger to TRACE.
-    With `one_listener` brokers and clients share PLAINTEXT: protocols before 0.10.2 know no names of listeners.
-    `tls` adds listeners for a proxy that ends TLS.
+    KRaft nodes are broker and controller in one, from 4.x on with a dynamic quorum (KIP-853); with
+    `zookeeper` the brokers share one ZooKeeper. `sniff` is `clients` (the listeners for clients) or
+    `all` (also what goes between brokers and controllers); with `from_start` the capture begins before
+    the brokers do. `request_log` turns kafka.request.logger to TRACE. With `one_listener` brokers and
+    clients share PLAINTEXT: protocols before 0.10.2 know no names of listeners. `tls` adds listeners
+    for a proxy that ends TLS. `release` is an older metadata version to format for, `features` are
+    levels of others (`share.version=1`).
     """
 
     version: str
@@ -38,6 +39,8 @@ class Spec:
     request_log: bool = False
     one_listener: bool = False
     tls: bool = False
+    release: str = ""
+    features: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -73,6 +76,9 @@ def properties(spec: Spec, node: Node) -> dict[str, str]:
     """The server.properties of one node."""
     content = _common(spec, node) | _sasl(spec)
     content |= _zookeeper(node) if spec.zookeeper else _kraft(spec, node)
+    if not spec.zookeeper and spec.version < "3.6":
+        content |= _first_kraft(spec, node)
+        content.pop(_token_key(spec))
     if spec.one_listener:
         content |= {
             "listeners": f"PLAINTEXT://{HOST}:{node.port(PLAIN)}",
@@ -125,10 +131,19 @@ def _common(spec: Spec, node: Node) -> dict[str, str]:
     }
 
 
+def _first_kraft(spec: Spec, node: Node) -> dict[str, str]:
+    """Without what the first KRaft versions lack: two log directories, tokens, until 3.2 an authorizer."""
+    authorizer = {"authorizer.class.name": ""} if spec.version < "3.2" else {}
+    return {"log.dirs": f"{node.home}/d1"} | authorizer
+
+
+def _token_key(spec: Spec) -> str:
+    return "delegation.token.master.key" if spec.version < "2.9" else "delegation.token.secret.key"
+
+
 def _sasl(spec: Spec) -> dict[str, str]:
     users = " ".join(f'user_{name}="{password}"' for name, password in USERS.items())
     module = "org.apache.kafka.common.security"
-    key = "delegation.token.master.key" if spec.version.startswith("2.") else "delegation.token.secret.key"
     scram = f"{module}.scram.ScramLoginModule required;"
     return {
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
@@ -138,7 +153,7 @@ def _sasl(spec: Spec) -> dict[str, str]:
         "listener.name.sasl.oauthbearer.sasl.jaas.config": (
             f'{module}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="admin";'
         ),
-        key: TOKEN_KEY,
+        _token_key(spec): TOKEN_KEY,
     }
 
 

@@ -20,7 +20,9 @@ def certificate() -> Path:
         key, chain = target.with_suffix(".key"), target.with_suffix(".crt")
         name = ["-subj", "/CN=kdissect corpus", "-addext", _SUBJECT_ALTERNATIVES]
         output = ["-keyout", str(key), "-out", str(chain)]
-        workshop.run([openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "3650", *name, *output])
+        workshop.run(
+            [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "3650", *name, *output]
+        )
         target.write_text(key.read_text() + chain.read_text())
     return target
 

@@ -1,4 +1,4 @@
-"""Apache Kafka's own request log (`kafka.request.logger` at TRACE): what the broker says it read and answered.
+"""Apache Kafka's own request log (`kafka.request.logger` at TRACE): what the broker read and answered.
 
 A line is `[time] LEVEL Completed request:{json} (kafka.request.logger)`; the JSON is written by the generated
 `*JsonConverter` classes from `kafka.network.RequestConvertToJson`.

@@ -1,4 +1,4 @@
-"""The corpus decodes with no byte left, its tables are true, and it holds nothing of the recording machine."""
+"""The corpus decodes with no byte left, its tables are true, it holds nothing of the recording machine."""
 
 import json
 import re

@@ -1,5 +1,5 @@
-"""Apache Kafka 2.8.2 with ZooKeeper, one broker, and the Java clients 2.0 to 2.8 one after the other: each writes with
-another codec, reads in a group, transacts (commit, abort, offsets) and administers.
+"""Apache Kafka 2.8.2 with ZooKeeper, one broker, and the Java clients 2.0 to 2.8 one after the other: each
+writes with another codec, reads in a group, transacts (commit, abort, offsets) and administers.
 """
 
 from captures.record.generations import parade

@@ -1,6 +1,6 @@
-"""Apache Kafka 2.8.2 with ZooKeeper, one broker, Java client 2.8.2: the message formats 0 (0.9), 1 (0.10) and 2 (2.8) with
-each codec they have, written and read back; a transaction. Afterwards the log segments are kept under logs/, those of the
-internal topics too, each with the output of the broker's dump tool.
+"""Apache Kafka 2.8.2 with ZooKeeper, one broker, Java client 2.8.2: the message formats 0 (0.9), 1 (0.10)
+and 2 (2.8) with each codec they have, written and read back; a transaction. Afterwards the log segments
+are kept under logs/, those of the internal topics too, each with the output of the broker's dump tool.
 """
 
 from captures.record import segments
@@ -20,7 +20,11 @@ _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 def _topics() -> dict[str, tuple[str, str]]:
     pairs = ((version, codec) for version in _FORMATS for codec in _CODECS)
-    return {f"{_FORMATS[version]}-{codec}": (version, codec) for version, codec in pairs if codec != "zstd" or version == "2.8"}
+    return {
+        f"{_FORMATS[version]}-{codec}": (version, codec)
+        for version, codec in pairs
+        if codec != "zstd" or version == "2.8"
+    }
 
 
 def run(lab: Lab) -> None:
@@ -28,17 +32,38 @@ def run(lab: Lab) -> None:
     client = java("2.8.2")
     for topic, (version, codec) in _topics().items():
         lab.run_driver(
-            client, "CreateTopic", client_id=f"create-{topic}", topic=topic, configs=f"message.format.version={version}"
+            client,
+            "CreateTopic",
+            client_id=f"create-{topic}",
+            topic=topic,
+            configs=f"message.format.version={version}",
         )
         lab.run_driver(
-            client, "Produce", client_id=f"p-{topic}", topic=topic, count=5, properties={"compression.type": codec}
+            client,
+            "Produce",
+            client_id=f"p-{topic}",
+            topic=topic,
+            count=5,
+            properties={"compression.type": codec},
         )
     names = ",".join(_topics())
     lab.run_driver(
-        client, "Consume", client_id="reader", topic=names, count=5 * len(_topics()), group="readers", commit="true"
+        client,
+        "Consume",
+        client_id="reader",
+        topic=names,
+        count=5 * len(_topics()),
+        group="readers",
+        commit="true",
     )
     lab.run_driver(
-        client, "Transact", client_id="txn", transactional_id="txn-1", topic="ledger", count=2, plan="commit,abort"
+        client,
+        "Transact",
+        client_id="txn",
+        transactional_id="txn-1",
+        topic="ledger",
+        count=2,
+        plan="commit,abort",
     )
 
 

@@ -1,7 +1,8 @@
-"""Apache Kafka 2.8.2 with ZooKeeper, two brokers that replicate, captured between the brokers from their start: a
-rolling upgrade of inter.broker.protocol.version from 0.8.2 to 2.8. At every step the brokers restart one after the other
-(ControlledShutdown, LeaderAndIsr, UpdateMetadata), a replicated topic is written (follower fetches) and deleted
-(StopReplica). The message format follows the protocol version: followers fetch magic 0, 1 and 2.
+"""Apache Kafka 2.8.2 with ZooKeeper, two brokers that replicate, captured between the brokers from their
+start: a rolling upgrade of inter.broker.protocol.version from 0.8.2 to 2.8. At every step the brokers
+restart one after the other (ControlledShutdown, LeaderAndIsr, UpdateMetadata), a replicated topic is
+written (follower fetches) and deleted (StopReplica). The message format follows the protocol version:
+followers fetch magic 0, 1 and 2.
 """
 
 from captures.record.java import java
@@ -10,14 +11,15 @@ from captures.record.spec import Spec, properties
 
 NAME = "kafka28_zookeeper_upgrade"
 _STEPS = (
-    "0.8.2", "0.9.0", "0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1",
+    "0.8.2", "0.9.0", "0.10.0", "0.10.1", "0.10.2", "0.11.0-IV0", "0.11.0", "1.0", "1.1",
     "2.0", "2.1", "2.2", "2.3", "2.4-IV0", "2.4", "2.6", "2.7", "2.8",
 )  # fmt: skip
+_TRANSACTIONAL = _STEPS[_STEPS.index("0.11.0") :: 2]
 _BASE = {"default.replication.factor": "2", "min.insync.replicas": "1"}
 
 
 def _protocol(step: str) -> dict[str, str]:
-    format_version = "2.4" if step == "2.4-IV0" else step
+    format_version = step.partition("-")[0]
     return {**_BASE, "inter.broker.protocol.version": step, "log.message.format.version": format_version}
 
 
@@ -47,6 +49,16 @@ def run(lab: Lab) -> None:
             count=3,
             properties={"acks": "all", "enable.idempotence": "false"},
         )
+        if step in _TRANSACTIONAL:
+            lab.run_driver(
+                client,
+                "Transact",
+                client_id=f"{name}-txn",
+                transactional_id=name,
+                topic="kept",
+                count=2,
+                plan="commit,abort",
+            )
         lab.run_driver(client, "DeleteTopic", client_id=f"{name}-admin", topic=name)
 
 

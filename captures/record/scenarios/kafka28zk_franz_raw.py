@@ -1,5 +1,5 @@
-"""Apache Kafka 2.8.2 with ZooKeeper, one broker: every API at every version the broker names, sent with kmsg
-of franz-go. Produce begins at v0 with message format 0; LeaderAndIsr, StopReplica, UpdateMetadata and
+"""Apache Kafka 2.8.2 with ZooKeeper, one broker: every API at every version the broker names, sent with
+kmsg of franz-go. Produce begins at v0 with message format 0; LeaderAndIsr, StopReplica, UpdateMetadata and
 ControlledShutdown have stale epochs.
 """
 

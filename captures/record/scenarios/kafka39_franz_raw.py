@@ -1,5 +1,6 @@
-"""Apache Kafka 3.9.2, one KRaft node: every API at every version that the listeners of broker and controller
-name, sent one after the other with kmsg of franz-go; stale epochs and strangers' ids where a request could do harm.
+"""Apache Kafka 3.9.2, one KRaft node: every API at every version that the listeners of broker and
+controller name, sent one after the other with kmsg of franz-go; stale epochs and ids of strangers where it
+could do harm.
 """
 
 from captures.record.lab import Lab

@@ -1,6 +1,6 @@
-"""Apache Kafka 3.9.2, one KRaft node, the AdminClient of the same version: topics, configs, offsets, reassignments, log
-directories, ACLs, quotas, SCRAM users, delegation tokens and groups. Many calls are refused on purpose. The broker's
-request log of this scenario is kept beside the capture.
+"""Apache Kafka 3.9.2, one KRaft node, the AdminClient of the same version: topics, configs, offsets,
+reassignments, log directories, ACLs, quotas, SCRAM users, delegation tokens and groups. Many calls are
+refused on purpose. The broker's request log of this scenario is kept beside the capture.
 """
 
 from captures.record import requestlog

@@ -1,5 +1,6 @@
-"""Apache Kafka 3.9.2, three KRaft nodes, each broker and controller, captured on every port from the start: the quorum is
-elected, brokers register, a replicated topic is written; a node is stopped, another killed, both come back.
+"""Apache Kafka 3.9.2, three KRaft nodes, each broker and controller, captured on every port from the
+start: the quorum is elected, brokers register, a replicated topic is written; a node is stopped, another
+killed, both come back.
 """
 
 from captures.record.lab import Lab

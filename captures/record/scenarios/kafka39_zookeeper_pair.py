@@ -1,6 +1,6 @@
-"""Apache Kafka 3.9.2 with ZooKeeper, three brokers that replicate, captured between the brokers from their start: a topic is
-written and deleted, one broker stops orderly and comes back, the controller is killed: the last versions of LeaderAndIsr,
-StopReplica, UpdateMetadata and ControlledShutdown.
+"""Apache Kafka 3.9.2 with ZooKeeper, three brokers that replicate, captured between the brokers from their
+start: a topic is written and deleted, one broker stops orderly and comes back, the controller is killed:
+the last versions of LeaderAndIsr, StopReplica, UpdateMetadata and ControlledShutdown.
 """
 
 from captures.record.java import java

@@ -1,7 +1,7 @@
-"""Apache Kafka 4.4.0, one KRaft node, AdminClient 4.4.0: every call it has but those of the quorum's voters: topics,
-configs, offsets, reassignments, log directories, ACLs, quotas, SCRAM users, delegation tokens, groups, features,
-transactions (one left open is aborted, fenced and terminated), client metrics. Many calls are refused on purpose. The
-broker's request log of this scenario is kept beside the capture.
+"""Apache Kafka 4.4.0, one KRaft node, AdminClient 4.4.0: every call it has but those of the quorum's
+voters: topics, configs, offsets, reassignments, log directories, ACLs, quotas, SCRAM users, delegation
+tokens, groups, features, transactions (one left open is aborted, fenced and terminated), client metrics.
+Many calls are refused on purpose. The broker's request log of this scenario is kept beside the capture.
 """
 
 from captures.record import requestlog

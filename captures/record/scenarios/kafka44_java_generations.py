@@ -1,5 +1,5 @@
-"""Apache Kafka 4.4.0, one KRaft node, and the Java clients 2.8 to 4.3 one after the other: each writes with another
-codec, reads in a group, transacts (commit, abort, offsets) and administers.
+"""Apache Kafka 4.4.0, one KRaft node, and the Java clients 2.8 to 4.3 one after the other: each writes
+with another codec, reads in a group, transacts (commit, abort, offsets) and administers.
 """
 
 from captures.record.generations import parade

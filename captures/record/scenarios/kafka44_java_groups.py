@@ -1,6 +1,6 @@
-"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: classic groups with the eager range, the cooperative sticky
-assignor and a static member that comes back with its id; members join and leave, one crashes and its session ends; offsets
-are committed and read again.
+"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: classic groups with the eager range, the
+cooperative sticky assignor and a static member that comes back with its id; members join and leave, one
+crashes and its session ends; offsets are committed and read again.
 """
 
 from captures.record.drivers import Driver, Running
@@ -50,7 +50,9 @@ def _static(lab: Lab, client: Driver) -> None:
     second = _member(lab, client, "static-2", "static", group_instance_id="instance-2")
     second.until("assigned")
     second.kill()
-    lab.truth.note("static-2 was killed and came back as static-3 with the same group.instance.id before its session ended")
+    lab.truth.note(
+        "static-2 was killed and came back as static-3, same group.instance.id, before its session ended"
+    )
     third = _member(lab, client, "static-3", "static", group_instance_id="instance-2")
     third.until("assigned")
     third.kill()

@@ -1,6 +1,7 @@
-"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: groups of the new protocol (KIP-848): two members with the uniform
-assignor on the server, one with a regular expression, one that leaves and one that is static; the group is described, its
-offsets listed, altered and deleted; a group moves from the classic protocol to the new one member by member.
+"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: groups of the new protocol (KIP-848): two members
+with the uniform assignor on the server, one with a regular expression, one that leaves and one that is
+static; the group is described, its offsets listed, altered and deleted; a group moves from the classic
+protocol to the new one member by member.
 """
 
 from captures.record.drivers import Driver, Running
@@ -13,7 +14,10 @@ BROKER = Spec("4.4.0", properties={"num.partitions": "4"})
 
 
 def _member(lab: Lab, client: Driver, name: str, group: str, **more: str) -> Running:
-    properties = {"group.protocol": "consumer", **{key.replace("_", "."): value for key, value in more.items()}}
+    properties = {
+        "group.protocol": "consumer",
+        **{key.replace("_", "."): value for key, value in more.items()},
+    }
     if properties["group.protocol"] == "classic":
         properties["heartbeat.interval.ms"] = "400"
     return lab.start_driver(

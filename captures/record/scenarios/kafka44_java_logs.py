@@ -1,7 +1,8 @@
-"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: what brokers keep on disk. A topic per codec, one with
-transactions (committed, aborted, open), one that is compacted with tombstones while the broker runs, and read back; classic,
-KIP-848 and share groups that commit. Afterwards the log segments are kept under logs/, internal topics and the metadata
-log with a snapshot among them, each with the output of the broker's dump tool.
+"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: what brokers keep on disk. A topic per codec, one
+with transactions (committed, aborted, open), one that is compacted with tombstones while the broker runs,
+and read back; classic, KIP-848 and share groups that commit. Afterwards the log segments are kept under
+logs/, internal topics and the metadata log with a snapshot among them, each with the output of the
+broker's dump tool.
 """
 
 import time
@@ -15,6 +16,7 @@ NAME = "kafka44_java_logs"
 BROKER = Spec(
     "4.4.0",
     properties={
+        "metadata.log.max.record.bytes.between.snapshots": "2000",
         "offsets.topic.num.partitions": "1",
         "transaction.state.log.num.partitions": "1",
         "share.coordinator.state.topic.num.partitions": "1",
@@ -28,19 +30,39 @@ def run(lab: Lab) -> None:
     """Fill the logs."""
     client = java("4.4.0")
     for codec in _CODECS:
-        options = {"topic": f"data-{codec}", "count": 6, "headers": "true", "properties": {"compression.type": codec}}
+        options = {
+            "topic": f"data-{codec}",
+            "count": 6,
+            "headers": "true",
+            "properties": {"compression.type": codec},
+        }
         lab.run_driver(client, "Produce", client_id=f"p-{codec}", **options)
     lab.run_driver(
-        client, "Transact", client_id="txn", transactional_id="txn-1", topic="ledger", count=2, plan="commit,abort,open"
+        client,
+        "Transact",
+        client_id="txn",
+        transactional_id="txn-1",
+        topic="ledger",
+        count=2,
+        plan="commit,abort,open",
     )
     lab.run_driver(client, "CreateTopic", client_id="creator", topic="compacted", configs=_COMPACT)
-    for turn in range(3):
+    for turn in range(3):  # the log rolls by the records' own time
         lab.run_driver(
-            client, "Produce", client_id=f"c-{turn}", topic="compacted", count=6, prefix=f"turn{turn}", tombstones="true"
+            client,
+            "Produce",
+            client_id=f"c-{turn}",
+            topic="compacted",
+            count=6,
+            prefix=f"turn{turn}",
+            later=60 * turn,
+            tombstones="true",
         )
         time.sleep(1.5)
     lab.run_driver(client, "AdminGroupKinds", client_id="configurer", group="share", what="share")
-    lab.run_driver(client, "ShareConsume", client_id="s", topic="data-none", group="share", explicit="true", count=4)
+    lab.run_driver(
+        client, "ShareConsume", client_id="s", topic="data-none", group="share", explicit="true", count=4
+    )
     for protocol in ("classic", "consumer"):
         group = {"group": protocol, "commit": "true", "properties": {"group.protocol": protocol}}
         lab.run_driver(client, "Consume", client_id=protocol, topic="data-zstd", count=6, **group)

@@ -1,5 +1,6 @@
-"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: producers with acks 0, 1 and all, without compression
-and with the four codecs, with keys, headers and tombstones; then one consumer without a group reads it all.
+"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: producers with acks 0, 1 and all, without
+compression and with the four codecs, with keys, headers and tombstones; then one consumer without a group
+reads it all.
 """
 
 from captures.record.java import java

@@ -1,6 +1,7 @@
-"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0 on the SASL listener: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512,
-OAUTHBEARER with unsecured tokens and a delegation token through SCRAM; a wrong password for each kind; a consumer that lives
-longer than its credentials and authenticates again in the middle of its work (connections.max.reauth.ms is 3 s).
+"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0 on the SASL listener: PLAIN, SCRAM-SHA-256, SCRAM-
+SHA-512, OAUTHBEARER with unsecured tokens and a delegation token through SCRAM; a wrong password for each
+kind; a consumer that lives longer than its credentials and authenticates again in the middle of its work
+(connections.max.reauth.ms is 3 s).
 """
 
 from captures.record.administer import login
@@ -23,7 +24,10 @@ def run(lab: Lab) -> None:
         lab.truth.principal(f"User:{user}", mechanism, "" if mechanism == "OAUTHBEARER" else USERS[user])
         _produce(lab, client, f"as-{mechanism.lower()}", login(mechanism, user))
     for mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
-        wrong = {key: value.replace(USERS["bob"], "wrong-pw-0000") for key, value in login(mechanism, "bob").items()}
+        wrong = {
+            key: value.replace(USERS["bob"], "wrong-pw-0000")
+            for key, value in login(mechanism, "bob").items()
+        }
         _produce(lab, client, f"wrong-{mechanism.lower()}", wrong, action="Impostor")
     lab.truth.secret("wrong-pw-0000")
     _token(lab, client)
@@ -54,7 +58,12 @@ def _produce(lab: Lab, client: Driver, name: str, how: dict[str, str], action: s
 def _token(lab: Lab, client: Driver) -> None:
     bootstrap = lab.cluster.sasl
     events = lab.run_driver(
-        client, "AdminTokens", client_id="token-owner", bootstrap=bootstrap, keep="true", properties=login("PLAIN", "admin")
+        client,
+        "AdminTokens",
+        client_id="token-owner",
+        bootstrap=bootstrap,
+        keep="true",
+        properties=login("PLAIN", "admin"),
     )
     token = next(event for event in events if event["event"] == "token")
     lab.truth.principal("User:admin by delegation token", "SCRAM-SHA-256", token["hmac"])

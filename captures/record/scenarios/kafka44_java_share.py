@@ -1,6 +1,7 @@
-"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0, captured also between the brokers: a share group (KIP-932) whose two
-members read, accept, release, reject and renew records; the group is described while it lives, its offsets are altered
-and deleted when it is empty, then the group itself. The share coordinator keeps the state in __share_group_state.
+"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0, captured also between the brokers: a share group
+(KIP-932) whose two members read, accept, release, reject and renew records; the group is described while
+it lives, its offsets are altered and deleted when it is empty, then the group itself. The share
+coordinator keeps the state in __share_group_state.
 """
 
 from captures.record.java import java
@@ -17,7 +18,9 @@ def run(lab: Lab) -> None:
     lab.run_driver(client, "Produce", client_id="producer", topic="jobs", count=10)
     lab.run_driver(client, "AdminGroupKinds", client_id="configurer", group="workers", what="share")
     share = {"topic": "jobs", "group": "workers", "wait": "true"}
-    first = lab.start_driver(client, "ShareConsume", client_id="worker-1", explicit="true", renew="true", **share)
+    first = lab.start_driver(
+        client, "ShareConsume", client_id="worker-1", explicit="true", renew="true", **share
+    )
     first.until("acknowledge", 6)
     second = lab.start_driver(client, "ShareConsume", client_id="worker-2", **share)
     second.until("joined")

@@ -1,6 +1,7 @@
-"""Apache Kafka 4.4.0, one KRaft node, Kafka Streams 4.3.1: the word count, once as a streams group (KIP-1071, the broker
-assigns the tasks) and once with the classic protocol (the assignment travels in JoinGroup and SyncGroup); the streams group
-is described, and its offsets are listed, altered and deleted with the group.
+"""Apache Kafka 4.4.0, one KRaft node, Kafka Streams 4.3.1: the word count, once as a streams group
+(KIP-1071, the broker assigns the tasks) and once with the classic protocol (the assignment travels in
+JoinGroup and SyncGroup); the streams group is described, and its offsets are listed, altered and deleted
+with the group.
 """
 
 from captures.record.java import java, streams
@@ -29,7 +30,9 @@ def run(lab: Lab) -> None:
         )
         running.until("state", 2)
         lab.run_driver(client, "Produce", client_id=f"more-{protocol}", topic="words", count=4)
-        lab.run_driver(client, "AdminGroupKinds", client_id=f"describe-{protocol}", group=group, topic="words")
+        lab.run_driver(
+            client, "AdminGroupKinds", client_id=f"describe-{protocol}", group=group, topic="words"
+        )
         running.stop()
     lab.run_driver(
         client,

@@ -1,5 +1,6 @@
-"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: client metrics (KIP-714). The broker subscribes to metrics of
-producers and consumers every second; both push them, compressed as the broker offers, and once more when they end.
+"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: client metrics (KIP-714). The broker subscribes
+to metrics of producers and consumers every second; both push them, compressed as the broker offers, and
+once more when they end.
 """
 
 from captures.record.java import java

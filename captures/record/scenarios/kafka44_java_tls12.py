@@ -1,5 +1,5 @@
-"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0 through a proxy that ends TLS 1.2: a producer and a consumer group
-for each cipher suite. Both legs are captured, the encrypted one before the proxy and the
+"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0 through a proxy that ends TLS 1.2: a producer and
+a consumer group for each cipher suite. Both legs are captured, the encrypted one before the proxy and the
 plain one behind it; the key log stands beside the capture.
 """
 
@@ -17,7 +17,7 @@ _SUITES = (
     "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
     "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384",
     "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
-    "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_RSA_WITH_AES_128_GCM_SHA256",
 )
 
 

@@ -1,5 +1,5 @@
-"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0 through a proxy that ends TLS 1.3: a producer and a consumer group
-for each cipher suite. Both legs are captured, the encrypted one before the proxy and the
+"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0 through a proxy that ends TLS 1.3: a producer and
+a consumer group for each cipher suite. Both legs are captured, the encrypted one before the proxy and the
 plain one behind it; the key log stands beside the capture.
 """
 

@@ -1,6 +1,7 @@
-"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: transactions that commit, abort, carry the offsets of a group and
-are fenced by a second producer with the same transactional id; one stays open while a read_committed and a
-read_uncommitted consumer read the same topic. An idempotent producer writes beside them.
+"""Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: transactions that commit, abort, carry the
+offsets of a group and are fenced by a second producer with the same transactional id; one stays open while
+a read_committed and a read_uncommitted consumer read the same topic. An idempotent producer writes beside
+them.
 """
 
 from captures.record.java import java
@@ -14,7 +15,14 @@ BROKER = Spec("4.4.0", sniff="all")
 def run(lab: Lab) -> None:
     """Write in transactions, then read with both isolation levels."""
     client = java("4.4.0")
-    lab.run_driver(client, "Produce", client_id="idempotent", topic="ledger", count=3, properties={"enable.idempotence": "true"})
+    lab.run_driver(
+        client,
+        "Produce",
+        client_id="idempotent",
+        topic="ledger",
+        count=3,
+        properties={"enable.idempotence": "true"},
+    )
     lab.run_driver(client, "Produce", client_id="source", topic="source", count=3)
     lab.run_driver(
         client,
@@ -29,7 +37,13 @@ def run(lab: Lab) -> None:
         properties={"compression.type": "lz4"},
     )
     lab.run_driver(
-        client, "Transact", client_id="opener", transactional_id="ledger-2", topic="ledger", count=2, plan="abort,open"
+        client,
+        "Transact",
+        client_id="opener",
+        transactional_id="ledger-2",
+        topic="ledger",
+        count=2,
+        plan="abort,open",
     )
     for level in ("read_committed", "read_uncommitted"):
         lab.run_driver(

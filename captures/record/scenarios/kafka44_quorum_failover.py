@@ -1,7 +1,8 @@
-"""Apache Kafka 4.4.0, three KRaft nodes, each broker and controller, captured on every port from the start: the quorum is
-elected, brokers register, a replicated topic is written; the active controller is stopped, a follower is killed, both come
-back; partitions are reassigned, leaders elected, share and transaction state is kept on replicated topics; a fourth
-controller joins the voters with other endpoints (KIP-853) and leaves again, and a broker is unregistered.
+"""Apache Kafka 4.4.0, three KRaft nodes, each broker and controller, captured on every port from the
+start: the quorum is elected, brokers register, a replicated topic is written; the active controller is
+stopped, a follower is killed, both come back; partitions are reassigned, leaders elected, share and
+transaction state is kept on replicated topics; a fourth controller joins the voters with other endpoints
+(KIP-853) and leaves again, and a broker is unregistered.
 """
 
 from captures.record.broker import directory_id
@@ -51,11 +52,21 @@ def run(lab: Lab) -> None:
 
 def _work(lab: Lab, name: str) -> None:
     client = java("4.4.0")
-    lab.run_driver(client, "Produce", client_id=f"{name}-producer", topic="kept", count=4, properties={"acks": "all"})
     lab.run_driver(
-        client, "Transact", client_id=f"{name}-txn", transactional_id=name, topic="kept", count=2, plan="commit,abort"
+        client, "Produce", client_id=f"{name}-producer", topic="kept", count=4, properties={"acks": "all"}
     )
-    lab.run_driver(client, "Consume", client_id=f"{name}-reader", topic="kept", group="readers", count=4, commit="true")
+    lab.run_driver(
+        client,
+        "Transact",
+        client_id=f"{name}-txn",
+        transactional_id=name,
+        topic="kept",
+        count=2,
+        plan="commit,abort",
+    )
+    lab.run_driver(
+        client, "Consume", client_id=f"{name}-reader", topic="kept", group="readers", count=4, commit="true"
+    )
 
 
 def _voters(lab: Lab) -> None:
@@ -80,9 +91,18 @@ def _voters(lab: Lab) -> None:
     lab.truth.note("controller 4 came back on another port")
     lab.run_driver(client, "AdminVoters", client_id="remover", what="remove", **change)
     cluster.stop_node(4)
-    lab.run_driver(client, "AdminVoters", client_id="unregister-controller", what="unregister-controller", id=4)
+    lab.run_driver(
+        client, "AdminVoters", client_id="unregister-controller", what="unregister-controller", id=4
+    )
     cluster.stop_node(3, kill=True)
-    lab.run_driver(client, "AdminVoters", client_id="remover-3", what="remove", id=3, directory=directory_id(cluster.nodes[2]))
+    lab.run_driver(
+        client,
+        "AdminVoters",
+        client_id="remover-3",
+        what="remove",
+        id=3,
+        directory=directory_id(cluster.nodes[2]),
+    )
     lab.run_driver(client, "AdminVoters", client_id="unregister-broker", what="unregister-broker", id=3)
 
 

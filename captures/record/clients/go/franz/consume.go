@@ -15,7 +15,7 @@ func consume(ctx context.Context, args *driver.Args) error {
 		return err
 	}
 	defer client.Close()
-	read(ctx, client, args.Int("count", 6), 3*time.Second)
+	read(ctx, client, args.Int("count", 6), 8*time.Second)
 	return nil
 }
 

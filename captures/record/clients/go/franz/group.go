@@ -69,7 +69,7 @@ func changes(args *driver.Args, event, name string) func(context.Context, *kgo.C
 	return func(_ context.Context, client *kgo.Client, partitions map[string][]int32) {
 		id, generation := client.GroupMetadata()
 		driver.Emit(event, driver.Event{
-			"group": args.Text("group", "story"), "name": name, "member": id,
+			"client_id": args.Text("client-id", "franz") + "-" + name, "group": args.Text("group", "story"), "member": id,
 			"generation": generation, "partitions": partitions,
 		})
 	}
@@ -94,5 +94,7 @@ func leave(ctx context.Context, client *kgo.Client, args *driver.Args, name stri
 	if err := client.LeaveGroupContext(ctx); err != nil {
 		driver.Failed("leave", err)
 	}
-	driver.Emit("left", driver.Event{"group": args.Text("group", "story"), "name": name, "member": id})
+	driver.Emit("left", driver.Event{
+		"client_id": args.Text("client-id", "franz") + "-" + name, "group": args.Text("group", "story"), "member": id,
+	})
 }

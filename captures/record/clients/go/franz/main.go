@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ func main() {
 		"share":        share,
 		"transactions": transactions,
 		"admin":        admin,
+		"scram-user":   scramUser,
 		"raw":          sendRaw,
 	})
 }
@@ -37,6 +39,9 @@ func connect(args *driver.Args, more ...kgo.Opt) (*kgo.Client, error) {
 	}
 	if args.Text("metrics", "no") == "no" {
 		options = append(options, kgo.DisableClientMetrics())
+	}
+	if args.Has("log") { // for whoever looks into a driver that hangs
+		options = append(options, kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelDebug, nil)))
 	}
 	if args.Has("max") {
 		options = append(options, kgo.MaxVersions(kversion.FromString(args.Text("max", ""))))

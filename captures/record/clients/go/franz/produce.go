@@ -41,12 +41,18 @@ func write(ctx context.Context, client *kgo.Client, args *driver.Args) {
 	for _, record := range driver.Story(args) {
 		records = append(records, native(record, args))
 	}
-	for _, result := range client.ProduceSync(ctx, records...) {
+	limited, cancel := context.WithTimeout(ctx, 8*time.Second)
+	defer cancel()
+	for _, result := range client.ProduceSync(limited, records...) {
 		if result.Err != nil {
 			driver.Failed("produce", result.Err)
 			continue
 		}
-		driver.Sent(neutral(result.Record))
+		sent := neutral(result.Record)
+		if args.Int("acks", -1) == 0 {
+			sent.Offset = -1 // nobody told: franz-go leaves 0 there
+		}
+		driver.Sent(sent)
 	}
 }
 

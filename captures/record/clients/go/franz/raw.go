@@ -33,27 +33,42 @@ func sendRaw(ctx context.Context, args *driver.Args) error {
 			known.patient(on, key, version)
 		}
 	}
+	if ranges[22][2] == 6 {
+		known.prepareTwoPhase(on)
+	}
 	return ctx.Err()
 }
 
-// supported asks the listener for its range of versions of each API that kmsg knows too.
-func supported(on *wire) (map[int16][2]int16, error) {
+// prepareTwoPhase sends InitProducerId v6, which only brokers with unstable versions name and kmsg cannot read.
+func (w *world) prepareTwoPhase(on *wire) {
+	request := kmsg.NewPtrInitProducerIDRequest()
+	w.fill(request)
+	request.SetVersion(6)
+	outcome := "answered"
+	if _, err := on.carry(request); err != nil {
+		outcome = err.Error()
+	}
+	driver.Emit("raw", driver.Event{"api": 22, "version": 6, "outcome": outcome})
+}
+
+// supported asks the listener for its range of versions of each API: from, to as far as kmsg knows it, to.
+func supported(on *wire) (map[int16][3]int16, error) {
 	request := kmsg.NewPtrApiVersionsRequest()
 	request.SetVersion(0)
 	answer, err := on.ask(request)
 	if err != nil {
 		return nil, err
 	}
-	ranges := map[int16][2]int16{}
+	ranges := map[int16][3]int16{}
 	for _, key := range answer.(*kmsg.ApiVersionsResponse).ApiKeys {
 		if made := kmsg.RequestForKey(key.ApiKey); made != nil {
-			ranges[key.ApiKey] = [2]int16{key.MinVersion, min(key.MaxVersion, made.MaxVersion())}
+			ranges[key.ApiKey] = [3]int16{key.MinVersion, min(key.MaxVersion, made.MaxVersion()), key.MaxVersion}
 		}
 	}
 	return ranges, nil
 }
 
-func order(ranges map[int16][2]int16) []int16 {
+func order(ranges map[int16][3]int16) []int16 {
 	var keys, rest []int16
 	for _, key := range firstKeys {
 		if _, there := ranges[key]; there {

@@ -24,6 +24,17 @@ type wire struct {
 
 // ask sends a request as it is and reads its answer.
 func (w *wire) ask(request kmsg.Request) (kmsg.Response, error) {
+	body, err := w.carry(request)
+	if err != nil {
+		return nil, err
+	}
+	answer := request.ResponseKind()
+	answer.SetVersion(request.GetVersion())
+	return answer, answer.ReadFrom(body)
+}
+
+// carry sends a request and returns the body of its answer.
+func (w *wire) carry(request kmsg.Request) ([]byte, error) {
 	if err := w.connect(); err != nil {
 		return nil, err
 	}
@@ -35,17 +46,15 @@ func (w *wire) ask(request kmsg.Request) (kmsg.Response, error) {
 	body, err := w.read(request)
 	if err != nil {
 		w.close()
-		return nil, err
 	}
-	answer := request.ResponseKind()
-	answer.SetVersion(request.GetVersion())
-	return answer, answer.ReadFrom(body)
+	return body, err
 }
 
 // frame lays a request out. ControlledShutdown v0 has a header without client id, whose frame kmsg leaves unfinished.
 func (w *wire) frame(request kmsg.Request) []byte {
 	if request.Key() != 7 || request.GetVersion() != 0 {
-		return kmsg.NewRequestFormatter(kmsg.FormatterClientID(w.clientID)).AppendRequest(nil, request, w.next)
+		frame := kmsg.NewRequestFormatter(kmsg.FormatterClientID(w.clientID)).AppendRequest(nil, request, w.next)
+		return twoPhase(request, frame)
 	}
 	body := request.AppendTo(nil)
 	frame := binary.BigEndian.AppendUint32(nil, uint32(8+len(body)))
@@ -99,4 +108,13 @@ func (w *wire) close() {
 		_ = w.open.Close()
 		w.open = nil
 	}
+}
+
+// twoPhase adds what InitProducerId v6 has and kmsg does not know: Enable2Pc and KeepPreparedTxn (KIP-939), both false.
+func twoPhase(request kmsg.Request, frame []byte) []byte {
+	if request.Key() != 22 || request.GetVersion() != 6 {
+		return frame
+	}
+	binary.BigEndian.PutUint32(frame, uint32(len(frame)-4+2))
+	return append(frame[:len(frame)-1], 0, 0, 0) // the last byte closes the body: no tagged fields
 }

@@ -47,7 +47,7 @@ func newWorld(args *driver.Args) *world {
 }
 
 // prepare makes the topic with the newest CreateTopics, writes to it, and learns its id and the cluster's.
-func (w *world) prepare(on *wire, ranges map[int16][2]int16) {
+func (w *world) prepare(on *wire, ranges map[int16][3]int16) {
 	if w.controller {
 		w.topicID[15] = 1 // the metadata topic's id is fixed: org.apache.kafka.common.Uuid.METADATA_TOPIC_ID
 		return

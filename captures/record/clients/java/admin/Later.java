@@ -47,8 +47,8 @@ final class Later {
     }
 
     @SuppressWarnings("unchecked")
-    private static void call(AdminClient admin, String name, String... futures) {
-        Tries.call(name, () -> (KafkaFuture<Object>) future(AdminClient.class.getMethod(name).invoke(admin), futures));
+    private static Object call(AdminClient admin, String name, String... futures) {
+        return Tries.call(name, () -> (KafkaFuture<Object>) future(AdminClient.class.getMethod(name).invoke(admin), futures));
     }
 
     static void groups(AdminClient admin, String group) {
@@ -67,9 +67,74 @@ final class Later {
         }
     }
 
-    static void tokens(AdminClient admin) {
-        call(admin, "createDelegationToken", "delegationToken");
+    /** Create, renew and expire a delegation token: on a listener that authenticates. */
+    static void tokens(AdminClient admin) throws Exception {
+        Object token = call(admin, "createDelegationToken", "delegationToken");
         call(admin, "describeDelegationToken", "delegationTokens");
+        byte[] mark = token == null ? new byte[] {1, 2} : (byte[]) token.getClass().getMethod("hmac").invoke(token);
+        call(admin, "renewDelegationToken", byte[].class, mark, "expiryTimestamp");
+        call(admin, "expireDelegationToken", byte[].class, mark, "expiryTimestamp");
+    }
+
+    /** Calls without arguments that came one by one from 2.7 to 4.1. */
+    static void newer(AdminClient admin) {
+        call(admin, "describeFeatures", "featureMetadata");
+        call(admin, "listTransactions", "all");
+        call(admin, "describeMetadataQuorum", "quorumInfo");
+        call(admin, "listClientMetricsResources", "all");
+        call(admin, "listConfigResources", "all");
+        call(admin, "listGroups", "all");
+        features(admin);
+    }
+
+    /** A feature that does not exist: the constructor of FeatureUpdate changed in 3.3. */
+    private static void features(AdminClient admin) {
+        try {
+            Constructor<?> made = Class.forName(ADMIN + "FeatureUpdate").getConstructors()[0];
+            for (Constructor<?> one : Class.forName(ADMIN + "FeatureUpdate").getConstructors()) {
+                made = one.getParameterTypes()[1].isEnum() ? one : made;
+            }
+            Class<?> second = made.getParameterTypes()[1];
+            Object how = second.isEnum() ? second.getField("UPGRADE").get(null) : Boolean.FALSE;
+            Object wanted = Collections.singletonMap("no.such.feature", made.newInstance((short) 9, how));
+            Class<?> options = Class.forName(ADMIN + "UpdateFeaturesOptions");
+            Tries.call("updateFeatures", () -> all(AdminClient.class.getMethod("updateFeatures", java.util.Map.class, options)
+                    .invoke(admin, wanted, options.getDeclaredConstructor().newInstance())));
+        } catch (ReflectiveOperationException absent) {
+            Say.event("absent", "call", "updateFeatures");
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static KafkaFuture<Object> all(Object result) throws Exception {
+        return (KafkaFuture<Object>) future(result, "all");
+    }
+
+    /** Preferred leaders had a call of their own in 2.2 and 2.3. */
+    @SuppressWarnings("unchecked")
+    static void elect(AdminClient admin, String topic) {
+        Collection<TopicPartition> first = Collections.singleton(new TopicPartition(topic, 0));
+        call(admin, "electPreferredLeaders", Collection.class, first, "all");
+        Tries.call("electLeaders", () -> {
+            Class<?> kind = Class.forName(COMMON + "ElectionType");
+            Object preferred = kind.getField("PREFERRED").get(null);
+            Method method = AdminClient.class.getMethod("electLeaders", kind, java.util.Set.class);
+            return (KafkaFuture<Object>) future(method.invoke(admin, preferred, first), "all");
+        });
+    }
+
+    static void incremental(AdminClient admin, ConfigResource resource) {
+        try {
+            Class<?> entry = Class.forName(ADMIN + "ConfigEntry");
+            Object one = entry.getConstructor(String.class, String.class).newInstance("retention.ms", "700000");
+            Class<?> type = Class.forName(ADMIN + "AlterConfigOp$OpType");
+            Object change = Class.forName(ADMIN + "AlterConfigOp").getConstructor(entry, type)
+                    .newInstance(one, type.getField("SET").get(null));
+            Object wanted = Collections.singletonMap(resource, Collections.singletonList(change));
+            call(admin, "incrementalAlterConfigs", java.util.Map.class, wanted, "all");
+        } catch (ReflectiveOperationException absent) {
+            Say.event("absent", "call", "incrementalAlterConfigs");
+        }
     }
 
     static void alterConfigs(AdminClient admin, ConfigResource resource) {

@@ -26,7 +26,10 @@ public final class OldAdmin implements Action {
             Later.groups(admin, options.text("group", "old-admin-group"));
             Later.records(admin, topic);
             Later.acls(admin, topic);
+            Later.elect(admin, topic);
+            Later.incremental(admin, new ConfigResource(ConfigResource.Type.TOPIC, topic));
             Later.tokens(admin);
+            Later.newer(admin);
             Tries.call("deleteTopics", () -> admin.deleteTopics(Collections.singletonList(topic)).all());
         }
     }

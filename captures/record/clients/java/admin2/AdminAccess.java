@@ -64,7 +64,7 @@ public final class AdminAccess implements Action {
         ClientQuotaAlteration both = new ClientQuotaAlteration(new ClientQuotaEntity(pair), Arrays.asList(
                 new ClientQuotaAlteration.Op("producer_byte_rate", 100000.0), new ClientQuotaAlteration.Op("request_percentage", 50.0)));
         ClientQuotaAlteration ip = new ClientQuotaAlteration(
-                new ClientQuotaEntity(singletonMap(ClientQuotaEntity.IP, "127.0.0.9")),
+                new ClientQuotaEntity(singletonMap("ip", "127.0.0.9")),
                 singletonList(new ClientQuotaAlteration.Op("connection_creation_rate", 10.0)));
         ClientQuotaAlteration gone = new ClientQuotaAlteration(
                 new ClientQuotaEntity(pair), singletonList(new ClientQuotaAlteration.Op("request_percentage", null)));

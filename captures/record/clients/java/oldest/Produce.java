@@ -53,7 +53,7 @@ public final class Produce implements Action {
         if (options.flag("no-keys")) {
             key = null;
         }
-        return Headers.record(topic, partition, key, value(number, options, prefix), number);
+        return Headers.record(topic, partition, key, value(number, options, prefix), number + options.number("later", 0));
     }
 
     private static byte[] value(int number, Options options, String prefix) {

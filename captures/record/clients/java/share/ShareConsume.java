@@ -48,7 +48,7 @@ public final class ShareConsume implements Action {
             return;
         }
         if (options.flag("renew") && renewed.add(record.offset())) {
-            consumer.acknowledge(record, AcknowledgeType.RENEW); // the next poll brings it again
+            consumer.acknowledge(record, AcknowledgeType.valueOf("RENEW")); // the next poll brings it again
             return;
         }
         consumer.acknowledge(record, how);

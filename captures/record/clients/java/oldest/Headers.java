@@ -11,11 +11,11 @@ final class Headers {
 
     private Headers() {}
 
-    static ProducerRecord<byte[], byte[]> record(String topic, Integer partition, byte[] key, byte[] value, int number) {
+    static ProducerRecord<byte[], byte[]> record(String topic, Integer partition, byte[] key, byte[] value, int second) {
         try {
             return (ProducerRecord<byte[], byte[]>) ProducerRecord.class
                     .getConstructor(String.class, Integer.class, Long.class, Object.class, Object.class)
-                    .newInstance(topic, partition, EPOCH + 1000L * number, key, value);
+                    .newInstance(topic, partition, EPOCH + 1000L * second, key, value);
         } catch (ReflectiveOperationException absent) {
             return new ProducerRecord<>(topic, partition, key, value); // before 0.10
         }

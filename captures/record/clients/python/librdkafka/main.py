@@ -1,0 +1,199 @@
+"""Driver of librdkafka, through confluent-kafka."""
+
+import time
+from typing import Any
+
+import administration
+from confluent_kafka import (
+    AcknowledgeType,
+    Consumer,
+    KafkaException,
+    Message,
+    Producer,
+    ShareConsumer,
+    TopicPartition,
+)
+from driving import Options, Record, emit, main, moved, outcome, story, tell
+
+_ANSWERS = ("ACCEPT", "RELEASE", "REJECT")
+
+
+def common(bootstrap: str, options: Options) -> dict[str, Any]:
+    """Settings of every client: address, client id, metrics only when asked for, and SASL when asked for."""
+    settings: dict[str, Any] = {"bootstrap.servers": bootstrap, "client.id": options["client-id"]}
+    settings["enable.metrics.push"] = options.get("metrics", "no") == "yes"
+    if "sasl" in options:
+        settings |= {"security.protocol": "sasl_plaintext", "sasl.mechanisms": options["sasl"]}
+        settings |= {"sasl.username": options["user"], "sasl.password": options["password"]}
+    return settings
+
+
+def produce(bootstrap: str, options: Options) -> None:
+    """Write the story with --acks and --codec."""
+    settings = {
+        "acks": options.get("acks", "all"),
+        "compression.type": options.get("codec", "none"),
+        "linger.ms": 20,
+    }
+    settings["enable.idempotence"] = options.get("idempotent", "no") == "yes"
+    write(Producer(common(bootstrap, options) | settings | {"message.timeout.ms": 8000}), options)
+
+
+def write(producer: Producer, options: Options) -> None:
+    """Send the story and print what the delivery reports say."""
+
+    def report(error: Any, message: Message) -> None:
+        if error is None:
+            tell("sent", _neutral(message, acked=options.get("acks") != "0"))
+        else:
+            emit("error", where="produce", code=error.name())
+
+    for record in story(options):
+        place = {"partition": record.partition, "timestamp": record.timestamp, "on_delivery": report}
+        producer.produce(record.topic, record.value, record.key, headers=record.headers, **place)
+    producer.flush(15)
+
+
+def _neutral(message: Message, acked: bool = True) -> Record:
+    place = (message.topic() or "", message.partition() or 0, message.offset() if acked else -1)
+    headers = [(key, value) for key, value in message.headers() or []]
+    return Record(*place, message.key(), message.value(), headers, message.timestamp()[1])
+
+
+def _reading(bootstrap: str, options: Options, **more: Any) -> dict[str, Any]:
+    settings = {"auto.offset.reset": "earliest", "enable.auto.commit": False, "fetch.wait.max.ms": 300}
+    if options.get("isolation") != "committed":
+        settings["isolation.level"] = "read_uncommitted"
+    return common(bootstrap, options) | settings | {"group.id": options.get("group", "none")} | more
+
+
+def consume(bootstrap: str, options: Options) -> None:
+    """Read a topic from the beginning without joining a group."""
+    consumer = Consumer(_reading(bootstrap, options))
+    partitions = range(int(options.get("partitions", "2")))
+    consumer.assign([TopicPartition(options["topic"], number, 0) for number in partitions])
+    read([consumer], int(options.get("count", "6")), 8)
+    consumer.close()
+
+
+def read(consumers: list[Consumer], count: int, seconds: float) -> None:
+    """Poll the consumers in turn until count records came or the time is over."""
+    end = time.monotonic() + seconds
+    while count > 0 and time.monotonic() < end:
+        for consumer in consumers:
+            message = consumer.poll(0.2)
+            if message is not None and message.error() is None:
+                tell("read", _neutral(message))
+                count -= 1
+            elif message is not None:
+                emit("error", where="poll", code=message.error().name())
+
+
+def _member(bootstrap: str, options: Options, name: str) -> Consumer:
+    client_id = f"{options['client-id']}-{name}"
+    more: dict[str, Any] = {"client.id": client_id}
+    if options.get("protocol") == "consumer":
+        more["group.protocol"] = "consumer"
+    else:
+        strategy = options.get("balancer", "range")
+        more |= {
+            "partition.assignment.strategy": strategy,
+            "session.timeout.ms": 10_000,
+            "heartbeat.interval.ms": 500,
+        }
+    if "instance" in options:
+        more["group.instance.id"] = f"{options['instance']}-{name}"
+    consumer = Consumer(_reading(bootstrap, options, **more))
+
+    def change(event: str) -> Any:
+        def tell_change(member: Consumer, parts: list[TopicPartition]) -> None:
+            places = [(part.topic, part.partition) for part in parts]
+            moved(event, client_id, options["group"], member.memberid() or "", places)
+
+        return tell_change
+
+    consumer.subscribe([options["topic"]], on_assign=change("joined"), on_revoke=change("revoked"))
+    return consumer
+
+
+def group(bootstrap: str, options: Options) -> None:
+    """Two members: one reads alone, the second joins, both commit, the second leaves, then the first."""
+    first = _member(bootstrap, options, "first")
+    read([first], int(options.get("count", "6")), 10)
+    _commit(first, options)
+    second = _member(bootstrap, options, "second")
+    read([first, second], 99, 6)
+    _commit(second, options)
+    _leave(second, options, "second")
+    read([first], 99, 3)
+    _leave(first, options, "first")
+
+
+def _commit(consumer: Consumer, options: Options) -> None:
+    try:
+        parts = consumer.commit(asynchronous=False) or []
+    except KafkaException as error:  # nothing read since the last commit
+        emit("error", where="commit", code=error.args[0].name())
+        return
+    for part in parts:
+        place = {"topic": part.topic, "partition": part.partition, "offset": part.offset}
+        emit("committed", group=options["group"], **place)
+
+
+def _leave(consumer: Consumer, options: Options, name: str) -> None:
+    member = consumer.memberid()
+    consumer.close()
+    emit("left", client_id=f"{options['client-id']}-{name}", group=options["group"], member=member)
+
+
+def share(bootstrap: str, options: Options) -> None:
+    """Read a topic as a member of a share group, which starts at the topic's beginning."""
+    administration.share_from_start(common(bootstrap, options), options["group"])
+    mode = {"group.id": options["group"], "share.acknowledgement.mode": "explicit"}
+    consumer = ShareConsumer(common(bootstrap, options) | mode)
+    consumer.subscribe([options["topic"]])
+    end, taken = time.monotonic() + 10, 0
+    while time.monotonic() < end:
+        for message in consumer.poll(0.5):
+            if message.error() is None:
+                tell("read", _neutral(message))
+                taken += 1
+                _acknowledge(consumer, message, _ANSWERS[taken % 3] if taken < 7 else "ACCEPT")
+    consumer.close()
+    emit("left", group=options["group"])
+
+
+def _acknowledge(consumer: ShareConsumer, message: Message, answer: str) -> None:
+    consumer.acknowledge(message, getattr(AcknowledgeType, answer))
+    place = {"topic": message.topic(), "partition": message.partition(), "offset": message.offset()}
+    emit("acknowledged", **place, **{"as": answer.lower()})
+
+
+def transactions(bootstrap: str, options: Options) -> None:
+    """One transaction that commits with offsets of a group, and one that aborts."""
+    producer = Producer(common(bootstrap, options) | {"transactional.id": options["id"]})
+    producer.init_transactions(15)
+    consumer = Consumer(_reading(bootstrap, options))
+    producer.begin_transaction()
+    write(producer, options)
+    offsets = [TopicPartition(options["topic"], 0, 1)]
+    metadata = consumer.consumer_group_metadata()
+    outcome(
+        "send_offsets_to_transaction", lambda: producer.send_offsets_to_transaction(offsets, metadata, 10)
+    )
+    producer.commit_transaction(15)
+    emit("committed_transaction", id=options["id"])
+    consumer.close()
+    producer.begin_transaction()
+    write(producer, options)
+    producer.abort_transaction(15)
+    emit("aborted_transaction", id=options["id"])
+
+
+def admin(bootstrap: str, options: Options) -> None:
+    """Every call of the admin client."""
+    administration.run(common(bootstrap, options), options)
+
+
+if __name__ == "__main__":
+    main({function.__name__: function for function in (produce, consume, group, share, transactions, admin)})

@@ -1,0 +1,21 @@
+"""Apache Kafka 4.4.0, one KRaft node, segmentio's kafka-go: groups of two members, who join, rebalance,
+commit and leave: range and round robin.
+"""
+
+from captures.record.golang import segmentio
+from captures.record.lab import Lab
+from captures.record.scenarios import _stories
+from captures.record.spec import Spec
+
+NAME = "kafka44_segmentio_groups"
+BROKER = Spec("4.4.0", properties={"num.partitions": "2"})
+
+
+def run(lab: Lab) -> None:
+    """One group after the other on the same records."""
+    _stories.groups(
+        lab,
+        segmentio(),
+        {"group": "range"},
+        {"group": "roundrobin", "balancer": "roundrobin"},
+    )
