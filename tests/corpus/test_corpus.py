@@ -18,7 +18,12 @@ BYTES_IN_ALL = 20_000_000
 PLACES = re.compile(rb"/(?:root|home|Users|tmp(?!/kafka-logs)|work|mnt)/[\w.-]+")
 
 # Bodies whose bytes are wrong, by capture: API and version, how many, whose fault and what it is.
+_NO_REQUEST = (1, "the raw driver fills Envelope's request_data with three bytes that are no request")
 WRONG_BYTES = {
+    "kafka39_franz_raw.pcapng": _NO_REQUEST,
+    "kafka39zk_franz_raw.pcapng": _NO_REQUEST,
+    "kafka44_franz_raw.pcapng": _NO_REQUEST,
+    "kafka44_rdkafka_admin.pcapng": (2, "librdkafka sends a byte behind AlterUserScramCredentials"),
     "mock_rdk216_txn.pcap": (42, "the mock cluster of librdkafka 2.16.0 writes bytes behind its bodies"),
     "tansu_kp202_admin.pcap": (2, "tansu 0.6.0 answers DescribeUserScramCredentials and CreateAcls short"),
     "tansu_rdk216_acks.pcap": (1, "librdkafka 2.16.0 sends three bytes behind Metadata v12"),

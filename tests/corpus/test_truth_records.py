@@ -12,11 +12,16 @@ from tests.support.console import run
 
 WITH_RECORDS = [each for each in captures() if any((each.truth.get("records") or {}).values())]
 
+# Its delivery reports, which the truth of what was sent is made of, do not hand the headers back.
+NO_HEADERS = "librdkafka"
+
 
 class Seen(NamedTuple):
-    """A record as client and wire both know it."""
+    """A record as client and wire both know it.
 
-    client_id: str
+    Not the client id: a driver's processes add to the one they were given.
+    """
+
     topic: str
     partition: int
     offset: int | None
@@ -27,7 +32,6 @@ class Seen(NamedTuple):
 
 def told(entry: dict[str, Any], with_offset: bool) -> Seen:
     return Seen(
-        entry["client_id"],
         entry["topic"],
         entry["partition"],
         entry["offset"] if with_offset else None,
@@ -35,6 +39,10 @@ def told(entry: dict[str, Any], with_offset: bool) -> Seen:
         plain(entry.get("value")),
         tuple((name, plain(value)) for name, value in entry.get("headers") or ()),
     )
+
+
+def without_headers(records: Iterable[Seen]) -> set[Seen]:
+    return {record._replace(headers=()) for record in records}
 
 
 def plain(value: Any) -> bytes | None:
@@ -55,7 +63,6 @@ def on_the_wire(capture: Capture, directions: tuple[str, ...], with_offset: bool
         if row["direction"] not in directions or row["control"] is not None:
             continue
         yield Seen(
-            row["client_id"],
             row["topic"],
             row["partition"],
             row["offset"] if with_offset else None,
@@ -80,9 +87,11 @@ def test_every_record_read_was_fetched(capture: Capture) -> None:
 def test_every_record_sent_was_produced(capture: Capture) -> None:
     sent = {told(entry, with_offset=False) for entry in capture.truth["records"]["sent"]}
     produced = set(on_the_wire(capture, ("produce",), with_offset=False))
+    if any(NO_HEADERS in each["name"] for each in capture.truth["clients"]):
+        sent, produced = without_headers(sent), without_headers(produced)
     assert not sent - produced
-    heard = {entry["client_id"] for entry in capture.truth["records"]["sent"]}
-    unheard = {seen for seen in produced if seen.client_id in heard} - sent
+    topics = {seen.topic for seen in sent}
+    unheard = {seen for seen in produced if seen.topic in topics} - sent
     assert not unheard or capture.truth["errors"] or capture.truth["transactions"], "more than was sent"
 
 
