@@ -90,7 +90,7 @@ def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
         return
     offset = exchange.response_body_offset if is_response else exchange.request_body_offset
     for section in record_sections(frame.data, offset, key, version, is_response):
-        if section.start < len(frame.data):
+        if section.start <= len(frame.data):
             yield RecordSet(exchange, is_response, frame, section)
 
 
