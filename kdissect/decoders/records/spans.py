@@ -72,24 +72,28 @@ def _conceal(nodes: list[Node]) -> None:
         _conceal(node.children)
 
 
-def batch_nodes(data: bytes, start: int, end: int, may_be_cut: bool) -> list[Node]:
-    """The batches in `data[start:end]`, and what stands between them; together they fill it."""
+def batch_nodes(data: bytes, start: int, end: int, may_be_cut: bool, *, inside: bool = False) -> list[Node]:
+    """The batches in `data[start:end]`, and what stands between them; together they fill it.
+
+    `inside` a compressed message there are messages, which are not opened if they are compressed too.
+    """
     nodes: list[Node] = []
     found = split_batches(data, start, end, may_be_cut=may_be_cut)
     at = start
-    for batch in found.batches:
+    for batch in found.batches[:MAX_RECORDS]:
         if batch.start > at:
             nodes.append(_rest(data, at, batch.start, found.faults))
-        # A batch whose length reaches over the next one ends where that one begins.
-        nodes.append(_batch(batch, f"[{len(nodes)}]"))
+        nodes.append((_inner if inside else _batch)(batch, f"[{len(nodes)}]"))
         at = batch.end
+    nodes = _apart(nodes)
+    at = nodes[-1].end if nodes else start
     if at < end:
         nodes.append(_rest(data, at, end, found.faults))
-    return _apart(nodes)
+    return nodes
 
 
 def _apart(nodes: list[Node]) -> list[Node]:
-    """Nodes that do not overlap: of two that do, the first is kept without its children."""
+    """Nodes that do not overlap: a batch whose length reaches over the next one ends where that begins."""
     for first, second in pairwise(nodes):
         if first.end > second.start:
             first.end = second.start
@@ -273,19 +277,15 @@ def _open_wrapper(node: Node, batch: RecordBatch, content: bytes) -> None:
     except DecodeError as error:
         node.error = DecodeError("value", node.start + 4 + error.offset, f"{error.path}: {error.why}")
         return
-    found = split_batches(inner, 0, len(inner)).batches[:MAX_RECORDS]
-    children = [_inner(message, index) for index, message in enumerate(found)]
-    end = children[-1].end if children else 0
-    if end < len(inner):
-        children.append(_leaf("rest", "bytes", end, len(inner), inner[end:]))
+    children = batch_nodes(inner, 0, len(inner), may_be_cut=False, inside=True)
     node.value = None
     node.type = codec_name(batch.codec)
     node.children = [_decompressed(inner, children)]
 
 
-def _inner(message: RecordBatch, index: int) -> Node:
+def _inner(message: RecordBatch, name: str) -> Node:
     """A message inside another; one that is compressed itself is not opened: Kafka refuses it."""
     if message.codec:
         content = message.data[message.start : message.end]
-        return _leaf(f"[{index}]", "nested message", message.start, message.end, content)
-    return _batch(message, f"[{index}]")
+        return _leaf(name, "nested message", message.start, message.end, content)
+    return _batch(message, name)
