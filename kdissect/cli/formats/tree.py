@@ -9,6 +9,7 @@ from kdissect.cli.printable import printable
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.nesting import token_node
+from kdissect.decoders.payloads.record_trees import nest_record_payloads
 from kdissect.decoders.tree import render
 from kdissect.engine.facts import payload_facts
 from kdissect.engine.rows import ExchangeRows, Row
@@ -91,6 +92,7 @@ class TreeWriter:
 
         if self._records:
             self._nest_records(exchange, node, data)
+            nest_record_payloads(node, data, topic_name)
         for line in render(node, data, show_secrets=self._show_secrets, topic_name=topic_name):
             yield self._paint(line, "bad") if line.lstrip().startswith("! ") else line
 
