@@ -17,6 +17,7 @@ COMMANDS = {
     "info": "what captures hold: files, connections, APIs, gaps, anomalies",
     "connections": "one line for each TCP connection",
     "records": "list the records in requests and responses, also inside compressed batches",
+    "segments": "what log segments and snapshots hold, and whether they are sound",
     "decode": "decode one frame or body given as hex",
     "schema": "print the grammar of a message in one version",
 }

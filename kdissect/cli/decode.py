@@ -55,6 +55,7 @@ def _parser() -> ArgumentParser:
     add("--response", action="store_true", help="a response, not a request")
     add("--body", action="store_true", help="a body without size and header")
     add("--format", choices=("tree", "json"), default="tree", help="default: tree")
+    add("--records", action="store_true", help="take batches of records apart too")
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
     add_output(add)
     return parser
@@ -78,6 +79,15 @@ def _stdin() -> str:
 
 
 def _dissect(data: bytes, options: Namespace) -> Node:
+    node = _frame(data, options)
+    if options.records:
+        from kdissect.decoders.records.spans import nest_records
+
+        nest_records(node, data, may_be_cut=options.response)
+    return node
+
+
+def _frame(data: bytes, options: Namespace) -> Node:
     if options.body:
         return dissect_body(data, options.api, options.api_version, options.response)
     if options.response:

@@ -71,12 +71,15 @@ def _parser() -> ArgumentParser:
         "request.body and response.body"
     ))  # fmt: skip
     add("--bodies", action="store_true", help="decode the bodies and print them")
+    add("--records", action="store_true", help="the bodies with the records in them; implies --bodies")
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
     add("--limit", metavar="N", type=_positive, help="stop after N lines")
     return parser
 
 
 def _check(options: Namespace) -> None:
+    if options.records and not options.fields:
+        options.bodies = True
     if options.fields:
         from kdissect.cli.columns import check_names, split_names
         from kdissect.engine.rows import EXCHANGE_FIELDS

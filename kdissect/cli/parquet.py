@@ -16,7 +16,7 @@ _PLAIN = frozenset({"key", "value", "offset", "timestamp", "timestamp_ms", "numb
 _COMPRESSION = "lz4"
 
 
-class _Sink:
+class Sink:
     """What the writer needs of a file."""
 
     closed = False
@@ -63,7 +63,7 @@ def write_parquet(
     schema = tables.schema
     dictionary = [name for name in schema.names if name not in _PLAIN]
     with pq.ParquetWriter(
-        _Sink(output),
+        Sink(output),
         schema,
         compression=_COMPRESSION,
         use_dictionary=dictionary,

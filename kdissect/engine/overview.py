@@ -99,7 +99,7 @@ class DeepCounts:
                 self.undecodable += 1
                 self._keep(exchange, side, frame.first_ref, decoded.error)
             elif decoded.anomalies:
-                self.trailing += 1
+                self.trailing += any(a.kind is AnomalyKind.TRAILING_BYTES for a in decoded.anomalies)
                 self._keep(exchange, side, frame.first_ref, decoded.anomalies[0].detail)
         return found
 

@@ -1,5 +1,6 @@
 """Records of Kafka's own topics and control records, decoded for rows."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 from kdissect.decoders.payloads.nesting import payload_jsonable
@@ -7,6 +8,7 @@ from kdissect.decoders.payloads.payload import Payload
 from kdissect.decoders.payloads.records import decode_record, record_log
 from kdissect.model.record import Record
 from kdissect.schema import registry
+from kdissect.schema.logs import Framing
 from kdissect.schema.secrets import MASK
 from kdissect.schema.walk import may_hold_secrets
 
@@ -36,11 +38,25 @@ def own_record(topic: str | None, record: Record, is_control: bool, show_secrets
     )
 
 
+@cache
+def may_hold_secrets_of(topic: str | None) -> bool:
+    """Whether records of a topic may hold secrets: those of some of Kafka's own."""
+    logged = record_log(topic)
+    if logged is None:
+        return False
+    suffixes = ("",) if logged.framing is Framing.FRAMED else ("Key", "Value")
+    return any(_holds(name + suffix) for name in logged.records.values() for suffix in suffixes)
+
+
+def _holds(payload: str) -> bool:
+    try:
+        return may_hold_secrets(registry.payload(payload))
+    except KeyError:
+        return True  # a record of a type nobody knows
+
+
 def _mask(payload: Payload | None, show_secrets: bool) -> str | None:
     """What stands for bytes that may hold a secret; those that cannot be decoded may too."""
     if payload is None or show_secrets:
         return None
-    try:
-        return MASK if may_hold_secrets(registry.payload(payload.name)) else None
-    except KeyError:
-        return MASK  # a record of a type nobody knows
+    return MASK if _holds(payload.name) else None

@@ -91,7 +91,7 @@ class RecordRows:
             "offset": 0,
             "timestamp": None,
             "timestamp_ms": None,
-            "timestamp_type": _timestamp_type(batch),
+            "timestamp_type": timestamp_type(batch),
             "key": None,
             "value": None,
             "headers": None,
@@ -151,7 +151,8 @@ def record_topic(records: RecordSet, topic_name: TopicNames | None) -> str | Non
     return topic_name(records)
 
 
-def _timestamp_type(batch: RecordBatch) -> str | None:
+def timestamp_type(batch: RecordBatch) -> str | None:
+    """What the timestamps of a batch are; None for magic 0, which has none."""
     if batch.magic == 0:
         return None
     return "log_append_time" if batch.is_log_append_time else "create_time"

@@ -6,28 +6,36 @@ from typing import Any
 import pyarrow as pa
 
 from kdissect.engine.record_fields import RECORD_FIELDS
+from kdissect.engine.rows import RowField
 
 _TYPES: dict[str, Any] = {
     "int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64(), "string": pa.string(),
     "bool": pa.bool_(),
 }  # fmt: skip
 # Times are times there, and need no text; what an own record holds is JSON.
-_TIMES = {"time": pa.timestamp("ns", "UTC"), "timestamp": pa.timestamp("ms", "UTC")}
-
-
-def names() -> list[str]:
-    """The columns."""
-    return [field.name for field in RECORD_FIELDS if "." not in field.name]
+_TIMES = {
+    "time": pa.timestamp("ns", "UTC"),
+    "timestamp": pa.timestamp("ms", "UTC"),
+    "max_timestamp": pa.timestamp("ms", "UTC"),
+}
 
 
 def arrow_schema(key_form: str | None, value_form: str | None, columns: Sequence[str] = ()) -> Any:
     """The schema of all columns, or of those named; keys and values are binary unless a form is given."""
-    key, value = (pa.binary() if form is None else pa.string() for form in (key_form, value_form))
+    return schema_of(RECORD_FIELDS, (key_form, value_form), columns)
+
+
+def schema_of(
+    fields: Sequence[RowField], forms: tuple[str | None, str | None], columns: Sequence[str] = ()
+) -> Any:
+    """The schema of rows of `fields`, like `arrow_schema`."""
+    key, value = (pa.binary() if form is None else pa.string() for form in forms)
     special = _TIMES | {
         "key": key,
         "value": value,
         "headers": pa.list_(pa.struct([("key", pa.string()), ("value", value)])),
         "decoded": pa.string(),
+        "faults": pa.list_(pa.string()),
     }
-    types = {field.name: field.type for field in RECORD_FIELDS}
-    return pa.schema([(name, special.get(name) or _TYPES[types[name]]) for name in columns or names()])
+    types = {field.name: field.type for field in fields if "." not in field.name}
+    return pa.schema([(name, special.get(name) or _TYPES[types[name]]) for name in columns or types])

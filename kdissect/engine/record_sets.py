@@ -21,13 +21,15 @@ class RecordSet:
     by.
     """
 
-    __slots__ = ("_found", "exchange", "frame", "is_response", "section")
+    __slots__ = ("_found", "end", "exchange", "frame", "is_response", "section")
 
     def __init__(self, exchange: Exchange, is_response: bool, frame: Frame, section: Section) -> None:
         self.exchange = exchange
         self.is_response = is_response
         self.frame = frame
         self.section = section
+        self.end = min(section.end, len(frame.data))
+        """Where the records end in the frame, as far as it was captured."""
         self._found: BatchList | None = None
 
     @property
@@ -36,11 +38,6 @@ class RecordSet:
         if self._found is None:
             self._found = _split(self)
         return self._found
-
-    @property
-    def end(self) -> int:
-        """Where the records end in the frame, as far as it was captured."""
-        return min(self.section.end, len(self.frame.data))
 
     @property
     def may_be_cut(self) -> bool:
@@ -93,7 +90,7 @@ def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
         return
     offset = exchange.response_body_offset if is_response else exchange.request_body_offset
     for section in record_sections(frame.data, offset, key, version, is_response):
-        if section.start < len(frame.data):
+        if section.start <= len(frame.data):
             yield RecordSet(exchange, is_response, frame, section)
 
 

@@ -15,6 +15,8 @@ from kdissect.model.anomaly import Anomaly
 
 ROWS_AT_ONCE = 20_000  # rows are dicts of 2 KB: 40 MB
 _WRAP = 1 << 64
+_MAY_PASS_64_BITS = ("offset", "last_offset", "timestamp_ms")
+_TIMES = (("time", "time_ns"), ("timestamp", "timestamp_ms"), ("max_timestamp", "max_timestamp_ms"))
 
 
 class RowTables:
@@ -33,16 +35,13 @@ class RowTables:
         self._report = report
         names = ["raw" if form is None else f"{form} only" for form in forms]
         self._rows = RecordRows(files, names[0], names[1], show_secrets, topic_name)
-        self._wrapped = [
-            field.name for field in schema if field.name in ("offset", "timestamp_ms", "sequence")
-        ]
 
     def tables(self, records: RecordSet) -> Iterator[Any]:
         """The records of one field."""
         anomalies: list[Anomaly] = []
         held: list[Row] = []
         for row in self._rows.rows(records, anomalies):
-            held.append(self._arrow_row(row))
+            held.append(arrow_row(row))
             if len(held) == ROWS_AT_ONCE:
                 yield self._table(held)
                 held = []
@@ -53,18 +52,24 @@ class RowTables:
     def _table(self, rows: list[Row]) -> Any:
         return pa.Table.from_pylist(rows, schema=self._schema)
 
-    def _arrow_row(self, row: Row) -> Row:
-        """Times as numbers; integers beyond 64 bits wrap as they do in columns and in Java."""
-        row["time"] = row["time_ns"]
-        for name in self._wrapped:
-            if row[name] is not None:
-                row[name] = (row[name] + (_WRAP >> 1)) % _WRAP - (_WRAP >> 1)
-        row["timestamp"] = row["timestamp_ms"]
-        if "decoded" in row:
-            from json import dumps
 
-            row["decoded"] = dumps(row["decoded"], ensure_ascii=False)
-        for header in row["headers"]:
-            if not isinstance(header["key"], str):
-                header["key"] = header["key"].decode("utf-8", "backslashreplace")
-        return row
+def arrow_row(row: Row) -> Row:
+    """Times as numbers, what an own record holds as JSON.
+
+    Integers beyond 64 bits wrap as they do in columns and in Java.
+    """
+    for name in _MAY_PASS_64_BITS:
+        value = row.get(name)
+        if value is not None:
+            row[name] = (value + (_WRAP >> 1)) % _WRAP - (_WRAP >> 1)
+    for name, number in _TIMES:
+        if name in row:
+            row[name] = row[number]
+    if "decoded" in row:
+        from json import dumps
+
+        row["decoded"] = dumps(row["decoded"], ensure_ascii=False)
+    for header in row.get("headers") or ():
+        if not isinstance(header["key"], str):
+            header["key"] = header["key"].decode("utf-8", "backslashreplace")
+    return row

@@ -98,6 +98,9 @@ EXCHANGE_FIELDS = (
 TopicsOf = Callable[[Exchange, Summary, Summary], tuple[str, ...]]
 """Names of the topics of an exchange, given the summaries of its request and its response."""
 
+Nest = Callable[[Row, Exchange], list[Anomaly]]
+"""Puts records into the bodies of a row; gives what is wrong in them (`engine.nested_records`)."""
+
 
 def wire_topics(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
     """The names that stand in the frames themselves. `history.topics` knows those of topic ids too."""
@@ -105,7 +108,10 @@ def wire_topics(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[
 
 
 class ExchangeRows:
-    """Turns exchanges into rows. `files` are the inputs' names by file index, and may still grow."""
+    """Turns exchanges into rows. `files` are the inputs' names by file index, and may still grow.
+
+    `nest` puts the records into the bodies.
+    """
 
     def __init__(
         self,
@@ -113,7 +119,9 @@ class ExchangeRows:
         bodies: bool = False,
         show_secrets: bool = False,
         topics_of: TopicsOf = wire_topics,
+        nest: Nest | None = None,
     ) -> None:
+        self._nest = nest
         self._files = files
         self._topics_of = topics_of
         self._bodies = bodies
@@ -160,6 +168,8 @@ class ExchangeRows:
         }
         if self._bodies:
             self._add_bodies(row, exchange)
+        if self._nest is not None:
+            row["anomalies"] += [anomaly_row(a) for a in self._nest(row, exchange)]
         return row
 
     def _frame(self, frame: Frame) -> Row:

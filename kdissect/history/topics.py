@@ -42,8 +42,10 @@ _METADATA_MARKS = (METADATA_TOPIC_ID, METADATA_TOPIC.encode())
 MAX_NAMES = 100_000
 # Answers kept: exchanges of one consumer ask for the same few topics again and again.
 MAX_ANSWERS = 4096
-# Exchanges kept to learn from: many captures never ask. A Metadata response of 1000 topics has some 100 KB.
+# Exchanges kept to learn from: many captures never ask.
 MAX_PENDING = 16
+# Of more ids neither the exchange nor the answer is kept: a Metadata response of 1000 topics has some 100 KB.
+MAX_IDS_KEPT = 1000
 # Brokers whose cluster is known.
 MAX_BROKERS = 10_000
 
@@ -66,7 +68,7 @@ class TopicNames:
         self._names: dict[bytes, _Names] = dict(_RESERVED)
         self._clusters: dict[_Place, str] = {}
         self._answers: dict[object, tuple[str, ...]] = {}
-        self._told: set[object] = set()
+        self._told: set[int] = set()
         self._pending: list[Exchange] = []
 
     def topics_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
@@ -85,16 +87,7 @@ class TopicNames:
             self._note(exchange, topics, ids)
             if len(topics) >= len(ids):  # a name beside each id
                 return topics
-        if self._pending:
-            self._learn_pending()
-        place = _place(exchange.connection)
-        found = self._answers.get((self._clusters.get(place), topics, ids))
-        if found is None:
-            found = self._add_names(place, topics, ids)
-            if len(self._answers) >= MAX_ANSWERS:
-                self._answers.clear()
-            self._answers[self._clusters.get(place), topics, ids] = found
-        return found
+        return self._answer(_place(exchange.connection), topics, ids)
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
         """The name of an id in the cluster of a connection; None if nobody knows."""
@@ -127,19 +120,34 @@ class TopicNames:
         for topic_id, name in names.items():
             self._add(cluster, topic_id, name)
 
+    def _answer(self, place: _Place, topics: tuple[str, ...], ids: tuple[bytes, ...]) -> tuple[str, ...]:
+        """The topics with the names of the ids, which are asked for again and again."""
+        if self._pending:
+            self._learn_pending()
+        found = self._answers.get((self._clusters.get(place), topics, ids))
+        if found is None:
+            found = self._add_names(place, topics, ids)
+            if len(ids) <= MAX_IDS_KEPT:
+                if len(self._answers) >= MAX_ANSWERS:
+                    self._answers.clear()
+                self._answers[self._clusters.get(place), topics, ids] = found
+        return found
+
     def _note(self, exchange: Exchange, topics: tuple[str, ...], ids: tuple[bytes, ...]) -> None:
         """Learn from an exchange that has names and ids, but not before a name is asked for.
 
         Metadata is polled all the time: exchanges with the very topics of an earlier one are left out.
         """
-        key = exchange.api_key, exchange.connection.broker_text, topics, ids
+        key = hash(
+            (exchange.api_key, exchange.connection.broker_text, topics, ids)
+        )  # a number, not the names
         if key in self._told:
             return
         if len(self._told) >= MAX_ANSWERS:
             self._told.clear()
         self._told.add(key)
         self._pending.append(exchange)
-        if len(self._pending) >= MAX_PENDING:
+        if len(self._pending) >= MAX_PENDING or len(ids) > MAX_IDS_KEPT:
             self._learn_pending()
 
     def _learn_pending(self) -> None:

@@ -17,6 +17,7 @@ from kdissect.cli import main
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
 from kdissect.engine.record_fields import RECORD_FIELDS
 from kdissect.engine.rows import EXCHANGE_FIELDS, RowField
+from kdissect.engine.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS
 from kdissect.model.anomaly import AnomalyKind
 from tests.support.console import CHECKOUT
 
@@ -41,6 +42,8 @@ def kind_list() -> str:
         ("exchange fields", field_table(EXCHANGE_FIELDS)),
         ("connection fields", field_table(CONNECTION_FIELDS)),
         ("record fields", field_table(RECORD_FIELDS)),
+        ("segment batch fields", field_table(SEGMENT_BATCH_FIELDS)),
+        ("segment record fields", field_table(SEGMENT_RECORD_FIELDS)),
         ("anomaly kinds", kind_list()),
     ],
 )

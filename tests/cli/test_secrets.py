@@ -145,6 +145,8 @@ OUTPUTS = [
     ("inspect", "--format", "tree"),
     ("inspect", "--format", "table"),
     ("inspect", "--format", "table", "-e", "request.body,response.body"),
+    ("inspect", "--format", "jsonl", "--bodies", "--records"),
+    ("inspect", "--format", "tree", "--records"),
     ("records", "--format", "jsonl"),
     ("records", "--format", "jsonl", "--value-format", "hex"),
     ("records", "--format", "csv", "--value-format", "base64"),

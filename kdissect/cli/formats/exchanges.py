@@ -15,6 +15,8 @@ from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.cli.formats.tree import TreeWriter
+    from kdissect.engine.record_sets import RecordSet
+    from kdissect.engine.rows import Nest
 
 
 class RowWriter:
@@ -37,7 +39,9 @@ def row_writer(
 ) -> RowWriter:
     """A writer for `table`, `tsv`, `csv` or `jsonl` with these columns (none: the format's own)."""
     bodies = options.bodies or needs_bodies(columns)
-    rows = ExchangeRows(dissection.file_names, bodies, options.show_secrets, dissection.topics.topics_of)
+    topics_of = dissection.topics.topics_of
+    nest = _nest(dissection, options.show_secrets) if options.records else None
+    rows = ExchangeRows(dissection.file_names, bodies, options.show_secrets, topics_of, nest)
     if name != "table":
         return RowWriter(rows, delimited(name, columns, options.header, output.is_terminal))
     from kdissect.cli.formats.exchange_columns import chosen_columns, exchange_columns
@@ -47,10 +51,20 @@ def row_writer(
     return RowWriter(rows, table(shown, options, output, is_live(dissection)))
 
 
+def _nest(dissection: Dissection, show_secrets: bool) -> "Nest":
+    from kdissect.engine.nested_records import nest_batches
+
+    def topic_name(records: "RecordSet") -> str | None:
+        topic_id = records.section.topic_id
+        return None if topic_id is None else dissection.topics.name(records.exchange.connection, topic_id)
+
+    return lambda row, exchange: nest_batches(row, exchange, show_secrets, topic_name)
+
+
 def tree_writer(dissection: Dissection, options: Namespace, output: Output) -> "TreeWriter":
     """A writer of trees."""
     from kdissect.cli.formats.tree import TreeWriter
 
     rows = ExchangeRows(dissection.file_names, topics_of=dissection.topics.topics_of)
     colour = wants_colour(options.color, output.is_terminal)
-    return TreeWriter(rows, options.show_secrets, colour, dissection.topics.name)
+    return TreeWriter(rows, options.show_secrets, colour, dissection.topics.name, options.records)

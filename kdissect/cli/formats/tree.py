@@ -9,6 +9,7 @@ from kdissect.cli.printable import printable
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.nesting import token_node
+from kdissect.decoders.payloads.record_trees import nest_record_payloads
 from kdissect.decoders.tree import render
 from kdissect.engine.facts import payload_facts
 from kdissect.engine.rows import ExchangeRows, Row
@@ -28,7 +29,9 @@ class TreeWriter:
         show_secrets: bool,
         colour: bool,
         topic_name: Callable[[ConnectionInfo, bytes], str | None],
+        records: bool = False,
     ) -> None:
+        self._records = records
         self._row = rows.row
         self.skip = rows.skip
         self._topic_name = topic_name
@@ -88,8 +91,26 @@ class TreeWriter:
         def topic_name(topic_id: bytes) -> str | None:
             return self._topic_name(exchange.connection, topic_id)
 
+        if self._records:
+            self._nest_records(exchange, node, data)
+            nest_record_payloads(node, data, topic_name)
         for line in render(node, data, show_secrets=self._show_secrets, topic_name=topic_name):
             yield self._paint(line, "bad") if line.lstrip().startswith("! ") else line
+
+    def _nest_records(self, exchange: Exchange, node: Node, data: bytes) -> None:
+        from kdissect.decoders.records.spans import nest_records
+        from kdissect.engine.own_records import may_hold_secrets_of
+        from kdissect.engine.record_sets import record_sets
+
+        found = [
+            (records.section.topic, records.section.topic_id)
+            for records in record_sets(exchange)
+            if records.frame.data is data
+        ]
+        names = [topic or self._topic_name(exchange.connection, number or b"") for topic, number in found]
+        frame = exchange.response if node.name == "Response" else exchange.request
+        may_be_cut = node.name == "Response" or (frame is not None and frame.is_cut)
+        nest_records(node, data, may_be_cut, may_hold_secrets=any(map(may_hold_secrets_of, names)))
 
     def _paint(self, text: str, style: str) -> str:
         return paint(text, style) if self._colour else text

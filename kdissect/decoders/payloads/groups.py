@@ -8,7 +8,7 @@ that fit exactly.
 from kdissect.decoders.payloads.payload import Found, Layout, Plain, fits
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.payloads.text import json_text
-from kdissect.decoders.payloads.versioned import is_exactly, versioned
+from kdissect.decoders.payloads.versioned import VERSION_SIZE, is_exactly, versioned
 from kdissect.schema import registry
 
 CONSUMER, CONNECT, SCHEMA_REGISTRY = "consumer", "connect", "sr"
@@ -99,7 +99,8 @@ def _streams(name: str, data: bytes, start: int, end: int) -> Found:
 def _sticky(name: str, data: bytes, start: int, end: int) -> Found | None:
     """The sticky assignors write no version: try the newer layout, then the older, as StickyAssignor does.
 
-    librdkafka writes the sticky layout under `cooperative-sticky` too, Java one int32.
+    librdkafka writes the sticky layout under `cooperative-sticky` too, Java one int32. kafka-python 3 puts
+    the version before it all the same, as an int16.
     """
     if name == COOPERATIVE_STICKY and end - start == _COOPERATIVE_SIZE:
         return Layout(registry.payload("CooperativeStickyAssignorUserData"), 0, start)
@@ -107,4 +108,7 @@ def _sticky(name: str, data: bytes, start: int, end: int) -> Found | None:
     for version in (1, 0):
         if fits(message, version, data, start, end):
             return Layout(message, version, start)
+    if is_exactly(message.name, data, start, end):
+        version = data[start + 1]
+        return Layout(message, version, start + VERSION_SIZE, version)
     return None

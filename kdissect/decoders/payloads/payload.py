@@ -56,7 +56,8 @@ class Layout(NamedTuple):
             head.end = self.offset
             head.value = self.said if self.said is not None else data[start : self.offset]
             root.children.append(head)
-        body = dissect(self.message, self.version, data[:end], self.offset)
+        body = dissect(self.message, self.version, data[self.offset : end])
+        _move(body, self.offset)
         body.name = "body" if root.children else body.name
         root.children.append(body)
         root.value, root.error = body.value, body.error
@@ -77,9 +78,21 @@ class Layout(NamedTuple):
 def fits(message: Message, version: int, data: bytes, offset: int, end: int) -> bool:
     """Whether the bytes `offset` to `end` are exactly one value of a version. Raises nothing."""
     try:
-        return decoder(message, version)(data[:end], offset)[1] == end
+        return decoder(message, version)(data[offset:end], 0)[1] == end - offset
     except DecodeError:
         return False
+
+
+def _move(root: Node, by: int) -> None:
+    """Count a tree's offsets from the start of the frame, of which only these bytes were copied."""
+    error = root.error
+    if error is not None:
+        error = DecodeError(error.path, error.offset + by, error.why)
+    for node in root.walk():
+        node.start += by
+        node.end += by
+        if node.error is not None:
+            node.error = error
 
 
 def close(root: Node, data: bytes, end: int) -> Node:

@@ -56,11 +56,14 @@ def split_batches(data: bytes, start: int, end: int, *, may_be_cut: bool = False
 
 
 def iter_batches(
-    data: bytes, start: int, end: int, faults: list[RecordFault], *, may_be_cut: bool = False
+    data: bytes, start: int, end: int, faults: list[RecordFault], *, may_be_cut: bool = False, first: int = 0
 ) -> Generator[RecordBatch, None, int]:
-    """The batches one after the other; the generator's value is the number of bytes cut. Raises nothing."""
+    """The batches one after the other; the generator's value is the number of bytes cut. Raises nothing.
+
+    `first` is the number of the first one, for faults.
+    """
     at = start
-    count = 0
+    count = first
     while at < end:
         fault = batch_fault(data, at, end)
         if fault is None:
@@ -72,7 +75,7 @@ def iter_batches(
         found = _next_batch(data, at, end, may_be_cut and fault.kind is AnomalyKind.CUT_BATCH)
         if found is None and fault.kind is AnomalyKind.CUT_BATCH:
             if not may_be_cut:
-                note(faults, fault._replace(path=f"batches[{count}]"))
+                note(faults, fault._replace(path=f"batches[{count}].{fault.path}".rstrip(".")))
             return end - at
         note(faults, _named(fault, count, found, end))
         at = end if found is None else found

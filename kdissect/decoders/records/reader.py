@@ -25,16 +25,16 @@ class RecordList(NamedTuple):
     faults: list[RecordFault]
 
 
-def read_records(batch: RecordBatch, limit: int = MAX_OUTPUT) -> RecordList:
-    """The first `MAX_RECORDS` records of a batch.
+def read_records(batch: RecordBatch, limit: int = MAX_OUTPUT, most: int = MAX_RECORDS) -> RecordList:
+    """The first `most` records of a batch.
 
     Raises nothing; `faults` do not repeat those of the batch.
     """
     faults: list[RecordFault] = []
     records: list[Record] = []
     for record in iter_records(batch, faults, limit):
-        if len(records) == MAX_RECORDS:
-            why = f"more than {MAX_RECORDS} records, the others are left out"
+        if len(records) == most:
+            why = f"more than {most} records, the others are left out"
             note(faults, RecordFault(AnomalyKind.DECOMPRESSION_LIMIT, "records", batch.records_start, why))
             break
         records.append(record)

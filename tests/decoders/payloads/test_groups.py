@@ -135,6 +135,9 @@ def test_sticky_assignors() -> None:
     assert value("subscriptionUserData", "CooperativeStickyAssignorUserData v0", facts) == {"generation": 17}
     # librdkafka writes the sticky layout under this name
     assert value("subscriptionUserData", "StickyAssignorUserData v1", facts) == sticky
+    # kafka-python 3 writes the version before it
+    prefixed = decoded("subscriptionUserData", b"\0\1" + groups()["StickyAssignorUserData v1"], facts)
+    assert prefixed == {"payload": "StickyAssignorUserData", "version": 1, "value": sticky}
     # Java's "no generation" has the form of a negative count
     none = groups()["CooperativeStickyAssignorUserData none"]
     assert decoded("subscriptionUserData", none, facts)["value"] == {"generation": -1}  # type: ignore[index]

@@ -1,8 +1,10 @@
 """Payloads where they stand: beside their bytes in JSON, within them in the tree."""
 
+import struct
 from typing import Any
 
 import pytest
+from crc32c import crc32c
 
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
@@ -11,11 +13,14 @@ from kdissect.decoders.masking import secret_nodes
 from kdissect.decoders.messages import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.dispatch import FINDERS
+from kdissect.decoders.payloads.record_trees import nest_record_payloads
+from kdissect.decoders.records.spans import nest_records
 from kdissect.decoders.tree import render
+from kdissect.history.topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema import registry
 from kdissect.schema.types import Array, Primitive
 from kdissect.schema.walk import all_fields, has_payloads, may_hold_secrets
-from tests.decoders.payloads.vectors import assert_tiles, groups
+from tests.decoders.payloads.vectors import assert_tiles, groups, records
 
 JOIN_GROUP, SYNC_GROUP, DESCRIBE_GROUPS, ALTER_CONFIGS, ENVELOPE, TELEMETRY = 11, 14, 15, 44, 58, 72
 
@@ -178,6 +183,7 @@ def test_a_broken_payload_is_no_error_of_the_frame() -> None:
     assert tree.error is None
     (payload,) = payload_nodes(tree)
     assert payload.error is not None
+    assert payload.error.offset == payload.start + 2  # behind the version
     assert any("! 5 elements do not fit" in line for line in render(tree, b""))
 
 
@@ -212,3 +218,39 @@ def test_messages_without_payloads_take_the_fast_way() -> None:
         if may_hold_secrets(api.request) or may_hold_secrets(api.response)
     }
     assert secret == {19, 32, 33, 36, 38, 39, 40, 41, 44, 51, 58}
+
+
+def metadata_batch() -> bytes:
+    """Records of the metadata log as Apache Kafka writes them, in a batch built here by hand."""
+    content = b""
+    for _, _, key, value in (row for row in records() if row[0] == "__cluster_metadata"):
+        assert key is None
+        assert value is not None
+        record = b"\0\0\0\x01" + bytes([len(value) * 2 & 0x7F | 0x80, len(value) * 2 >> 7]) + value + b"\0"
+        content += bytes([len(record) * 2 & 0x7F | 0x80, len(record) * 2 >> 7]) + record
+    batch = struct.pack(">hiqqqhii", 0, 8, 0, 0, -1, -1, -1, 9) + content
+    batch = struct.pack(">ibI", 0, 2, crc32c(batch)) + batch
+    return struct.pack(">qi", 0, len(batch)) + batch
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_records_of_kafkas_own_logs_nest_in_the_tree(version: int) -> None:
+    topic = {"topic_id": METADATA_TOPIC_ID} if version == 13 else {"topic": METADATA_TOPIC}
+    part = {"partition_index": 0, "aborted_transactions": None, "records": metadata_batch()}
+    frame = encode_response(1, version, 7, {"responses": [topic | {"partitions": [part]}]})
+    tree = dissect_response(frame, 1, version)
+    nest_records(tree, frame, may_be_cut=True, may_hold_secrets=True)
+    nest_record_payloads(
+        tree, frame, lambda topic_id: METADATA_TOPIC if topic_id == METADATA_TOPIC_ID else None
+    )
+    names = [node.name for node in payload_nodes(tree)]
+    assert names == [row[1] for row in records() if row[0] == "__cluster_metadata"]
+    for node, row in zip(payload_nodes(tree), records(), strict=False):
+        assert frame[node.start : node.end] == row[3]
+        assert_tiles(node)
+    shown = "\n".join(render(tree, frame))
+    assert 'name: compact string = "alice"' in shown
+    assert "salt: compact bytes = ***" in shown
+    assert "SALTSECRET" not in shown
+    assert b"SALTSECRET".hex(" ") not in shown
+    assert b"SALTSECRET".hex(" ") in "\n".join(render(tree, frame, show_secrets=True))

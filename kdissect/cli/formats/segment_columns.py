@@ -1,0 +1,72 @@
+"""The columns of the tables of segments."""
+
+from typing import Any
+
+from kdissect.cli.columns import cell
+from kdissect.cli.formats import record_columns as records
+from kdissect.cli.formats.table import Cell, TableColumn
+from kdissect.cli.printable import printable
+
+Row = dict[str, Any]
+
+
+def batch_columns() -> list[TableColumn]:
+    """Where a batch is, what it holds, whether it is whole."""
+    return [
+        TableColumn("file", _file, 8, 1),
+        TableColumn("position", lambda row: Cell(str(row["position"]), "dim"), 8, right=True),
+        TableColumn("bytes", lambda row: Cell(str(row["bytes"])), 6, 3, right=True),
+        TableColumn("offsets", _offsets, 9),
+        TableColumn("records", _count, 7, right=True),
+        TableColumn("magic", lambda row: Cell(str(row["magic"]), "dim"), 5, 4, right=True),
+        TableColumn("codec", lambda row: Cell(row["codec"], "dim"), 6, 2),
+        TableColumn("max timestamp", _timestamp, 23, 2),
+        TableColumn("producer", _producer, 8, 3, right=True),
+        TableColumn("kind", _kind, 7, 2),
+        TableColumn("state", _state, 7),
+    ]
+
+
+def record_columns() -> list[TableColumn]:
+    """The columns of records, with the place in the file instead of the exchange."""
+    gone = ("#", "time", "direction", "topic", "part")
+    place = [
+        TableColumn("file", _file, 8, 1),
+        TableColumn("position", lambda row: Cell(str(row["position"]), "dim"), 8, 3, right=True),
+    ]
+    return place + [column for column in records.record_columns() if column.title not in gone]
+
+
+def _file(row: Row) -> Cell:
+    parts = row["file"].replace("\\", "/").split("/")
+    return Cell(printable("/".join(parts[-2:])))
+
+
+def _offsets(row: Row) -> Cell:
+    first, last = row["base_offset"], row["last_offset"]
+    return Cell(str(first) if first == last else f"{first} to {last}")
+
+
+def _count(row: Row) -> Cell:
+    count, read = row["count"], row["records"]
+    return Cell(str(read)) if count in (read, None) else Cell(f"{read} of {count}", "bad")
+
+
+def _timestamp(row: Row) -> Cell:
+    return Cell((row["max_timestamp"] or "")[:23].replace("T", " "), "dim")
+
+
+def _producer(row: Row) -> Cell:
+    if row["producer_id"] is None:
+        return Cell("")
+    return Cell(f"{row['producer_id']}:{row['producer_epoch']}/{cell(row['base_sequence'])}", "dim")
+
+
+def _kind(row: Row) -> Cell:
+    kinds = [name for name in ("transactional", "control") if row[name]]
+    return Cell(", ".join(kinds), "name")
+
+
+def _state(row: Row) -> Cell:
+    faults = ([] if row["crc_ok"] else ["bad CRC"]) + row["faults"]
+    return Cell(printable("; ".join(faults)), "bad") if faults else Cell("ok", "good")
