@@ -21,9 +21,9 @@ def run(lab: Lab) -> None:
         client, "Consume", client_id="live", topic="words", group="live", wait="true", commit_each="true"
     )
     live.until("assigned")
-    lab.run_driver(tools("0.10.2.2"), "GroupTool", client_id="tool-0-10", group="live", new_consumer="true")
+    lab.run_driver(tools("0.10.2.2"), "GroupTool", client_id="admin", group="live", new_consumer="true")
     live.stop()
-    lab.run_driver(tools("1.1.1"), "GroupTool", client_id="tool-1-1", group="idle-1-1", delete="true")
+    lab.run_driver(tools("1.1.1"), "GroupTool", client_id="admin", group="idle-1-1", delete="true")
     app = lab.start_driver(
         streams("2.8.2"),
         "StreamsApp",
