@@ -25,9 +25,11 @@ SETS: dict[str, list[str]] = {
     "tools-4.4.0": [f"{KAFKA}:kafka-tools:4.3.1", _LOG4J2],
     "tools-3.9.2": [f"{KAFKA}:kafka_2.13:3.9.2", _RELOAD4J],
     "tools-2.8.2": [f"{KAFKA}:kafka_2.13:2.8.2", _RELOAD4J],
+    "tools-0.8.2.2": [f"{KAFKA}:kafka_2.11:0.8.2.2", "org.slf4j:slf4j-log4j12:1.7.6"],
     "tools-0.10.2.2": [f"{KAFKA}:kafka_2.11:0.10.2.2"],
     "tools-1.1.1": [f"{KAFKA}:kafka_2.12:1.1.1", _RELOAD4J],
     "streams-4.3.1": [f"{KAFKA}:kafka-streams:4.3.1", _SILENT],
+    "streams-0.10.2.2": [f"{KAFKA}:kafka-streams:0.10.2.2"],
     "streams-2.8.2": [f"{KAFKA}:kafka-streams:2.8.2", _SILENT],
     "connect-4.3.1": [f"{KAFKA}:connect-runtime:4.3.1", f"{KAFKA}:connect-file:4.3.1", _LOG4J2],
 }

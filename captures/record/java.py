@@ -28,7 +28,8 @@ def java(version: str = "4.4.0") -> Driver:
 
 def streams(version: str = "4.3.1") -> Driver:
     """The driver of Kafka Streams."""
-    return _driver("Kafka Streams (Java)", version, f"streams-{version}", ["oldest", "basic", "streams"])
+    last = "streams010" if version.startswith("0.10") else "streams"
+    return _driver("Kafka Streams (Java)", version, f"streams-{version}", ["oldest", "basic", last])
 
 
 def tools(version: str) -> Driver:

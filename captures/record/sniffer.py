@@ -1,5 +1,6 @@
 """Captures the loopback interface with dumpcap, and leaves a pcapng without traces of the machine."""
 
+import gzip
 import re
 import select
 import signal
@@ -12,6 +13,7 @@ from captures.record import workshop
 from captures.record.scrub import scrub
 
 _BUFFER_MIB = 64  # kernel buffer: a burst of 64 KiB loopback packets must not be dropped
+_LARGE = 500_000  # bytes: a capture beyond is kept compressed, the corpus is to stay below 20 MB
 _SETTLE_SECONDS = 0.6  # dumpcap hands on what the kernel ring holds within this time
 
 
@@ -65,7 +67,7 @@ class Sniffer:
         found = re.search(r"(\d+)/(\d+)", said)  # "Packets received/dropped on ...: 84/0"
         if found is None or int(found[2]):
             raise RuntimeError(f"dumpcap lost packets: {said.strip()}")
-        target.write_bytes(scrub(self._raw.read_bytes()))
+        _store(scrub(self._raw.read_bytes()), target)
         return int(found[1])
 
     def abandon(self) -> None:
@@ -74,3 +76,14 @@ class Sniffer:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+def _store(capture: bytes, target: Path) -> None:
+    """Write a capture, as NAME.pcapng.gz when it is large; the other form of an earlier recording goes."""
+    packed = target.with_name(f"{target.name}.gz")
+    for path in (target, packed):
+        path.unlink(missing_ok=True)
+    if len(capture) > _LARGE:
+        packed.write_bytes(gzip.compress(capture, mtime=0))
+    else:
+        target.write_bytes(capture)

@@ -1,11 +1,12 @@
 """Apache Kafka 3.9.2 with ZooKeeper, three brokers that replicate, captured between the brokers from their
-start: a topic is written and deleted, one broker stops orderly and comes back, the controller is killed:
-the last versions of LeaderAndIsr, StopReplica, UpdateMetadata and ControlledShutdown.
+start: a topic is written, the brokers are upgraded one by one from inter.broker.protocol.version 3.2 to
+3.9, the first broker is killed and comes back, the topic is deleted: the last versions of LeaderAndIsr,
+StopReplica, UpdateMetadata and ControlledShutdown.
 """
 
 from captures.record.java import java
 from captures.record.lab import Lab
-from captures.record.spec import Spec
+from captures.record.spec import Spec, properties
 
 NAME = "kafka39_zookeeper_pair"
 BROKER = Spec(
@@ -14,12 +15,12 @@ BROKER = Spec(
     zookeeper=True,
     sniff="all",
     from_start=True,
-    properties={"default.replication.factor": "3", "zookeeper.metadata.migration.enable": "false"},
+    properties={"default.replication.factor": "3", "inter.broker.protocol.version": "3.2"},
 )
 
 
 def run(lab: Lab) -> None:
-    """Write, restart, fail over, delete."""
+    """Write, upgrade, fail over, delete."""
     client = java("3.9.2")
     lab.run_driver(client, "Produce", client_id="before", topic="kept", count=5)
     lab.run_driver(
@@ -31,9 +32,12 @@ def run(lab: Lab) -> None:
         plan="commit,abort",
         transactional_id="zk-txn",
     )
-    lab.cluster.restart_node(2)
+    for node in lab.cluster.nodes:
+        upgraded = properties(BROKER, node) | {"inter.broker.protocol.version": "3.9"}
+        lab.cluster.configure(node, upgraded)
+        lab.cluster.restart_node(node.id)
     lab.cluster.stop_node(1, kill=True)
-    lab.truth.note("broker 1 was killed: the first to start, and so the controller")
+    lab.truth.note("broker 1 was killed")
     lab.run_driver(client, "Produce", client_id="after", topic="kept", count=5)
     lab.cluster.launch(1)
     lab.cluster.wait_ready(1)

@@ -1,6 +1,7 @@
 """Apache Kafka 4.1.2, one KRaft node, Java client 4.1.2, captured also between the brokers: share groups
 as an early version had them (KIP-932, the first versions of their APIs): one member accepts, releases and
-rejects records, the group is described.
+rejects records, the
+group is described. A controller that does not exist is refused as a voter.
 """
 
 from captures.record.java import java
@@ -22,6 +23,8 @@ def run(lab: Lab) -> None:
     lab.run_driver(client, "Produce", client_id="producer", topic="jobs", count=8)
     lab.run_driver(java("4.4.0"), "AdminGroupKinds", client_id="configurer", group="workers", what="share")
     share = {"topic": "jobs", "group": "workers", "wait": "true"}
+    voter = {"id": 9, "directory": "AAAAAAAAAAAAAAAAAAAAEQ", "port": 1}
+    lab.run_driver(client, "AdminVoters", client_id="voter-adder", what="add", **voter)
     worker = lab.start_driver(client, "ShareConsume", client_id="worker", explicit="true", **share)
     worker.until("acknowledge", 6)
     lab.run_driver(client, "DescribeShare", client_id="describer", group="workers")

@@ -9,7 +9,7 @@ from captures.record.lab import Lab
 from captures.record.spec import Spec
 
 NAME = "kafka44_java_transactions"
-BROKER = Spec("4.4.0", sniff="all")
+BROKER = Spec("4.4.0", sniff="all", properties={"transaction.two.phase.commit.enable": "true"})
 
 
 def run(lab: Lab) -> None:
@@ -44,6 +44,16 @@ def run(lab: Lab) -> None:
         topic="ledger",
         count=2,
         plan="abort,open",
+    )
+    lab.run_driver(
+        client,
+        "Transact",
+        client_id="two-phase",
+        transactional_id="ledger-3",
+        topic="ledger",
+        count=2,
+        plan="commit,abort",
+        properties={"transaction.two.phase.commit.enable": "true"},
     )
     for level in ("read_committed", "read_uncommitted"):
         lab.run_driver(

@@ -91,9 +91,7 @@ def _voters(lab: Lab) -> None:
     lab.truth.note("controller 4 came back on another port")
     lab.run_driver(client, "AdminVoters", client_id="remover", what="remove", **change)
     cluster.stop_node(4)
-    lab.run_driver(
-        client, "AdminVoters", client_id="unregister-controller", what="unregister-controller", id=4
-    )
+    lab.run_driver(client, "UnregisterController", client_id="unregister-controller", id=4)
     cluster.stop_node(3, kill=True)
     lab.run_driver(
         client,

@@ -41,7 +41,7 @@ func write(ctx context.Context, client *kgo.Client, args *driver.Args) {
 	for _, record := range driver.Story(args) {
 		records = append(records, native(record, args))
 	}
-	limited, cancel := context.WithTimeout(ctx, 8*time.Second)
+	limited, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for _, result := range client.ProduceSync(limited, records...) {
 		if result.Err != nil {

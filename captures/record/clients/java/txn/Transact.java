@@ -30,7 +30,9 @@ public final class Transact implements Action {
     private KafkaProducer<byte[], byte[]> begin(Options options) {
         Properties properties = Produce.properties(options);
         properties.put("transactional.id", id);
-        properties.putIfAbsent("transaction.timeout.ms", "20000");
+        if (!properties.containsKey("transaction.two.phase.commit.enable")) { // KIP-939: then there is no timeout
+            properties.putIfAbsent("transaction.timeout.ms", "20000");
+        }
         KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(properties);
         producer.initTransactions();
         Say.event("init_transactions", "id", id);

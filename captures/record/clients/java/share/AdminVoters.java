@@ -12,8 +12,6 @@ public final class AdminVoters implements Action {
             Tries.call("describeMetadataQuorum", () -> admin.describeMetadataQuorum().quorumInfo());
             if (options.text("what", "").equals("unregister-broker")) {
                 Tries.call("unregisterBroker", () -> admin.unregisterBroker(id).all());
-            } else if (options.text("what", "").equals("unregister-controller")) {
-                Tries.call("unregisterController", () -> admin.unregisterController(id).all());
             } else if (!options.text("what", "").equals("describe")) {
                 change(admin, options, id, Uuid.fromString(options.text("directory", null)));
             }
