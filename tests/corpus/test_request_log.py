@@ -14,7 +14,7 @@ LOGS = sorted(CAPTURES.glob("*.requests.log.gz"))
 
 
 def capture_of(log: Path) -> Path:
-    return log.with_name(log.name.replace(".requests.log.gz", ".pcapng"))
+    return next(log.parent.glob(log.name.replace(".requests.log.gz", ".pcap*")))
 
 
 def rows(capture: Path) -> Iterable[Row]:
