@@ -1,5 +1,6 @@
-"""Apache Kafka 3.7.2, three KRaft nodes, captured on every port: the metadata log is cut behind its snapshots, a node
-loses its copy of it and comes back: it has to fetch a snapshot before it can fetch the log.
+"""Apache Kafka 3.7.2, three KRaft nodes, captured on every port: the metadata log is cut behind its
+snapshots, a node loses its copy of it and comes back: it has to fetch a snapshot before it can fetch the
+log.
 """
 
 import shutil
@@ -28,7 +29,9 @@ def run(lab: Lab) -> None:
     """Write metadata, wait until the log is cut, lose a copy."""
     client = java("3.7.2")
     for number in range(6):
-        lab.run_driver(client, "CreateTopic", client_id=f"creator-{number}", topic=f"topic-{number}", partitions=3)
+        lab.run_driver(
+            client, "CreateTopic", client_id=f"creator-{number}", topic=f"topic-{number}", partitions=3
+        )
     time.sleep(_CLEANED_SECONDS)
     lab.cluster.stop_node(2)
     shutil.rmtree(lab.cluster.nodes[1].home / "d1" / "__cluster_metadata-0")
