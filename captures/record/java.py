@@ -34,7 +34,8 @@ def streams(version: str = "4.3.1") -> Driver:
 
 def tools(version: str) -> Driver:
     """The driver of the command line tools of an old broker version."""
-    return _driver("kafka tools", version, f"tools-{version}", ["oldest", "tools"])
+    folder = "tools08" if version.startswith("0.8") else "tools"
+    return _driver("kafka tools", version, f"tools-{version}", ["oldest", folder])
 
 
 def extensions() -> Path:

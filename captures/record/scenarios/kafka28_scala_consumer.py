@@ -24,3 +24,6 @@ def run(lab: Lab) -> None:
             group="scala-group",
             count=4 if turn == 0 else 2,
         )
+    lab.run_driver(
+        tools("0.8.2.2"), "SimpleOffsets", client_id="simple", topic="old", group="simple-group", offset=3
+    )

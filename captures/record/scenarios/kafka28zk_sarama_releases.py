@@ -1,4 +1,4 @@
-"""Apache Kafka 2.8.2 with ZooKeeper, one broker, sarama told that the broker is of release 0.8.2, 0.10.0,
+"""Apache Kafka 2.8.2 with ZooKeeper, one broker, sarama told that the broker is of release 0.8.2, 0.10.2,
 0.11.0, 1.0 and 2.8 in turn: it writes (message formats 0, 1 and 2; gzip and snappy), reads, joins groups
 and administers with the API versions of that release.
 """
@@ -10,7 +10,7 @@ from captures.record.spec import Spec
 
 NAME = "kafka28zk_sarama_releases"
 BROKER = Spec("2.8.2", zookeeper=True, properties={"num.partitions": "2"})
-_RELEASES = {"0.8.2.0": "snappy", "0.10.0.0": "gzip", "0.11.0.0": "snappy", "1.0.0": "gzip", "2.8.0": "zstd"}
+_RELEASES = {"0.8.2.0": "snappy", "0.10.2.0": "gzip", "0.11.0.0": "snappy", "1.0.0": "gzip", "2.8.0": "zstd"}
 
 
 def run(lab: Lab) -> None:
@@ -18,7 +18,7 @@ def run(lab: Lab) -> None:
     for release, codec in _RELEASES.items():
         name = "v" + release.replace(".", "-")
         options = {"max": release, "topic": name}
-        headers = "no" if release in ("0.8.2.0", "0.10.0.0") else "yes"
+        headers = "no" if release in ("0.8.2.0", "0.10.2.0") else "yes"
         written = {"label": name, "codec": codec, "headers": headers, **options}
         lab.run_driver(sarama(), "produce", client_id=f"p-{name}", **written)
         lab.run_driver(sarama(), "consume", client_id=f"c-{name}", **options)

@@ -3,6 +3,7 @@ start: the quorum is elected, brokers register, a replicated topic is written; a
 back.
 """
 
+from captures.record.java import java
 from captures.record.lab import Lab
 from captures.record.quorum import life, spec
 
@@ -13,3 +14,4 @@ BROKER = spec("3.2.3")
 def run(lab: Lab) -> None:
     """Work and restart one node."""
     life(lab, "3.2.3", brief=True)
+    lab.run_driver(java("4.4.0"), "AdminVoters", client_id="describer", what="describe")

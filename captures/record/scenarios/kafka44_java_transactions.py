@@ -4,6 +4,7 @@ a read_committed and a read_uncommitted consumer read the same topic. An idempot
 them.
 """
 
+from captures.record.drivers import Driver
 from captures.record.java import java
 from captures.record.lab import Lab
 from captures.record.spec import Spec
@@ -45,6 +46,14 @@ def run(lab: Lab) -> None:
         count=2,
         plan="abort,open",
     )
+    _two_phase(lab, client)
+    for level in ("read_committed", "read_uncommitted"):
+        lab.run_driver(
+            client, "Consume", client_id=level, topic="ledger", polls=6, properties={"isolation.level": level}
+        )
+
+
+def _two_phase(lab: Lab, client: Driver) -> None:
     lab.run_driver(
         client,
         "Transact",
@@ -55,7 +64,3 @@ def run(lab: Lab) -> None:
         plan="commit,abort",
         properties={"transaction.two.phase.commit.enable": "true"},
     )
-    for level in ("read_committed", "read_uncommitted"):
-        lab.run_driver(
-            client, "Consume", client_id=level, topic="ledger", polls=6, properties={"isolation.level": level}
-        )
