@@ -20,15 +20,11 @@ PLACES = re.compile(rb"/(?:root|home|Users|tmp(?!/kafka-logs)|work|mnt)/[\w.-]+"
 # Bodies whose bytes are wrong, by capture: API and version, how many, whose fault and what it is.
 _NO_REQUEST = (1, "the raw driver fills Envelope's request_data with three bytes that are no request")
 WRONG_BYTES = {
-<<<<<<< HEAD
     "kafka39_franz_raw.pcapng": _NO_REQUEST,
     "kafka39zk_franz_raw.pcapng": _NO_REQUEST,
     "kafka44_franz_raw.pcapng": _NO_REQUEST,
-    "kafka44_rdkafka_admin.pcapng": (2, "librdkafka sends a byte behind AlterUserScramCredentials"),
-=======
     "kafka44_rdkafka_admin.pcapng": (2, "librdkafka 2.16.0 closes AlterUserScramCredentials twice"),
     "kafka44_segmentio_admin.pcapng": (1, "kafka-go 0.4.51 closes DescribeAcls twice"),
->>>>>>> corpus
     "mock_rdk216_txn.pcap": (42, "the mock cluster of librdkafka 2.16.0 writes bytes behind its bodies"),
     "tansu_kp202_admin.pcap": (2, "tansu 0.6.0 answers DescribeUserScramCredentials and CreateAcls short"),
     "tansu_rdk216_acks.pcap": (1, "librdkafka 2.16.0 sends three bytes behind Metadata v12"),
