@@ -124,12 +124,13 @@ def _copy(
 ) -> None:
     accepts = selection_of(options, lambda: start_ns(dissection), dissection.topics.topics_of)
     left = options.limit or -1
-    write, line = output.write, writer.line
+    write, line, pass_by = output.write, writer.line, dissection.topics.pass_by
     for exchange in dissection:
         if tick is not None:
             tick()
         if accepts is not None and not accepts(exchange):
             writer.skip()
+            pass_by(exchange)
             continue
         write(line(exchange))
         left -= 1

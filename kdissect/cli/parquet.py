@@ -65,6 +65,7 @@ def write_parquet(
     with pq.ParquetWriter(
         Sink(output),
         schema,
+        store_schema=False,  # it would say that bytes are views, which older readers do not know
         compression=_COMPRESSION,
         use_dictionary=dictionary,
         write_statistics=dictionary,

@@ -19,7 +19,7 @@ def write_rows(output: Output, rows: Iterable[Row], fields: tuple[RowField, ...]
     """Write all rows, or the first `options.limit`."""
     schema = schema_of(fields, (options.key_format, options.value_format), options.fields)
     chosen = islice(rows, options.limit)
-    with pq.ParquetWriter(Sink(output), schema, compression="lz4") as writer:
+    with pq.ParquetWriter(Sink(output), schema, compression="lz4", store_schema=False) as writer:
         while held := list(islice(chosen, ROWS_AT_ONCE)):
             writer.write_table(_table(held, schema))
 

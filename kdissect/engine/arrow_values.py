@@ -49,10 +49,10 @@ def _gather(buffer: NDArray[np.uint8], start: Ints, width: int) -> NDArray[np.ui
 
 
 def values_array(data: bytes, spans: Spans, form: str | None) -> Any:
-    """Binary without a form; else strings as `text_of` gives them."""
+    """Binary views without a form; else strings as `text_of` gives them."""
     views = binary_views(data, spans)
     if form is None:
-        return views.cast(pa.binary())
+        return views
     if form in ("text", "json"):
         try:
             return views.cast(pa.binary()).cast(pa.string())

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from kdissect.decoders.compression.codec import MAX_OUTPUT, decompress
-from kdissect.decoders.payloads.records import record_log
 from kdissect.decoders.records.batch_columns import BatchColumns, batch_columns, checksums_are_right
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.columns import RecordColumns, record_columns
@@ -17,6 +16,7 @@ from kdissect.decoders.records.lockstep import Flags, Ints, padded
 from kdissect.engine.record_sets import RecordSet
 from kdissect.model.errors import DecodeError
 from kdissect.model.record_batch import CODEC_MASK, CODEC_NAMES, CONTROL
+from kdissect.schema.logs import log
 
 # Bytes of records taken together: numpy's cost for a step is spread over enough batches, and memory stays
 # flat.
@@ -45,7 +45,7 @@ def decode_group(sets: Sequence[RecordSet], topics: Sequence[str | None]) -> tup
     """The first of `sets` decoded together, and how many of them that are (at least one). Raises nothing."""
     data, starts, ends = _joined(sets)
     batches = batch_columns(data, starts, ends)
-    fits = np.array([record_log(topic) is None for topic in topics], np.bool_)
+    fits = np.array([topic is None or log(topic) is None for topic in topics], np.bool_)
     _check_rests(data, sets, ends, batches, fits)
     attributes = batches.header["attributes"].astype(np.int64)
     codecs = attributes & CODEC_MASK

@@ -6,7 +6,6 @@ from typing import Any
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import iter_records
-from kdissect.engine.own_records import OwnRecord, own_record
 from kdissect.engine.record_sets import RecordSet
 from kdissect.engine.record_values import VALUE_FORMS
 from kdissect.engine.rows import Row, topic_id_text
@@ -15,6 +14,7 @@ from kdissect.model.anomaly import Anomaly
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.model.record import Record
 from kdissect.model.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, RecordBatch, RecordFault
+from kdissect.schema.logs import log
 
 MS_NS = 1_000_000
 TopicNames = Callable[[RecordSet], str | None]
@@ -128,13 +128,17 @@ class RecordRows:
         if batch.is_control:
             control = control_key(key)
             row["control"] = None if control is None else control.name
-        self._add_own(row, own_record(row["topic"], record, batch.is_control, self._show_secrets))
+        if batch.is_control or (row["topic"] is not None and log(row["topic"]) is not None):
+            self._add_own(row, record, batch.is_control)
 
     def _header(self, content: bytes | None) -> Any:
         return None if content is None else self._value(content)
 
-    def _add_own(self, row: Row, own: OwnRecord | None) -> None:
+    def _add_own(self, row: Row, record: Record, is_control: bool) -> None:
         """What a record of Kafka's own topics holds; its bytes are masked where they hold secrets."""
+        from kdissect.engine.own_records import own_record  # and with it the payloads: few captures have them
+
+        own = own_record(row["topic"], record, is_control, self._show_secrets)
         if own is None:
             return
         row["decoded"] = {"key": own.key, "value": own.value}

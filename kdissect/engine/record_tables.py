@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kdissect.decoders.records.columns import Spans
 from kdissect.engine.arrow_values import values_array
 from kdissect.engine.record_groups import GROUP_BYTES, RecordGroup, decode_group
 from kdissect.engine.record_rows import TopicNames, record_topic
@@ -170,14 +171,17 @@ class _Rows:
         return self._values(self._columns.value, self._forms[1])
 
     def _values(self, spans: Any, form: str | None) -> Any:
-        array = values_array(self._group.data, spans, form)
-        return array if self._kept is None else array.filter(pa.array(self._kept))
+        if self._kept is not None:  # views cannot be filtered: choose before
+            spans = Spans(spans.start[self._kept], spans.length[self._kept])
+        return values_array(self._group.data, spans, form)
 
     def _make_headers(self) -> Any:
         columns = self._columns
         keys = values_array(self._group.data, columns.header_key, "text")
         values = values_array(self._group.data, columns.header_value, self._forms[1])
         offsets = np.concatenate(([0], np.cumsum(columns.header_count))).astype(np.int32)
+        if self._forms[1] is None:
+            values = values.cast(pa.binary())
         pairs = pa.StructArray.from_arrays([keys, values], ["key", "value"])
         array = pa.ListArray.from_arrays(pa.array(offsets), pairs)
         return array if self._kept is None else array.filter(pa.array(self._kept))

@@ -89,6 +89,11 @@ class TopicNames:
                 return topics
         return self._answer(_place(exchange.connection), topics, ids)
 
+    def pass_by(self, exchange: Exchange) -> None:
+        """Learn from an exchange that is not shown; the same as `topics_of`, for the few that tell names."""
+        if exchange.api_key in TELLING:
+            self.topics_of(exchange, exchange.request_summary(), exchange.response_summary())
+
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
         """The name of an id in the cluster of a connection; None if nobody knows."""
         if self._pending:

@@ -59,6 +59,12 @@ def test_no_heavy_import(arguments: tuple[str, ...]) -> None:
     assert not (loaded_by(*arguments) & HEAVY) - ALLOWED
 
 
+@pytest.mark.parametrize("arguments", [("records", TXN), ("inspect", TXN, "--records", "--format", "jsonl")])
+def test_records_do_without_arrow(arguments: tuple[str, ...]) -> None:
+    """Columns are for Parquet. (The package crc32c alone imports a dozen others, so the list is short.)"""
+    assert not loaded_by(*arguments) & {"numpy", "pyarrow", "pandas", "rich", "scapy", "lz4", "zstandard"}
+
+
 def test_the_package_itself_is_free() -> None:
     program = (
         "import sys, kdissect; sys.stderr.write(repr([name for name in sys.modules if 'kdissect.' in name]))"

@@ -67,6 +67,12 @@ def test_streams_know_names_from_then_on() -> None:
     assert [json.loads(line)["topics"] for line in ran.out.splitlines()] == [[], ["orders"], ["orders"]]
 
 
+def test_streams_learn_from_exchanges_that_are_not_shown() -> None:
+    packets = Client().metadata("c", orders=ORDERS).fetch(ORDERS).packets
+    ran = run("inspect", "-", "--format", "jsonl", "--api", "Fetch", stdin=pcap_bytes(packets))
+    assert [json.loads(line)["topics"] for line in ran.out.splitlines()] == [["orders"]]
+
+
 def test_each_cluster_has_its_own_ids(tmp_path: Path) -> None:
     one = Client("10.0.0.2", 40000).fetch(ORDERS).metadata("one", orders=ORDERS)
     two = Client("10.0.0.3", 40001, 10**18 + 10**9).metadata("two", clicks=ORDERS).fetch(ORDERS)

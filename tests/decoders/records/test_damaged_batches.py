@@ -184,3 +184,13 @@ def test_random_bytes_raise_nothing(noise: bytes, may_be_cut: bool) -> None:
     found = split_batches(data, 0, len(data), may_be_cut=may_be_cut)
     assert b"good" in values(data)
     assert all(read_records(batch) for batch in found.batches)
+
+
+def test_a_bomb_is_told_and_its_neighbours_are_read() -> None:
+    import zstandard
+
+    bomb = zstandard.ZstdCompressor().compress(bytes((128 << 20) + 1))
+    data = GOOD + batch_bytes(bomb, attributes=4) + GOOD
+    assert values(data) == [b"good", b"good"]
+    (fault,) = faults_of(split_batches(data, 0, len(data)).batches[1])
+    assert fault.startswith("decompression_limit records: zstd: bytes grow beyond 134217728 at byte ")
