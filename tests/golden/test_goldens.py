@@ -28,7 +28,7 @@ READABLE = {
     "old_groups.tree": "--format tree --api JoinGroup,SyncGroup --limit 4 "
     "captures/kafka28_java_generations_early.pcapng",
     "zookeeper.tree": "--format tree --api LeaderAndIsr,UpdateMetadata --limit 2 "
-    "captures/kafka28_zookeeper_upgrade.pcapng",
+    "captures/kafka28_zookeeper_upgrade.pcapng.gz",
     "admin.jsonl": "--format jsonl --bodies --api DescribeCluster,DescribeQuorum "
     "captures/kafka44_java_admin.pcapng",
 }
