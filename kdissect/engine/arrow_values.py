@@ -50,6 +50,8 @@ def _gather(buffer: NDArray[np.uint8], start: Ints, width: int) -> NDArray[np.ui
 
 def values_array(data: bytes, spans: Spans, form: str | None) -> Any:
     """Binary views without a form; else strings as `text_of` gives them."""
+    if not len(spans.start):
+        return pa.array([], pa.binary_view() if form is None else pa.string())
     views = binary_views(data, spans)
     if form is None:
         return views

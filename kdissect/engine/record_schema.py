@@ -20,9 +20,22 @@ _TIMES = {
 }
 
 
+# Texts that repeat on every row: as dictionaries they are never spread out. In Parquet they are strings.
+_REPEATED = frozenset(
+    {
+        "connection", "direction", "client", "broker", "client_id", "file", "topic", "topic_id",
+        "timestamp_type", "codec",
+    }
+)  # fmt: skip
+
+
 def arrow_schema(key_form: str | None, value_form: str | None, columns: Sequence[str] = ()) -> Any:
     """The schema of all columns, or of those named; keys and values are binary unless a form is given."""
-    return schema_of(RECORD_FIELDS, (key_form, value_form), columns)
+    schema = schema_of(RECORD_FIELDS, (key_form, value_form), columns)
+    for place, field in enumerate(schema):
+        if field.name in _REPEATED:
+            schema = schema.set(place, field.with_type(pa.dictionary(pa.int32(), pa.string())))
+    return schema
 
 
 def schema_of(

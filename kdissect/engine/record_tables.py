@@ -120,7 +120,7 @@ class _Rows:
         for field in schema:
             make = SECTION_COLUMNS.get(field.name)
             array = make(self._sections, self.section) if make else getattr(self, f"_make_{field.name}")()
-            arrays.append(array if array.type == field.type else array.cast(field.type))
+            arrays.append(array if array.type == field.type else _fitted(array, field.type))
         return pa.Table.from_arrays(arrays, schema=schema)
 
     def _row(self, values: Any) -> Any:
@@ -133,16 +133,20 @@ class _Rows:
     def _nullable(self, values: Any, null: Any) -> Any:
         return pa.array(values, mask=null) if null.any() else pa.array(values)
 
+    def _small(self, values: Any, dtype: Any, null: Any = None) -> Any:
+        return pa.array(values.astype(dtype)) if null is None else self._nullable(values.astype(dtype), null)
+
     def _make_number(self) -> Any:
         return pa.array(np.zeros(len(self._batch), np.int64))  # given when the order is known
 
     def _make_batch(self) -> Any:
         section = self._group.batches.section
-        return pa.array((np.arange(len(section)) - np.searchsorted(section, section))[self._batch])
+        index = np.arange(len(section)) - np.searchsorted(section, section)
+        return self._small(index[self._batch], np.int32)
 
     def _make_record(self) -> Any:
         first = np.searchsorted(self._batch, self._batch)
-        return pa.array(np.arange(len(self._batch)) - first)
+        return self._small(np.arange(len(self._batch)) - first, np.int32)
 
     def _make_offset(self) -> Any:
         return pa.array(self._of_batch("base_offset") + self._row(self._columns.offset_delta))
@@ -154,7 +158,7 @@ class _Rows:
         return self._nullable(times, times == -1)
 
     def _make_timestamp(self) -> Any:
-        return self._millis().cast(pa.timestamp("ms", "UTC"))
+        return self._millis().view(pa.timestamp("ms", "UTC"))
 
     def _make_timestamp_ms(self) -> Any:
         return self._millis()
@@ -162,7 +166,7 @@ class _Rows:
     def _make_timestamp_type(self) -> Any:
         appended = (self._of_batch("attributes") & LOG_APPEND_TIME).astype(np.bool_)
         names = pa.array(["create_time", "log_append_time"])
-        return pa.DictionaryArray.from_arrays(appended.astype(np.int8), names)
+        return pa.DictionaryArray.from_arrays(appended.astype(np.int32), names)
 
     def _make_key(self) -> Any:
         return self._values(self._columns.key, self._forms[0])
@@ -181,31 +185,32 @@ class _Rows:
         values = values_array(self._group.data, columns.header_value, self._forms[1])
         offsets = np.concatenate(([0], np.cumsum(columns.header_count))).astype(np.int32)
         if self._forms[1] is None:
-            values = values.cast(pa.binary())
+            values = values.cast(pa.binary()) if len(values) else pa.array([], pa.binary())
         pairs = pa.StructArray.from_arrays([keys, values], ["key", "value"])
         array = pa.ListArray.from_arrays(pa.array(offsets), pairs)
         return array if self._kept is None else array.filter(pa.array(self._kept))
 
     def _make_key_bytes(self) -> Any:
         length = self._row(self._columns.key.length)
-        return self._nullable(length, length < 0)
+        return self._small(length, np.int32, length < 0)
 
     def _make_value_bytes(self) -> Any:
         length = self._row(self._columns.value.length)
-        return self._nullable(length, length < 0)
+        return self._small(length, np.int32, length < 0)
 
     def _make_producer_id(self) -> Any:
         ids = self._of_batch("producer_id")
         return self._nullable(ids, ids == -1)
 
     def _make_producer_epoch(self) -> Any:
-        return self._nullable(self._of_batch("producer_epoch"), self._of_batch("producer_id") == -1)
+        none = self._of_batch("producer_id") == -1
+        return self._small(self._of_batch("producer_epoch"), np.int16, none)
 
     def _make_sequence(self) -> Any:
         base = self._of_batch("base_sequence")
         sequence = base + self._row(self._columns.offset_delta)
         sequence = np.where(sequence > MAX_SEQUENCE, sequence - MAX_SEQUENCE - 1, sequence)
-        return self._nullable(sequence, base == NO_SEQUENCE)
+        return self._small(sequence, np.int32, base == NO_SEQUENCE)
 
     def _make_transactional(self) -> Any:
         return pa.array((self._of_batch("attributes") & TRANSACTIONAL).astype(np.bool_))
@@ -215,7 +220,7 @@ class _Rows:
 
     def _make_codec(self) -> Any:
         return pa.DictionaryArray.from_arrays(
-            (self._of_batch("attributes") & 7).astype(np.int8), pa.array(CODEC_NAMES)
+            (self._of_batch("attributes") & 7).astype(np.int32), pa.array(CODEC_NAMES)
         )
 
     def _make_magic(self) -> Any:
@@ -223,10 +228,15 @@ class _Rows:
 
     def _make_leader_epoch(self) -> Any:
         epochs = self._of_batch("leader_epoch")
-        return self._nullable(epochs, epochs < 0)
+        return self._small(epochs, np.int32, epochs < 0)
 
     def _make_crc_ok(self) -> Any:
         return pa.array(np.ones(len(self._batch), np.bool_))
 
     def _make_decoded(self) -> Any:
         return pa.nulls(len(self._batch), pa.string())
+
+
+def _fitted(array: Any, kind: Any) -> Any:
+    """The array in the type of its column. What is made in the right type needs no pyarrow.compute."""
+    return array.cast(kind)

@@ -28,9 +28,13 @@ class Sections:
 
 def _texts(values: list[str | None], rows: Ints) -> Any:
     """Strings as a dictionary: they repeat on every row."""
-    found = pa.array(values, pa.string()).dictionary_encode()
-    indices = found.indices.take(pa.array(rows))
-    return pa.DictionaryArray.from_arrays(indices, found.dictionary)
+    # Not `dictionary_encode` and `take`: importing pyarrow.compute takes longer than all of this.
+    places: dict[str | None, int] = {}
+    codes = np.array([places.setdefault(value, len(places)) for value in values], np.int32)[rows]
+    null = places.get(None)
+    names = pa.array([value or "" for value in places], pa.string())
+    indices = pa.array(codes) if null is None else pa.array(codes, mask=codes == null)
+    return pa.DictionaryArray.from_arrays(indices, names)
 
 
 def _numbers(values: list[Any], rows: Ints) -> Any:
@@ -50,11 +54,15 @@ def _topic_id(of: Sections, rows: Ints) -> Any:
 
 
 def _partition(of: Sections, rows: Ints) -> Any:
-    return pa.array([each.section.partition for each in of.sets], pa.int32()).take(pa.array(rows))
+    found = [each.section.partition for each in of.sets]
+    numbers = np.array([-1 if each is None else each for each in found], np.int32)[rows]
+    if None not in found:
+        return pa.array(numbers)
+    return pa.array(numbers, mask=np.array([each is None for each in found], np.bool_)[rows])
 
 
 def _time(of: Sections, rows: Ints) -> Any:
-    return _time_ns(of, rows).cast(pa.timestamp("ns", "UTC"))
+    return _time_ns(of, rows).view(pa.timestamp("ns", "UTC"))
 
 
 def _time_ns(of: Sections, rows: Ints) -> Any:

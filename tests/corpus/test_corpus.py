@@ -18,11 +18,7 @@ BYTES_IN_ALL = 20_000_000
 PLACES = re.compile(rb"/(?:root|home|Users|tmp(?!/kafka-logs)|work|mnt)/[\w.-]+")
 
 # Bodies whose bytes are wrong, by capture: API and version, how many, whose fault and what it is.
-_NO_REQUEST = (1, "the raw driver fills Envelope's request_data with three bytes that are no request")
 WRONG_BYTES = {
-    "kafka39_franz_raw.pcapng": _NO_REQUEST,
-    "kafka39zk_franz_raw.pcapng": _NO_REQUEST,
-    "kafka44_franz_raw.pcapng": _NO_REQUEST,
     "kafka44_rdkafka_admin.pcapng": (2, "librdkafka 2.16.0 closes AlterUserScramCredentials twice"),
     "kafka44_segmentio_admin.pcapng": (1, "kafka-go 0.4.51 closes DescribeAcls twice"),
     "mock_rdk216_txn.pcap": (42, "the mock cluster of librdkafka 2.16.0 writes bytes behind its bodies"),

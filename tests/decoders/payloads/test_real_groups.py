@@ -31,13 +31,21 @@ def payloads(value: Any, path: str = "") -> Iterator[tuple[str, bytes, dict[str,
             yield from payloads(item, name)
 
 
+def odd(path: Path) -> bool:
+    """Whether payloads that do not fit are to be expected.
+
+    Requests that a test client made up on purpose are named so; kafka-go's subscriptions say version 1 and
+    are laid out as version 0.
+    """
+    return "_raw" in path.name or "_segmentio_groups" in path.name
+
+
 def bodies(path: Path) -> Iterator[Any]:
     for exchange in Dissection(path):
         for side in ("request", "response"):
             decoded = body_of(exchange, side, show_secrets=False)
             kinds = {anomaly.kind for anomaly in decoded.anomalies}
-            # Requests that a test client made up on purpose are named so.
-            assert AnomalyKind.MALFORMED_PAYLOAD not in kinds or "_raw" in path.name, decoded.anomalies
+            assert AnomalyKind.MALFORMED_PAYLOAD not in kinds or odd(path), decoded.anomalies
             yield decoded.body
 
 

@@ -137,3 +137,27 @@ def test_edges_of_varints(body: bytes) -> None:
     batch = whole(batch_bytes(zigzag(len(body)) + body))
     (found,), (right,) = by_columns([batch]), one_by_one([batch])
     assert found == right or (found is None and len(body) > 100)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_record_that_reaches_into_the_next_batch_fits_neither_way() -> None:
+    """In one buffer its bytes would make sense: its value would be the next batch's record."""
+    behind = record_bytes(value=b"next")
+    body = (
+        b"\0\0\0\1" + zigzag(len(behind) + 2) + b"vv"
+    )  # value: these two bytes, and what follows; no headers
+    first = whole(batch_bytes(zigzag(len(body) + len(behind)) + body))
+    second = whole(batch_bytes(behind))
+    assert by_columns([first, second]) == one_by_one([first, second])
+    tail = b"\0\0\0\1" + zigzag(
+        len(behind) - 1
+    )  # the value ends one byte before the next record: its header count
+    first = whole(batch_bytes(zigzag(len(tail) + len(behind)) + tail))
+    assert by_columns([first, second]) == one_by_one([first, second])
+
+
+@pytest.mark.parametrize("part", [b"\0\0\0", b"\0\0\0\1", b"\0\0\0\1\1\2"])
+def test_lengths_past_the_end_of_all_bytes(part: bytes) -> None:
+    body = part + zigzag(1 << 30)
+    batch = whole(batch_bytes(zigzag(len(body)) + body))
+    assert by_columns([batch]) == one_by_one([batch]) == [None]

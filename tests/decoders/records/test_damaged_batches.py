@@ -194,3 +194,12 @@ def test_a_bomb_is_told_and_its_neighbours_are_read() -> None:
     assert values(data) == [b"good", b"good"]
     (fault,) = faults_of(split_batches(data, 0, len(data)).batches[1])
     assert fault.startswith("decompression_limit records: zstd: bytes grow beyond 134217728 at byte ")
+
+
+def test_what_is_searched_for_is_a_right_checksum() -> None:
+    from kdissect.decoders.records.search import find_batch
+
+    wrong = batch_bytes(record_bytes(value=b"looks like one"), crc=1)
+    data = b"\x02" * 40 + wrong + GOOD
+    assert find_batch(data, 0, len(data)) == len(data) - len(GOOD)
+    assert find_batch(data, 0, len(data) - 1) is None
