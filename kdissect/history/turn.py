@@ -1,0 +1,85 @@
+"""An exchange on its way through the histories: its two bodies decoded once, for all of them."""
+
+from typing import Any
+
+from kdissect.history.fact import Evidence, evidence_of
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.errors import DecodeError
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+# Anomalies of a connection after which exchanges may be missing.
+_LOSSES = (
+    AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.BAD_FRAME_SIZE, AnomalyKind.GAP,
+    AnomalyKind.PENDING_LIMIT, AnomalyKind.REASSEMBLY_LIMIT,
+)  # fmt: skip
+_UNREAD: Any = object()
+
+
+class Turn:
+    """One exchange. `request` and `response` are decoded bodies, None where there is none that fits.
+
+    `losses` counts the places of the connection where bytes were lost up to now: a machine that sees it grow
+    knows that it missed something.
+    """
+
+    __slots__ = ("_evidence", "_request", "_response", "exchange", "info", "key", "losses", "version")
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.exchange = exchange
+        self.info: ConnectionInfo = exchange.connection
+        self.key = -1 if exchange.api_key is None else exchange.api_key
+        self.version = -1 if exchange.api_version is None else exchange.api_version
+        counts = self.info.anomaly_counts
+        self.losses = sum(counts[kind] for kind in _LOSSES) if counts else 0
+        self._request: Any = _UNREAD
+        self._response: Any = _UNREAD
+        self._evidence: Evidence | None = None
+
+    @property
+    def request(self) -> Any:
+        """The request's body."""
+        if self._request is _UNREAD:
+            self._request = self._read("request")
+        return self._request
+
+    @property
+    def response(self) -> Any:
+        """The response's body."""
+        if self._response is _UNREAD:
+            self._response = self._read("response")
+        return self._response
+
+    @property
+    def evidence(self) -> Evidence:
+        """What a fact about this exchange points at."""
+        if self._evidence is None:
+            self._evidence = evidence_of(self.exchange)
+        return self._evidence
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the connection was captured from its start, and nothing of it was lost so far."""
+        return not self.losses and not self.info.middle_start
+
+    @property
+    def is_refused_whole(self) -> bool:
+        """Whether the response's top-level error code is set, or there is no response at all."""
+        answer = self.response
+        return answer is None or bool(getattr(answer, "error_code", 0))
+
+    @property
+    def sent_ns(self) -> int:
+        """Time of the request's first byte; that of the response for an orphan."""
+        exchange = self.exchange
+        frame = exchange.request or exchange.response
+        return 0 if frame is None else frame.time_ns
+
+    def _read(self, side: str) -> Any:
+        exchange = self.exchange
+        if exchange.is_unknown:
+            return None
+        try:
+            return exchange.request_body() if side == "request" else exchange.response_body()
+        except DecodeError:
+            return None  # also where the frame was cut: half a body is no basis for a fact
