@@ -38,7 +38,7 @@ GroupKey = tuple[str, str]
 
 def fact(kind: ClassicFact, turn: Turn, key: GroupKey, path: str, **more: Any) -> Fact:
     """A fact about a group."""
-    more.setdefault("sure", turn.is_whole)
+    more.setdefault("sure", turn.all_whole)
     return Fact(kind, key, turn.evidence, path=path, **more)
 
 

@@ -44,17 +44,19 @@ class History:
             self.transactions, self.classic_groups, self.modern_groups, self.leader_epochs,
         )  # fmt: skip
         self._orders: dict[str, StreamOrder] = {}
+        self._holed: set[str] = set()
+        """Capture sets of which bytes were lost."""
 
     def add(self, event: Event) -> list[Fact]:
         """Take the analyzer's next event."""
         if isinstance(event, Exchange):
-            turn = Turn(event)
+            turn = self._turn(event)
             facts = _feed(self._as_completed, turn)
             order = self._orders.get(event.connection.id)
             if order is None:
                 order = self._orders[event.connection.id] = StreamOrder()
             for due in order.add(event):
-                facts += _feed(self._in_stream_order, turn if due is event else Turn(due))
+                facts += _feed(self._in_stream_order, turn if due is event else self._turn(due))
             return facts
         if isinstance(event, ConnectionClosed):
             order = self._orders.pop(event.connection.id, None)
@@ -67,8 +69,15 @@ class History:
         self._orders.clear()
         return facts
 
+    def _turn(self, exchange: Exchange) -> Turn:
+        capture_set = exchange.connection.capture_set
+        turn = Turn(exchange, capture_set not in self._holed)
+        if turn.losses:
+            self._holed.add(capture_set)
+        return turn
+
     def _flush(self, order: StreamOrder) -> list[Fact]:
-        return [fact for due in order.flush() for fact in _feed(self._in_stream_order, Turn(due))]
+        return [fact for due in order.flush() for fact in _feed(self._in_stream_order, self._turn(due))]
 
 
 def _feed(machines: tuple[Machine, ...], turn: Turn) -> list[Fact]:

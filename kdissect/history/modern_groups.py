@@ -78,7 +78,7 @@ class ModernGroups:
 
 
 def _fact(kind: ModernFact, turn: Turn, key: GroupKey, member: ModernMember, path: str, **more: Any) -> Fact:
-    more.setdefault("sure", turn.is_whole)
+    more.setdefault("sure", turn.all_whole)
     more.setdefault("detail", member.member_id)
     return Fact(kind, key, turn.evidence, path=path, **more)
 

@@ -87,7 +87,7 @@ class Producers:
             facts.append(
                 Fact(
                     ProducerFact.OTHER_TRANSACTIONAL_ID, key, turn.evidence, "request", "transactional_id",
-                    known.transactional_id, transactional_id, earlier, turn.is_whole,
+                    known.transactional_id, transactional_id, earlier, turn.all_whole,
                 )
             )  # fmt: skip
         known.transactional_id = transactional_id
@@ -144,7 +144,7 @@ class _Batch(NamedTuple):
     error: int | None
 
     def fact(self, kind: ProducerFact, field: str, **more: Any) -> Fact:
-        more.setdefault("sure", self.turn.is_whole)
+        more.setdefault("sure", self.turn.all_whole)
         key = self.turn.info.capture_set, self.header.producer_id, *self.partition
         return Fact(kind, key, self.turn.evidence, path=f"records.{field}", **more)
 

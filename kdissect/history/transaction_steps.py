@@ -34,7 +34,7 @@ class TransactionFact(StrEnum):
 
 def fact(kind: TransactionFact, turn: Turn, known: TransactionalId, path: str = "", **more: Any) -> Fact:
     """A fact about a transactional id."""
-    more.setdefault("sure", turn.is_whole)
+    more.setdefault("sure", turn.all_whole)
     return Fact(kind, (turn.info.capture_set, known.transactional_id), turn.evidence, path=path, **more)
 
 

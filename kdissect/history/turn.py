@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from kdissect.decoders import quirks
+from kdissect.decoders.bodies import body_message
+from kdissect.decoders.compiled import decoder
 from kdissect.history.fact import Evidence, evidence_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
@@ -20,13 +23,25 @@ class Turn:
     """One exchange. `request` and `response` are decoded bodies, None where there is none that fits.
 
     `losses` counts the places of the connection where bytes were lost up to now: a machine that sees it grow
-    knows that it missed something.
+    knows that it missed something. `others_whole` says the same of the other connections of the capture set,
+    for machines that look at several.
     """
 
-    __slots__ = ("_evidence", "_request", "_response", "exchange", "info", "key", "losses", "version")
+    __slots__ = (
+        "_evidence",
+        "_request",
+        "_response",
+        "exchange",
+        "info",
+        "key",
+        "losses",
+        "others_whole",
+        "version",
+    )
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: Exchange, others_whole: bool = True) -> None:
         self.exchange = exchange
+        self.others_whole = others_whole
         self.info: ConnectionInfo = exchange.connection
         self.key = -1 if exchange.api_key is None else exchange.api_key
         self.version = -1 if exchange.api_version is None else exchange.api_version
@@ -63,6 +78,11 @@ class Turn:
         return not self.losses and not self.info.middle_start
 
     @property
+    def all_whole(self) -> bool:
+        """Whether that holds, and nothing of the capture set's other connections was lost."""
+        return self.is_whole and self.others_whole
+
+    @property
     def is_refused_whole(self) -> bool:
         """Whether the response's top-level error code is set, or there is no response at all."""
         answer = self.response
@@ -77,9 +97,18 @@ class Turn:
 
     def _read(self, side: str) -> Any:
         exchange = self.exchange
-        if exchange.is_unknown:
-            return None
+        is_response = side == "response"
+        frame = exchange.response if is_response else exchange.request
+        if frame is None or frame.is_cut or exchange.is_unknown:
+            return None  # half a body, or one in an unknown layout, is no basis for a fact
+        data, version = frame.data, self.version
+        offset = exchange.response_body_offset if is_response else exchange.request_body_offset
+        if is_response:
+            version = quirks.response_body_version(self.key, version, data, offset)
         try:
-            return exchange.request_body() if side == "request" else exchange.response_body()
+            value, end = decoder(body_message(self.key, version, is_response, offset), version)(data, offset)
         except DecodeError:
-            return None  # also where the frame was cut: half a body is no basis for a fact
+            return None
+        if end == len(data) or (not is_response and quirks.is_ignorable_tail(self.key, version, data, end)):
+            return value
+        return None  # bytes left over: the layout is another than the version says
