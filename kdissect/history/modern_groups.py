@@ -15,7 +15,7 @@ from kdissect.history.table import Table
 from kdissect.history.turn import Turn
 
 GROUPS_KEPT = 20_000  # a cluster's; a state is 500 bytes and 1 KB a member
-JOIN, LEAVE, STATIC_LEAVE = 0, -1, -2  # ConsumerGroupHeartbeatRequest (KIP-848)
+JOIN, LEAVE, STATIC_LEAVE = 0, -1, -2  # KIP-848
 # A heartbeat is late when it comes after twice the interval the coordinator asked for.
 LATE_AFTER = 2
 _MS = 1_000_000

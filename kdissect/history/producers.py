@@ -40,8 +40,8 @@ class ProducerFact(StrEnum):
     OTHER_TRANSACTIONAL_ID = "other_transactional_id"  # than the id was given for
 
 
-# The broker found the producer's id, epoch or sequence wrong (org.apache.kafka.storage.internals.log.
-# ProducerAppendInfo and the coordinator's answer to it).
+# The broker found the producer's id, epoch or sequence wrong:
+# org.apache.kafka.storage.internals.log.ProducerAppendInfo, and KIP-890 for the transaction's state.
 _REFUSALS = frozenset(
     {codes.OUT_OF_ORDER_SEQUENCE_NUMBER, codes.INVALID_PRODUCER_EPOCH, codes.UNKNOWN_PRODUCER_ID,
      codes.PRODUCER_FENCED, codes.INVALID_PRODUCER_ID_MAPPING, codes.INVALID_TXN_STATE}

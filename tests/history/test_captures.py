@@ -244,3 +244,25 @@ def test_the_reference_captures_give_no_sure_difference(reference: Path) -> None
     for path in sorted((reference / "captures").glob("*.pcap*")):
         _, facts = learn(Dissection(str(path)).events())
         assert not [fact for fact in facts if is_difference(fact) and fact.kind not in EXPECTED], path.name
+
+
+def garbled(of: Iterator[Event], chance: random.Random) -> Iterator[Event]:
+    """The same events with bytes of their bodies changed."""
+    for event in of:
+        for frame in (event.request, event.response) if isinstance(event, Exchange) else ():
+            if frame is not None and len(frame.data) > 20 and chance.random() < 0.5:
+                data = bytearray(frame.data)
+                for _ in range(chance.choice((1, 1, 3))):
+                    data[chance.randrange(12, len(data))] = chance.choice(
+                        (0, 1, 0x7F, 0xFF, chance.randrange(256))
+                    )
+                frame.data = bytes(data)
+        yield event
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_bodies_of_any_content_raise_nothing(name: str) -> None:
+    here(name)
+    for seed in range(3):
+        history, _ = learn(garbled(events(name), random.Random(seed)))
+        pickle.dumps(history)

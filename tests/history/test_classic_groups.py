@@ -32,7 +32,8 @@ def join(
     }  # fmt: skip
     answer = {
         "error_code": error, "generation_id": generation, "protocol_type": "consumer",
-        "protocol_name": chosen, "leader": leader, "member_id": member, "members": [{"member_id": one} for one in members],
+        "protocol_name": chosen, "leader": leader, "member_id": member,
+        "members": [{"member_id": one} for one in members],
     }  # fmt: skip
     return talk.ask(JOIN, 7, body, answer)
 
@@ -117,6 +118,17 @@ def test_leaving_and_being_lost_are_causes() -> None:
     first, second, machine = Talk(), Talk("10.0.0.9"), ClassicGroups()
     group_of_two(first, second, machine)
     assert causes(feed(machine, join(first, "a", 3, members=("a",)))) == {(Cause.MEMBER_LOST, "b")}
+    (group,) = machine.groups
+    assert [member.member_id for member in group.members] == ["a"]
+
+
+def test_a_heartbeat_under_way_while_its_member_joins() -> None:
+    talk, machine = Talk(), ClassicGroups()
+    feed(machine, join(talk, "a", 1, members=("a",)), join(talk, "a", 2, members=("a",)))
+    assert not feed(
+        machine, heartbeat(talk, "a", 1, at=talk.now)
+    )  # sent with the second join, answered later
+    assert kinds(feed(machine, heartbeat(talk, "a", 1, at=talk.now + 10))) == ["generation_differs"]
 
 
 def test_other_causes() -> None:

@@ -55,7 +55,8 @@ def test_scram_takes_two_rounds() -> None:
 
 def test_a_bearer_refused_in_a_token_is_not_authenticated() -> None:
     talk, machine = Talk(), SaslHistory()
-    feed(machine, handshake(talk, "OAUTHBEARER"), authenticate(talk, b"n,,\1auth=Bearer x\1\1", reply=b"{}"))
+    refused = authenticate(talk, b"n,,\1auth=Bearer x\1\1", reply=b"{}")
+    assert kinds(feed(machine, handshake(talk, "OAUTHBEARER"), refused)) == ["handshake"]
     assert kinds(feed(machine, authenticate(talk, b"\1", error=58))) == ["failed"]
 
 

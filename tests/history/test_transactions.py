@@ -213,3 +213,14 @@ def test_a_refusal_that_will_be_tried_again_ends_nothing() -> None:
     )
     assert kinds(facts) == ["refused", "taken", "refused", "began", "partition_added", "refused"]
     assert kinds(feed(machine, end(talk))) == ["ended"]
+
+
+def test_markers_belong_to_the_transaction_whose_epoch_they_carry() -> None:
+    talk, machine = Talk(), Transactions()
+    feed(machine, init(talk), add(talk), end(talk), init(talk, epoch=4, own=5), add(talk, epoch=4))
+    (known,) = machine.ids
+    assert known.last is not None and known.current is not None
+    assert kinds(feed(machine, markers(talk, commit=True, epoch=0))) == ["marked"]
+    assert kinds(feed(machine, markers(talk, commit=False, epoch=5))) == ["marked"]
+    assert (known.last.marked, known.current.marked) == (True, False)
+    assert not feed(machine, markers(talk, commit=False, epoch=9))
