@@ -1,6 +1,6 @@
 """What rules may remember of one connection while its exchanges go by in stream order."""
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.rules.rule import RESPONSE
@@ -12,6 +12,8 @@ UNSUPPORTED_VERSION = 35  # org.apache.kafka.common.protocol.Errors
 # Requests remembered to see which were in flight when another was sent. Clients have 5, librdkafka at most
 # some thousands.
 REMEMBERED = 1024
+# Exchanges kept whole, for facts about one that came late.
+RECENT = 8
 _HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP, AnomalyKind.PENDING_LIMIT)
 
 
@@ -24,8 +26,8 @@ class ConnectionView:
     """
 
     __slots__ = (
-        "_waiting", "advertised", "advertised_ns", "cut", "first", "in_flight", "info", "previous",
-        "refused_versions", "spoken",
+        "_recent", "_waiting", "advertised", "advertised_ns", "cut", "first", "in_flight", "info", "previous",
+        "refused_versions", "shadowed", "spoken",
     )  # fmt: skip
 
     def __init__(self, info: ConnectionInfo) -> None:
@@ -40,6 +42,9 @@ class ConnectionView:
         self.cut: tuple[Exchange, str] | None = None
         """The last exchange with a frame that was cut, and the side."""
         self.spoken: set[str] = set()
+        self.shadowed: dict[int, frozenset[str]] = {}
+        """Codes that other rules silenced, by the ordinal of the exchange."""
+        self._recent: deque[Exchange] = deque(maxlen=RECENT)
         self._waiting: OrderedDict[int, Exchange] = OrderedDict()
 
     @property
@@ -62,11 +67,16 @@ class ConnectionView:
             del self._waiting[ordinal]
         self.in_flight = list(self._waiting.values())
 
-    def end(self, exchange: Exchange) -> None:
-        """The exchange was judged."""
+    def end(self, exchange: Exchange, shadowed: set[str]) -> None:
+        """The exchange was judged; `shadowed` are codes that must not speak of it any more."""
+        if shadowed:
+            self.shadowed[exchange.ordinal] = frozenset(shadowed)
+            if len(self.shadowed) > REMEMBERED:
+                del self.shadowed[next(iter(self.shadowed))]
         for side, frame in (("request", exchange.request), (RESPONSE, exchange.response)):
             if frame is not None and frame.is_cut:
                 self.cut = exchange, side
+        self._recent.append(exchange)
         if exchange.request is None:
             return
         self.previous = exchange
@@ -74,6 +84,10 @@ class ConnectionView:
             self._waiting[exchange.ordinal] = exchange
             if len(self._waiting) > REMEMBERED:
                 self._waiting.popitem(last=False)
+
+    def recent(self, ordinal: int) -> Exchange | None:
+        """One of the last exchanges that were judged, by its ordinal."""
+        return next((e for e in reversed(self._recent) if e.ordinal == ordinal), None)
 
     def learn_versions(self, exchange: Exchange, answer: object) -> None:
         """Remember what an ApiVersions answer says."""

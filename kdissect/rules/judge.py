@@ -11,7 +11,10 @@ Rules of the game:
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 
+from kdissect.history.fact import Fact
+from kdissect.history.history import History
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
@@ -28,6 +31,7 @@ from kdissect.rules.rule import (
     BodyRule,
     ConnectionRule,
     ExchangeRule,
+    FactRule,
     Fault,
     MisfitRule,
     NodeRule,
@@ -65,6 +69,8 @@ class Judge:
         self._connection_rules = [rule for rule in rules if isinstance(rule, ConnectionRule)]
         self._exchange_rules = [rule for rule in rules if isinstance(rule, ExchangeRule)]
         self._misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
+        self._history = History()
+        self._fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
         self._node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
         self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
         self._sort_rules()
@@ -74,6 +80,9 @@ class Judge:
             if isinstance(rule, NodeRule):
                 for sort in rule.nodes:
                     self._node_rules[sort].append(rule)
+            elif isinstance(rule, FactRule):
+                for kind in rule.facts:
+                    self._fact_rules.setdefault((type(kind), kind), []).append(rule)
             elif isinstance(rule, BodyRule):
                 for subject in rule.on:
                     self._body_rules.setdefault(subject, []).append(rule)
@@ -82,11 +91,14 @@ class Judge:
 
     def add(self, event: Event) -> None:
         """Judge what an event completes."""
+        facts = self._history.add(event)
         if isinstance(event, Exchange):
             view, order = self._view(event)
             for exchange in order.add(event):
                 self._exchange(exchange, view)
+            self._facts(facts, event)
         elif isinstance(event, ConnectionClosed):
+            self._facts(facts, None)
             self._close(event)
 
     def finish(self) -> None:
@@ -94,6 +106,7 @@ class Judge:
         for view, order in list(self._views.values()):
             for exchange in order.flush():
                 self._exchange(exchange, view)
+        self._facts(self._history.finish(), None)
         self._views.clear()
 
     def _view(self, exchange: Exchange) -> tuple[ConnectionView, StreamOrder]:
@@ -128,7 +141,7 @@ class Judge:
                 body = body_of(exchange, side)
                 if body is not None:
                     self._body(body, view)
-        view.end(exchange)
+        view.end(exchange, self._muted)
 
     def _body(self, body: Body, view: ConnectionView) -> None:
         exchange = body.exchange
@@ -160,6 +173,25 @@ class Judge:
                 for found in rule.check(node, body):
                     fault = found._replace(path=path, start=node.start, end=node.end, side=body.side)
                     self._speak(rule, fault, view, body.exchange)
+
+    # histories
+
+    def _facts(self, facts: Sequence[Fact], event: Exchange | None) -> None:
+        """Judge what the histories found; `event` is the exchange that completed it, most of the time."""
+        pairs = [(fact, rule) for fact in facts for rule in self._fact_rules.get(_kind(fact), ())]
+        shadowed = {(_place(fact), code) for fact, rule in pairs if fact.sure for code in rule.shadows}
+        for fact, rule in pairs:
+            found = self._views.get(fact.evidence.connection)
+            if found is None:  # the connection is over, and what is left of it unsure
+                self.inconclusive[rule.code, "the connection was over"] += 1
+            elif (_place(fact), rule.code) not in shadowed:
+                self._fact(rule, fact, found[0], event)
+
+    def _fact(self, rule: FactRule, fact: Fact, view: ConnectionView, event: Exchange | None) -> None:
+        ordinal = fact.evidence.ordinal
+        self._muted = set(view.shadowed.get(ordinal, ()))
+        is_own = event is not None and (event.connection.id, event.ordinal) == _place(fact)
+        self._apply(rule, view, event if is_own else view.recent(ordinal), rule.check(fact))
 
     # verdicts
 
@@ -198,6 +230,15 @@ def _lacking(rule: Rule, view: ConnectionView) -> str:
     if rule.needs_whole and not view.is_whole:
         return "bytes of the connection are missing from the capture"
     return ""
+
+
+def _kind(fact: Fact) -> tuple[type, StrEnum]:
+    """Kinds of different machines may have one name, and are equal then."""
+    return type(fact.kind), fact.kind
+
+
+def _place(fact: Fact) -> tuple[str, int]:
+    return fact.evidence.connection, fact.evidence.ordinal
 
 
 def _has_bad_header(exchange: Exchange) -> bool:

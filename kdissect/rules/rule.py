@@ -5,6 +5,7 @@ Checks yield a `Fault` for each thing wrong; the judge adds who, where and what 
 """
 
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from kdissect.model.errors import DecodeError, FaultKind
@@ -13,6 +14,7 @@ from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
 if TYPE_CHECKING:
     from kdissect.decoders.node import Node
+    from kdissect.history.fact import Fact
     from kdissect.rules.body import Body
     from kdissect.rules.connection_view import ConnectionView
     from kdissect.session.exchange import Exchange
@@ -135,3 +137,37 @@ class BodyRule(Rule):
     def check(self, body: "Body") -> Iterable[Fault]:
         """What is wrong with the body."""
         raise NotImplementedError
+
+
+class FactRule(Rule):
+    """Judges what a state machine of `history` found. `facts` are the kinds that break the rule.
+
+    The machines know what the capture lacks: a fact that is not sure is inconclusive.
+    """
+
+    facts: ClassVar[tuple[StrEnum, ...]] = ()
+
+    def check(self, fact: "Fact") -> Iterable[Fault]:
+        """The fault a fact stands for."""
+        if not fact.sure:
+            yield Fault(inconclusive="bytes are missing from the capture, or it began too late")
+            return
+        yield Fault(f"{_shown(fact.expected)}", _seen(fact), _path(fact.path), side=fact.side)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "what the rule says"
+    if isinstance(value, (set, frozenset, tuple, list)):
+        return ", ".join(sorted(map(str, value)))
+    return str(value)
+
+
+def _seen(fact: "Fact") -> str:
+    shown = str(fact.kind).replace("_", " ") if fact.seen is None else _shown(fact.seen)
+    return f"{shown}: {fact.detail}" if fact.detail else shown
+
+
+def _path(path: str) -> str:
+    """A path that leads to one field; those of record batches lead nowhere in a body."""
+    return "" if path.startswith("records.") or "." in path else path

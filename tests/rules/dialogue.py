@@ -1,6 +1,6 @@
 """A small client and broker for fixtures: what they say becomes packets of one TCP connection."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kdissect.decoders.encoder import encode_request, encode_response
@@ -9,6 +9,8 @@ from kdissect.model.finding import Finding
 from kdissect.model.packet import Packet
 from kdissect.rules.judge import Judge
 from kdissect.schema import registry
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
 from tests.support.traffic import CLIENT, Conversation
 
 Fields = Mapping[str, Any]
@@ -76,18 +78,25 @@ SOFTWARE: Fields = {"client_software_name": "tester", "client_software_version":
 VERSIONS = versions(*((api.key, *api.versions) for api in registry.all_apis()))
 
 
-def judged(packets: list[Packet]) -> Judge:
-    """The verdict of every rule on some packets."""
-    analyzer, judge = Analyzer(), Judge()
-    for packet in packets:
-        for event in analyzer.feed(packet):
-            judge.add(event)
-    for event in analyzer.close():
+def judged(told: Sequence[Packet] | Sequence[Exchange]) -> Judge:
+    """The verdict of every rule on packets, or on exchanges made by hand."""
+    judge = Judge()
+    for event in _events(told):
         judge.add(event)
     judge.finish()
     return judge
 
 
-def findings(packets: list[Packet]) -> list[Finding]:
-    """The findings of every rule on some packets."""
-    return judged(packets).findings.all()
+def _events(told: Sequence[Packet] | Sequence[Exchange]) -> Iterator[Event]:
+    analyzer = Analyzer()
+    for item in told:
+        if isinstance(item, Exchange):
+            yield item
+        else:
+            yield from analyzer.feed(item)
+    yield from analyzer.close()
+
+
+def findings(told: Sequence[Packet] | Sequence[Exchange]) -> list[Finding]:
+    """The findings of every rule."""
+    return judged(told).findings.all()

@@ -13,10 +13,10 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.schema.sources import resolve
 from tests.rules.dialogue import findings
-from tests.rules.fixtures import apis, values, wire
+from tests.rules.fixtures import apis, histories, values, wire
 
 GOLDEN = Path(__file__).parent / "golden"
-CASES = {**wire.CASES, **values.CASES, **apis.CASES}
+CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES}
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 
 
@@ -59,4 +59,9 @@ def test_one_cause_gives_one_finding_that_counts(rule: Rule) -> None:
 
 
 # fixtures that cannot break one rule without breaking another
-TWO_CAUSES: dict[str, set[str]] = {"FRM002": {"FRM005"}, "FRM003": {"FRM005"}}
+TWO_CAUSES: dict[str, set[str]] = {
+    "FRM002": {"FRM005"},  # no test sends 100 MiB: the frame is cut as well
+    "FRM003": {"FRM005", "SAS004"},
+    "MET005": {"MET002", "MET003"},  # brokers and replicas are left out
+    "MET006": {"MET002", "MET003"},
+}

@@ -27,6 +27,7 @@ class UnrequestedPartition(BodyRule):
     who = Who.BROKER
     cites = ("KIP-227", "spec/003 Fetch API")
     on = (("Fetch", RESPONSE),)
+    shadows = ("FET014",)
 
     def check(self, body: Body) -> Iterator[Fault]:
         """Answered partitions that a full fetch did not name."""
