@@ -63,6 +63,10 @@ class PartitionSequence:
         """Where the last batch was sent."""
         return self.recent[-1].evidence if self.recent else None
 
+    def in_flight(self, now_ns: int) -> int:
+        """How many of the last batches were answered only after `now_ns`."""
+        return sum(sent.evidence.answered_ns > now_ns for sent in self.recent)
+
     def begin(self, epoch: int) -> None:
         """Sequences start again in a new epoch."""
         self.epoch = epoch

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 from kdissect.history import apis, codes
 from kdissect.history.batch_headers import BatchHeader, batch_headers
 from kdissect.history.fact import Fact
-from kdissect.history.producer import PartitionKey, PartitionSequence, Producer, Sent
+from kdissect.history.producer import BATCHES_KEPT, PartitionKey, PartitionSequence, Producer, Sent
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
 
@@ -35,6 +35,7 @@ class ProducerFact(StrEnum):
     EPOCH_BACK = "epoch_back"  # a lower epoch than the partition had before
     REFUSED = "refused"  # the broker names the producer's state as the reason; seen: the error code
     DUPLICATE = "duplicate"  # the broker had the batch already (DUPLICATE_SEQUENCE_NUMBER)
+    TOO_MANY_IN_FLIGHT = "too_many_in_flight"  # more than a broker remembers, of one partition
     WEAK_ACKS = "weak_acks"  # idempotence without acks=all
     MIXED_FIELDS = "mixed_fields"  # a producer id without an epoch or sequence
     OTHER_TRANSACTIONAL_ID = "other_transactional_id"  # than the id was given for
@@ -179,6 +180,10 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
         here.begin(header.producer_epoch)
     elif here.losses == batch.turn.losses and not known.is_ambiguous:
         facts += _next_of_epoch(batch, known, here)
+    in_flight = here.in_flight(batch.turn.sent_ns)
+    if in_flight >= BATCHES_KEPT:
+        kind = ProducerFact.TOO_MANY_IN_FLIGHT
+        facts.append(batch.fact(kind, "base_sequence", expected=BATCHES_KEPT, seen=in_flight + 1))
     sent = Sent(header.base_sequence, header.last_offset_delta, batch.turn.evidence, batch.error)
     here.sent(sent, batch.turn.losses)
     return facts

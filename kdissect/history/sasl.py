@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from kdissect.history import apis, codes
 from kdissect.history.fact import Evidence, Fact
+from kdissect.history.sasl_tokens import ScramExchange, plain_fault
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
 from kdissect.session.exchange import ExchangeKind, State
@@ -43,6 +44,8 @@ class SaslFact(StrEnum):
     MECHANISM_CHANGED = "mechanism_changed"  # re-authentication with another mechanism
     PRINCIPAL_CHANGED = "principal_changed"  # re-authentication as somebody else
     REQUEST_BEFORE_END = "request_before_end"  # another request while tokens are expected; seen: its API key
+    API_VERSIONS_LATE = "api_versions_late"  # ApiVersions behind SaslHandshake, before authentication ends
+    TOKEN_DIFFERS = "token_differs"  # a PLAIN or SCRAM token of another form; detail: what is wrong
     HANDSHAKE_AGAIN = "handshake_again"  # a second handshake before the first led to anything
     WITHOUT_HANDSHAKE = "without_handshake"  # SaslAuthenticate without a handshake
     AFTER_RAW_HANDSHAKE = "after_raw_handshake"  # SaslAuthenticate after SaslHandshake v0 (KIP-152)
@@ -59,7 +62,7 @@ class SaslSession:
 
     __slots__ = (
         "authenticated_by", "authenticated_ns", "authentications", "expired", "failed_by", "first_token",
-        "handshake", "is_raw", "lifetime_ms", "mechanism", "offered", "phase", "principal", "tokens",
+        "handshake", "is_raw", "lifetime_ms", "mechanism", "offered", "phase", "principal", "scram", "tokens",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -70,6 +73,7 @@ class SaslSession:
         self.is_raw = False
         self.tokens = 0
         self.first_token = b""
+        self.scram: ScramExchange | None = None
         self.principal: str | None = None
         self.authentications = 0
         self.authenticated_ns = 0
@@ -140,6 +144,7 @@ def _handshake(turn: Turn, known: SaslSession) -> list[Fact]:
         turn.version == 0
     )  # KIP-43: bare tokens follow; from version 1 on SaslAuthenticate (KIP-152)
     known.tokens, known.first_token = 0, b""
+    known.scram = ScramExchange() if mechanism.startswith("SCRAM-") else None
     return [*facts, Fact(SaslFact.HANDSHAKE, key, turn.evidence, "request", "mechanism", None, mechanism)]
 
 
@@ -152,7 +157,7 @@ def _authenticate(turn: Turn, known: SaslSession, unknown: bool) -> list[Fact]:
         facts.append(Fact(SaslFact.AFTER_RAW_HANDSHAKE, key, turn.evidence, earlier=known.handshake))
     request, answer = turn.request, turn.response
     if request is not None:
-        _token(known, bytes(request.auth_bytes))
+        facts += _token(turn, known, bytes(request.auth_bytes))
     if answer is None:
         return facts
     if answer.error_code == codes.ILLEGAL_SASL_STATE:
@@ -162,7 +167,8 @@ def _authenticate(turn: Turn, known: SaslSession, unknown: bool) -> list[Fact]:
         seen = answer.error_code
         return [*facts, Fact(SaslFact.FAILED, key, turn.evidence, "response", "error_code", 0, seen)]
     known.lifetime_ms = getattr(answer, "session_lifetime_ms", None)
-    return [*facts, *_maybe_done(turn, known, bytes(answer.auth_bytes))]
+    server_token = bytes(answer.auth_bytes)
+    return [*facts, *_server_token(turn, known, server_token), *_maybe_done(turn, known, server_token)]
 
 
 def _no_sasl(turn: Turn, known: SaslSession) -> Fact:
@@ -174,17 +180,41 @@ def _no_sasl(turn: Turn, known: SaslSession) -> Fact:
 
 def _raw_token(turn: Turn, known: SaslSession) -> list[Fact]:
     exchange = turn.exchange
+    facts: list[Fact] = []
     if exchange.request is not None:
-        _token(known, exchange.request.data)
-    if exchange.response is None:
-        return []
-    return _maybe_done(turn, known, exchange.response.data)
+        facts = [] if exchange.request.is_cut else _token(turn, known, exchange.request.data)
+    if exchange.response is None or exchange.response.is_cut:
+        return facts
+    token = exchange.response.data
+    return [*facts, *_server_token(turn, known, token), *_maybe_done(turn, known, token)]
 
 
-def _token(known: SaslSession, token: bytes) -> None:
+def _token(turn: Turn, known: SaslSession, token: bytes) -> list[Fact]:
     known.tokens += 1
     if known.tokens == 1:
         known.first_token = token[:TOKEN_KEPT]
+    why = None
+    if known.phase is SaslPhase.HANDSHAKEN and known.mechanism == "PLAIN" and known.tokens == 1:
+        why = plain_fault(token)
+    elif known.scram is not None:
+        why = known.scram.client(token)
+    return _token_differs(turn, known, why, "request")
+
+
+def _server_token(turn: Turn, known: SaslSession, token: bytes) -> list[Fact]:
+    why = None if known.scram is None else known.scram.server(token)
+    return _token_differs(turn, known, why, "response")
+
+
+def _token_differs(turn: Turn, known: SaslSession, why: str | None, side: str) -> list[Fact]:
+    if why is None:
+        return []
+    return [
+        Fact(
+            SaslFact.TOKEN_DIFFERS, (turn.info.id,), turn.evidence, side, "auth_bytes", known.mechanism,
+            earlier=known.handshake, sure=turn.is_whole, detail=why,
+        )
+    ]  # fmt: skip
 
 
 def _maybe_done(turn: Turn, known: SaslSession, server_token: bytes) -> list[Fact]:
@@ -230,12 +260,10 @@ def _other_request(turn: Turn, known: SaslSession) -> list[Fact]:
     key = (turn.info.id,)
     if known.phase is SaslPhase.HANDSHAKEN:
         if (known.mechanism or "") in _ROUNDS or turn.response is None:
-            return [
-                Fact(
-                    SaslFact.REQUEST_BEFORE_END, key, turn.evidence, "request", "request_api_key", None,
-                    turn.key, known.handshake, turn.is_whole,
-                )
-            ]  # fmt: skip
+            late = turn.key == apis.API_VERSIONS
+            kind = SaslFact.API_VERSIONS_LATE if late else SaslFact.REQUEST_BEFORE_END
+            path, earlier, sure = "request_api_key", known.handshake, turn.is_whole
+            return [Fact(kind, key, turn.evidence, "request", path, None, turn.key, earlier, sure)]
         return _done(turn, known)  # of GSSAPI and others nobody knows the rounds; an answered request does
     if known.phase is SaslPhase.AUTHENTICATED and known.lifetime_ms and not known.expired:
         return _expiry(turn, known, known.lifetime_ms)

@@ -18,8 +18,8 @@ CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest broker
 # when the answer came crosses it. 50 ms is longer than a round trip within a data centre or a timer's step.
 GRACE_NS = 50_000_000
 _MS = 1_000_000
-# The first version whose client must wait: `shouldClientThrottle` of the response classes (KIP-219). APIs that
-# are not here: every version that has the field (org.apache.kafka.common.requests.AbstractResponse).
+# The first version whose client must wait: `shouldClientThrottle` of the response classes (KIP-219). APIs
+# that are not here: every version that has the field (org.apache.kafka.common.requests.AbstractResponse).
 _CLIENT_WAITS_FROM = {
     0: 6, 1: 8, 2: 3, 3: 6, 8: 4, 9: 4, 10: 2, 11: 3, 12: 2, 13: 2, 14: 2, 15: 2, 16: 2, 18: 2, 19: 3, 20: 2,
     21: 1, 22: 1, 24: 1, 25: 1, 26: 1, 28: 1, 29: 1, 30: 1, 31: 1, 32: 2, 33: 1, 34: 1, 35: 1, 37: 1, 38: 1,

@@ -31,18 +31,20 @@ class Transaction:
     """One transaction.
 
     `began` is None where its beginning was not seen. `wanted` is what the producer asked for: True to
-    commit, False to abort, None before. `marked` is the result that markers carry, None before one was seen.
+    commit, False to abort, None before. `added_by_client` says that it named its partitions itself, as
+    before KIP-890. `marked` is the result that markers carry, None before one was seen.
     """
 
     __slots__ = (
-        "batches", "began", "ended", "epoch", "groups", "last_produce_ns", "marked", "markers", "offsets",
-        "outcome", "partitions", "producer_id", "records", "wanted", "wanted_by",
+        "added_by_client", "batches", "began", "ended", "epoch", "groups", "last_produce_ns", "marked",
+        "markers", "offsets", "outcome", "partitions", "producer_id", "records", "wanted", "wanted_by",
     )  # fmt: skip
 
     def __init__(self, producer_id: int, epoch: int, began: Evidence | None) -> None:
         self.producer_id = producer_id
         self.epoch = epoch
         self.began = began
+        self.added_by_client = False
         self.partitions: set[tuple[str | bytes, int]] = set()
         self.groups: set[str] = set()
         self.batches = self.records = self.offsets = 0

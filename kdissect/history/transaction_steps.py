@@ -25,6 +25,7 @@ class TransactionFact(StrEnum):
     MARKED = "marked"  # markers are written; seen: True for commit
     REFUSED = "refused"  # seen: the error code; `detail` says whether it tells of fencing
     PRODUCED_BEFORE_ADDED = "produced_before_added"  # a partition was written before it was added
+    JOINED_TWICE = "joined_twice"  # AddPartitionsToTxn by the client, and an API version that adds by itself
     END_WITHOUT_BEGIN = "end_without_begin"  # seen: True for commit
     PRODUCED_WHILE_ENDING = "produced_while_ending"  # a batch was sent between EndTxn and its answer
     OTHER_PRODUCER = "other_producer"  # (producer id, epoch) are not those given last
@@ -159,6 +160,8 @@ def batch_sent(
         if not (here and current is not None and partition in current.partitions):
             kind = TransactionFact.PRODUCED_BEFORE_ADDED
             facts.append(fact(kind, turn, known, "topic_data", seen=partition))
+    elif turn.version >= _PRODUCE_JOINS:
+        facts += joined_twice(turn, known)
     if error:
         return [*facts, *_refused_batch(turn, known, header, error)]
     if turn.response is not None and turn.version >= _PRODUCE_JOINS:
@@ -169,6 +172,20 @@ def batch_sent(
         current.records += max(0, header.records)
         current.last_produce_ns = max(current.last_produce_ns, turn.sent_ns)
     return facts
+
+
+def joined_twice(turn: Turn, known: TransactionalId) -> list[Fact]:
+    """A client that adds partitions itself has to keep to the versions before KIP-890."""
+    current = known.current
+    if current is None or not current.added_by_client:
+        return []
+    current.added_by_client = False  # said once a transaction
+    return [
+        fact(
+            TransactionFact.JOINED_TWICE, turn, known, "request_api_version", seen=turn.version,
+            earlier=current.began,
+        )
+    ]  # fmt: skip
 
 
 def _refused_batch(turn: Turn, known: TransactionalId, header: BatchHeader, error: int) -> list[Fact]:

@@ -21,6 +21,7 @@ from kdissect.history.transaction_steps import (
     fact,
     group_joins,
     identity,
+    joined_twice,
     marked,
     open_transaction,
     produce_errors,
@@ -109,7 +110,10 @@ class Transactions:
             who = request.v3_and_below_producer_id, request.v3_and_below_producer_epoch
             facts = identity(turn, known, *who)
             results = getattr(answer, "results_by_topic_v3_and_below", None)
-            return [*facts, *added(turn, known, who, results)]
+            facts += added(turn, known, who, results)
+            if known.current is not None and known.current.epoch == who[1]:
+                known.current.added_by_client = True
+            return facts
         facts = []
         results_by_id = {row.transactional_id: row for row in getattr(answer, "results_by_transaction", ())}
         for row in request.transactions or ():
@@ -137,6 +141,7 @@ class Transactions:
         if errors or not rows:
             return [*facts, *refused(turn, known, errors[0] if errors else 0)]
         if turn.version >= _OFFSETS_JOIN:
+            facts += joined_twice(turn, known)
             facts += open_transaction(turn, known, request.producer_id, request.producer_epoch)
         facts += group_joins(turn, known, request.group_id)
         if known.current is not None:

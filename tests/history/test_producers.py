@@ -21,7 +21,7 @@ def init(talk: Talk, producer_id: int = 5, epoch: int = 0, tid: str | None = Non
 
 def produce(
     talk: Talk, sequence: int, records: int = 1, epoch: int = 0, error: int | None = 0, partition: int = 0,
-    acks: int = -1, producer_id: int = 5,
+    acks: int = -1, producer_id: int = 5, took: int = 1,
 ) -> Exchange:  # fmt: skip
     data = batch(producer_id, epoch, sequence, records)
     body = {
@@ -30,7 +30,7 @@ def produce(
     }  # fmt: skip
     rows = [{"index": partition, "error_code": error, "base_offset": 0}]
     answer = {"responses": [{"name": "t", "partition_responses": rows}]}
-    return talk.ask(PRODUCE, 9, body, None if error is None else answer)
+    return talk.ask(PRODUCE, 9, body, None if error is None else answer, took=took)
 
 
 def odd(facts: list[Any]) -> list[tuple[str, Any, Any]]:
@@ -124,3 +124,10 @@ def test_batches_without_idempotence_are_nobodys() -> None:
     talk, machine = Talk(), Producers()
     assert not feed(machine, produce(talk, -1, epoch=-1, producer_id=-1, acks=1))
     assert not len(machine.producers)
+
+
+def test_more_in_flight_than_a_broker_remembers() -> None:
+    talk, machine = Talk(), Producers()
+    facts = feed(machine, init(talk), *[produce(talk, sequence, took=50) for sequence in range(6)])
+    assert odd(facts) == [("too_many_in_flight", 5, 6)]
+    assert not odd(feed(machine, produce(talk, 6, took=50), produce(talk, 0, partition=1))[2:])

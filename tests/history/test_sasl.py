@@ -3,6 +3,7 @@
 import pytest
 
 from kdissect.history.sasl import SaslFact, SaslHistory, SaslPhase
+from kdissect.history.sasl_tokens import plain_fault
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, brief, feed, kinds
 
@@ -45,7 +46,9 @@ def test_plain_authenticates_in_one_round_and_again() -> None:
 def test_scram_takes_two_rounds() -> None:
     talk, machine = Talk(), SaslHistory()
     first = feed(
-        machine, handshake(talk, "SCRAM-SHA-256"), authenticate(talk, b"n,,n=bob,r=x", reply=b"r=xy")
+        machine,
+        handshake(talk, "SCRAM-SHA-256"),
+        authenticate(talk, b"n,,n=bob,r=x", reply=b"r=xy,s=c2E=,i=4096"),
     )
     assert kinds(first) == ["handshake"]
     assert brief(feed(machine, authenticate(talk, b"c=biws,r=xy,p=p", reply=b"v=1"))) == [
@@ -71,6 +74,8 @@ def test_raw_tokens_after_the_old_handshake() -> None:
     [
         ("handshake other", SaslFact.REQUEST_BEFORE_END),
         ("handshake handshake", SaslFact.HANDSHAKE_AGAIN),
+        ("handshake versions", SaslFact.API_VERSIONS_LATE),
+        ("handshake empty", SaslFact.TOKEN_DIFFERS),
         ("authenticate", SaslFact.WITHOUT_HANDSHAKE),
         ("old authenticate", SaslFact.AFTER_RAW_HANDSHAKE),
         ("refused other", SaslFact.USED_AFTER_FAILURE),
@@ -90,6 +95,8 @@ def test_what_differs(steps: str, expected: SaslFact) -> None:
         "bob": lambda: authenticate(talk, b"\0bob\0pw"),
         "wrong": lambda: authenticate(talk, error=58),
         "other": lambda: other(talk),
+        "empty": lambda: authenticate(talk, b"\0alice\0"),
+        "versions": lambda: talk.ask(API_VERSIONS, 0, {}, {}),
     }
     facts = feed(SaslHistory(), *[make[step]() for step in steps.split()])
     assert expected in [fact.kind for fact in facts]
@@ -128,3 +135,33 @@ def test_an_unknown_mechanism_is_over_when_a_request_is_answered() -> None:
     )
     assert kinds(facts) == ["handshake", "authenticated"]
     assert facts[1].seen is None
+
+
+@pytest.mark.parametrize(
+    ("client_first", "server_first", "client_final", "wrong"),
+    [
+        (b"n,,n=bob,r=x", b"r=xy,s=c2E=,i=4096", b"c=biws,r=xy,p=p", None),
+        (b"n,,n=bob", b"r=xy,s=c2E=,i=4096", b"c=biws,r=xy,p=p", "no nonce"),
+        (b"n,,n=bob,r=x", b"r=zy,s=c2E=,i=4096", b"c=biws,r=zy,p=p", "does not begin"),
+        (b"n,,n=bob,r=x", b"r=xy,s=c2E=,i=100", b"c=biws,r=xy,p=p", "iterations"),
+        (b"n,,n=bob,r=x", b"r=xy,s=c2E=,i=4096", b"c=biws,r=x,p=p", "another nonce"),
+        (b"n,,n=bob,r=x", b"r=xy,s=c2E=,i=4096", b"c=biws,r=xy", "no proof"),
+    ],
+)
+def test_scram_tokens(
+    client_first: bytes, server_first: bytes, client_final: bytes, wrong: str | None
+) -> None:
+    talk = Talk()
+    facts = feed(
+        SaslHistory(), handshake(talk, "SCRAM-SHA-256"), authenticate(talk, client_first, reply=server_first),
+        authenticate(talk, client_final, reply=b"v=1"),
+    )  # fmt: skip
+    found = [fact.detail for fact in facts if fact.kind is SaslFact.TOKEN_DIFFERS]
+    assert not found if wrong is None else wrong in found[0]
+    assert not any(b"secret" in str(fact).encode() for fact in facts)
+
+
+def test_plain_tokens() -> None:
+    assert plain_fault(b"\0alice\0secret") is None
+    assert plain_fault(b"\0alice") == "1 NULs instead of 2"
+    assert plain_fault(b"\0\0secret") == "the user is empty"

@@ -182,6 +182,8 @@ def test_a_middle_start_knows_the_end_but_not_the_begin() -> None:
         (lambda t: [init(t), add(t), produce(t, partition=1)], ("produced_before_added", None, ("t", 1))),
         (lambda t: [init(t), add(t, epoch=3)], ("other_producer", (5, 0), (5, 3))),
         (lambda t: [init(t, epoch=2), add(t, epoch=1)], ("old_epoch", (5, 2), (5, 1))),
+        (lambda t: [init(t), add(t), produce(t, version=12)], ("joined_twice", None, 12)),
+        (lambda t: [init(t), add(t), offsets(t, 5)], ("joined_twice", None, 5)),
         (
             lambda t: [init(t), add(t), end(t), markers(t, commit=False)],
             ("marker_differs", True, False),
