@@ -1,5 +1,6 @@
 """Which facts tell of a difference from what the state led to expect. The others tell what changed."""
 
+from kdissect.history.broker_epochs import BrokerFact
 from kdissect.history.classic_steps import ClassicFact
 from kdissect.history.fact import Fact
 from kdissect.history.fetch_sessions import FetchFact
@@ -9,6 +10,7 @@ from kdissect.history.negotiated_versions import VersionFact
 from kdissect.history.producers import ProducerFact
 from kdissect.history.sasl import SaslFact
 from kdissect.history.share_sessions import ShareFact
+from kdissect.history.telemetry import TelemetryFact
 from kdissect.history.throttling import ThrottleFact
 from kdissect.history.transaction_steps import TransactionFact
 
@@ -35,6 +37,9 @@ DIFFERENCES = frozenset(
         ClassicFact.ASSIGNMENT_TO_STRANGER, ClassicFact.PROTOCOL_DIFFERS, ClassicFact.PROTOCOL_NOT_OFFERED,
         ClassicFact.SILENT_TOO_LONG,
         ModernFact.EPOCH_DIFFERS, ModernFact.OTHER_MEMBER_ID, ModernFact.LATE,
+        BrokerFact.WENT_BACK, BrokerFact.OTHER_EPOCH,
+        TelemetryFact.OTHER_SUBSCRIPTION, TelemetryFact.TOO_EARLY, TelemetryFact.TOO_LARGE,
+        TelemetryFact.CODEC_NOT_ACCEPTED, TelemetryFact.AFTER_TERMINATING,
         LeaderFact.STALE, LeaderFact.WENT_BACK, LeaderFact.TWO_LEADERS,
     )
 )  # fmt: skip

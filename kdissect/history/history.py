@@ -1,5 +1,6 @@
 """All histories together, fed with the analyzer's events."""
 
+from kdissect.history.broker_epochs import BrokerEpochs
 from kdissect.history.classic_groups import ClassicGroups
 from kdissect.history.fact import Fact
 from kdissect.history.fetch_sessions import FetchSessions
@@ -11,6 +12,7 @@ from kdissect.history.producers import Producers
 from kdissect.history.sasl import SaslHistory
 from kdissect.history.share_sessions import ShareSessions
 from kdissect.history.stream_order import StreamOrder
+from kdissect.history.telemetry import Telemetry
 from kdissect.history.throttling import Throttling
 from kdissect.history.transactions import Transactions
 from kdissect.history.turn import Turn
@@ -36,12 +38,15 @@ class History:
         self.classic_groups = ClassicGroups()
         self.modern_groups = ModernGroups()
         self.leader_epochs = LeaderEpochs()
+        self.broker_epochs = BrokerEpochs()
+        self.telemetry = Telemetry()
         self._in_stream_order: tuple[Machine, ...] = (
             self.versions, self.sasl, self.fetch_sessions, self.share_sessions, self.throttling,
             self.producers,
         )  # fmt: skip
         self._as_completed: tuple[Machine, ...] = (
             self.transactions, self.classic_groups, self.modern_groups, self.leader_epochs,
+            self.broker_epochs, self.telemetry,
         )  # fmt: skip
         self._orders: dict[str, StreamOrder] = {}
         self._holed: set[str] = set()
