@@ -5,6 +5,7 @@ from typing import Any
 from kdissect.decoders import quirks
 from kdissect.decoders.compiled import decoder
 from kdissect.decoders.node import Node
+from kdissect.decoders.plain import plain_check
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
@@ -54,6 +55,11 @@ class Body:
         if self._tree is None:
             self._tree = dissect(self.message, self.version, self.data, self.offset)
         return self._tree
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no piece of the body can be odd (`decoders.plain`): then nobody needs its tree."""
+        return plain_check(self.message, self.version)(self.data, self.offset)
 
     @property
     def fits(self) -> bool:

@@ -39,6 +39,7 @@ from kdissect.rules.rule import (
     Rule,
 )
 from kdissect.rules.stream_order import StreamOrder
+from kdissect.schema.types import Message
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionKind
@@ -69,6 +70,7 @@ class Judge:
         self._connection_rules = [rule for rule in rules if isinstance(rule, ConnectionRule)]
         self._exchange_rules = [rule for rule in rules if isinstance(rule, ExchangeRule)]
         self._misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
+        self._seen: set[tuple[Message, int]] = set()
         self._history = History()
         self._fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
         self._node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
@@ -166,6 +168,10 @@ class Judge:
                 return
 
     def _pieces(self, body: Body, view: ConnectionView) -> None:
+        kind = body.message, body.version
+        if kind in self._seen and body.is_plain:  # the first of its kind counts for the coverage
+            return
+        self._seen.add(kind)
         by_sort = self._node_rules
         for sort, node, path in pieces.pieces(body.tree):
             for rule in by_sort[sort]:
