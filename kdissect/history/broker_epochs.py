@@ -20,7 +20,7 @@ class BrokerFact(StrEnum):
 
     REGISTERED = "registered"  # epochs before and now
     WENT_BACK = "went_back"  # a registration with an epoch that is not higher
-    OTHER_EPOCH = "other_epoch"  # a heartbeat with another epoch than the registration gave
+    OTHER_EPOCH = "other_epoch"  # a heartbeat with an older epoch than the registration gave
 
 
 class Registration:
@@ -56,13 +56,7 @@ class BrokerEpochs:
         known = self.brokers.get_or(key, Registration)
         earlier = known.given_by
         if turn.key == apis.BROKER_HEARTBEAT:
-            known.heartbeats += 1
-            if known.epoch is None or request.broker_epoch == known.epoch or _under_way(turn, earlier):
-                return []
-            kind, path, seen = BrokerFact.OTHER_EPOCH, "broker_epoch", request.broker_epoch
-            return [
-                Fact(kind, key, turn.evidence, "request", path, known.epoch, seen, earlier, turn.all_whole)
-            ]
+            return _heartbeat(turn, key, known)
         if answer is None or answer.error_code:
             return []
         before, known.epoch = known.epoch, answer.broker_epoch
@@ -72,6 +66,18 @@ class BrokerEpochs:
         kind = BrokerFact.WENT_BACK if back else BrokerFact.REGISTERED
         path, seen = "broker_epoch", answer.broker_epoch
         return [Fact(kind, key, turn.evidence, "response", path, before, seen, earlier, turn.all_whole)]
+
+
+def _heartbeat(turn: Turn, key: BrokerKey, known: Registration) -> list[Fact]:
+    known.heartbeats += 1
+    earlier, seen = known.given_by, turn.request.broker_epoch
+    if known.epoch is None or seen == known.epoch or _under_way(turn, earlier):
+        return []
+    if seen > known.epoch:  # epochs rise: the broker registered again on a connection that was not captured
+        known.epoch, known.given_by = None, None
+        return []
+    kind, path = BrokerFact.OTHER_EPOCH, "broker_epoch"
+    return [Fact(kind, key, turn.evidence, "request", path, known.epoch, seen, earlier, turn.all_whole)]
 
 
 def _under_way(turn: Turn, given_by: Evidence | None) -> bool:

@@ -48,10 +48,13 @@ def identity(turn: Turn, known: TransactionalId, producer_id: int, epoch: int) -
         return []  # under way before that was given
     old = producer_id == known.producer_id and epoch < (known.epoch or 0)
     kind = TransactionFact.OLD_EPOCH if old else TransactionFact.OTHER_PRODUCER
+    # Another owner may have taken the id from a coordinator whose connection was not captured.
+    near = given_by is not None and given_by.connection == turn.info.id
+    sure = turn.all_whole and (old or near or turn.key != apis.PRODUCE)
     return [
         fact(
             kind, turn, known, "producer_epoch", expected=(known.producer_id, known.epoch),
-            seen=(producer_id, epoch), earlier=given_by,
+            seen=(producer_id, epoch), earlier=given_by, sure=sure,
         )
     ]  # fmt: skip
 

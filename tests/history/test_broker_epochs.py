@@ -29,3 +29,8 @@ def test_epochs_that_differ() -> None:
     talk, machine = Talk(), BrokerEpochs()
     facts = feed(machine, register(talk, 7), heartbeat(talk, 6), register(talk, 5))
     assert brief(facts)[1:] == [("other_epoch", 7, 6), ("went_back", 7, 5)]
+
+
+def test_a_registration_that_was_not_captured() -> None:
+    talk, machine = Talk(), BrokerEpochs()
+    assert len(feed(machine, register(talk, 7), heartbeat(talk, 9), heartbeat(talk, 9))) == 1

@@ -223,7 +223,13 @@ def loss(whole: list[Event], chance: random.Random) -> list[Event]:
     return kept
 
 
-@pytest.mark.parametrize("damage", [middle_start, loss])
+def vantage(whole: list[Event], chance: random.Random) -> list[Event]:
+    """A capture that misses whole connections, and has no way to know."""
+    gone = {name for name in sorted({event.connection.id for event in whole}) if chance.random() < 0.4}
+    return [event for event in whole if event.connection.id not in gone]
+
+
+@pytest.mark.parametrize("damage", [middle_start, loss, vantage])
 @pytest.mark.parametrize("name", SMALL)
 def test_what_is_missing_is_never_taken_for_a_difference(
     name: str, damage: Callable[[list[Event], random.Random], list[Event]]
