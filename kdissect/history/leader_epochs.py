@@ -7,12 +7,15 @@ broker going back is a difference, unless the topic was deleted and created agai
 
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from kdissect.history import apis
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
+from kdissect.schema import registry
+from kdissect.schema.types import Array, Struct, Type
 
 PARTITIONS_KEPT = 200_000  # a large cluster's; a state is 300 bytes
 BROKERS_KEPT = 16  # brokers that told of one partition: its replicas, and those a client asks for metadata
@@ -130,13 +133,31 @@ def _reports(turn: Turn) -> Iterator[_Report]:
         if not turn.is_refused_whole:  # a broker refuses what a former controller says
             yield from _of_controller(turn.request)
         return
+    by_partition = turn.key not in (apis.METADATA, apis.DESCRIBE_TOPIC_PARTITIONS)
+    if by_partition and not _can_tell_leaders(turn.key, turn.version):
+        return
     answer = turn.response
     if answer is None:
         return
-    if turn.key in (apis.METADATA, apis.DESCRIBE_TOPIC_PARTITIONS):
-        yield from _of_metadata(answer)
-    else:
-        yield from _of_current_leader(answer)
+    yield from _of_current_leader(answer) if by_partition else _of_metadata(answer)
+
+
+@lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name
+def _can_tell_leaders(api_key: int, api_version: int) -> bool:
+    """Whether a response of this version has a current leader: most Produce and Fetch answers do not."""
+    api = registry.api(api_key)
+    return api is not None and _has_leader(api.response.root, api_version)
+
+
+def _has_leader(of: Type, version: int) -> bool:
+    if isinstance(of, Array):
+        return _has_leader(of.element, version)
+    if not isinstance(of, Struct):
+        return False
+    return any(
+        version in field.versions and (field.name == "current_leader" or _has_leader(field.type, version))
+        for field in of.fields
+    )
 
 
 def _of_metadata(answer: Any) -> Iterator[_Report]:
