@@ -20,7 +20,7 @@ from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.selection import select
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "junit", "github")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -102,6 +102,14 @@ def _report(verdict: Verdict, options: Namespace) -> str:
         from kdissect.report.json import report_json
 
         return report_json(verdict)
+    if options.format == "junit":
+        from kdissect.report.junit import report_junit
+
+        return report_junit(verdict)
+    if options.format == "github":
+        from kdissect.report.github import report_github
+
+        return report_github(verdict)
     from kdissect.report.text import report_text
 
     return report_text(verdict, options.statistics)

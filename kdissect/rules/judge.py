@@ -41,7 +41,7 @@ from kdissect.rules.rule import (
 from kdissect.rules.stream_order import StreamOrder
 from kdissect.schema.types import Message
 from kdissect.session.events import ConnectionClosed, Event
-from kdissect.session.exchange import Exchange, ExchangeKind
+from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionKind
 
 
@@ -69,6 +69,7 @@ class Judge:
         self._muted: set[str] = set()  # codes shadowed for the exchange being judged
         self._connection_rules = [rule for rule in rules if isinstance(rule, ConnectionRule)]
         self._exchange_rules = [rule for rule in rules if isinstance(rule, ExchangeRule)]
+        self._usual_rules = [rule for rule in self._exchange_rules if not rule.only_odd]
         self._misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
         self._seen: set[tuple[Message, int]] = set()
         self._history = History()
@@ -110,6 +111,9 @@ class Judge:
                 self._exchange(exchange, view)
         self._facts(self._history.finish(), None)
         self._views.clear()
+        for rule in self._exchange_rules:
+            if rule.only_odd:  # every exchange was looked at, if only for whether it is odd
+                self.coverage.rules[rule.code] = self.coverage.exchanges
 
     def _view(self, exchange: Exchange) -> tuple[ConnectionView, StreamOrder]:
         info = exchange.connection
@@ -136,7 +140,8 @@ class Judge:
         self.coverage.add_exchange(exchange)
         self._muted.clear()
         view.begin(exchange)
-        for rule in self._exchange_rules:
+        is_odd = bool(exchange.anomalies) or exchange.state is not State.COMPLETE
+        for rule in self._exchange_rules if is_odd else self._usual_rules:
             self._apply(rule, view, exchange, rule.check(exchange, view))
         if exchange.kind is ExchangeKind.KAFKA and not _has_bad_header(exchange):
             for side in (REQUEST, RESPONSE):

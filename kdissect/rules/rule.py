@@ -96,7 +96,12 @@ class ConnectionRule(Rule):
 
 
 class ExchangeRule(Rule):
-    """Judges an exchange by its headers, times and order: bodies need not decode."""
+    """Judges an exchange by its headers, times and order: bodies need not decode.
+
+    `only_odd`: speaks of exchanges alone that have an anomaly or no response; others are not shown to it.
+    """
+
+    only_odd: ClassVar[bool] = False
 
     def check(self, exchange: "Exchange", view: "ConnectionView") -> Iterable[Fault]:
         """What is wrong with the exchange."""

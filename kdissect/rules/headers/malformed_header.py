@@ -22,6 +22,7 @@ class MalformedHeader(ExchangeRule):
 
     code = "HDR001"
     name = "malformed-header"
+    only_odd = True
     cites = (
         "spec/004 Complete Request Format", "spec/004 Header Version Selection",
         "org.apache.kafka.common.requests.RequestHeader",

@@ -21,6 +21,7 @@ class Acks0Response(ExchangeRule):
 
     code = "PAI004"
     name = "acks0-response"
+    only_odd = True
     who = Who.BROKER
     cites = ("spec/004 acks=0 Produce Requests", "kafka.server.KafkaApis")
     needs_whole = True

@@ -22,6 +22,7 @@ class DuplicateResponse(ExchangeRule):
 
     code = "PAI003"
     name = "duplicate-response"
+    only_odd = True
     who = Who.BROKER
     cites = ("spec/004 Timeout Handling", "spec/000 Network")
     needs_whole = True

@@ -22,6 +22,7 @@ class OutOfOrderResponse(ExchangeRule):
 
     code = "PAI002"
     name = "out-of-order-response"
+    only_odd = True
     who = Who.BROKER
     cites = ("spec/004 Broker Guarantees", "spec/000 Network")
     needs_whole = True

@@ -21,6 +21,7 @@ class UnansweredRequest(ExchangeRule):
 
     code = "PAI005"
     name = "unanswered-request"
+    only_odd = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.BROKER

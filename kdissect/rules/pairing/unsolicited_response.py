@@ -22,6 +22,7 @@ class UnsolicitedResponse(ExchangeRule):
 
     code = "PAI001"
     name = "unsolicited-response"
+    only_odd = True
     who = Who.BROKER
     cites = (
         "spec/004 correlation_id",

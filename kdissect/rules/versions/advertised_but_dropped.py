@@ -31,6 +31,7 @@ class AdvertisedButDropped(ExchangeRule):
 
     code = "VER013"
     name = "advertised-but-dropped"
+    only_odd = True
     who = Who.BROKER
     cites = ("spec/002 3.2 All versions in between", "spec/002 7 Connection closure")
     needs_start = True

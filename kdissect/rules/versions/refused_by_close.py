@@ -27,6 +27,7 @@ class RefusedByClose(ExchangeRule):
 
     code = "VER014"
     name = "refused-by-close"
+    only_odd = True
     level = Level.SHOULD
     claim = Claim.REFUSED
     who = Who.CLIENT
