@@ -10,6 +10,7 @@ from kdissect.rules.judge import Judge
 from tests.support.console import CAPTURES
 
 FLIPS = 3
+NAMES = ("tansu_kp3_groups.pcap", "tansu_rdk216_txn.pcap", "tansu_rdk216_share.pcap")
 
 
 def damaged(frame: Frame, chance: random.Random) -> None:
@@ -21,7 +22,7 @@ def damaged(frame: Frame, chance: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", ["tansu_kp3_groups.pcap", "tansu_rdk216_txn.pcap", "tansu_rdk216_share.pcap"])
+@pytest.mark.parametrize("name", NAMES)
 def test_nothing_raises(name: str, seed: int) -> None:
     chance = random.Random(seed)
     judge = Judge()
