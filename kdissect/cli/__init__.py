@@ -18,6 +18,8 @@ COMMANDS = {
     "connections": "one line for each TCP connection",
     "records": "list the records in requests and responses, also inside compressed batches",
     "segments": "what log segments and snapshots hold, and whether they are sound",
+    "check": "hold the traffic to the rules of the protocol",
+    "rules": "what check holds it to: the list, or one rule explained",
     "decode": "decode one frame or body given as hex",
     "schema": "print the grammar of a message in one version",
 }
@@ -75,8 +77,8 @@ def _help() -> str:
         "kdissect takes the Kafka traffic in packet captures apart.\n\n"
         f"{_USAGE}\n\ncommands:\n{commands}\n\n"
         "'kdissect COMMAND --help' tells the options of a command.\n"
-        "Exit codes: 0 all read, 2 wrong usage, 3 some input could not be read (the rest is printed first), "
-        "130 interrupted.\n"
+        "Exit codes: 0 all read, 1 findings, 2 wrong usage, 3 some input could not be read (the rest is "
+        "printed first), 4 nothing to judge, 130 interrupted.\n"
     )
 
 

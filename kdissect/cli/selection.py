@@ -1,4 +1,4 @@
-"""Which exchanges a command takes: `--api`, `--topic`, `--host`, `--client-id`, `--errors`, times."""
+"""Which exchanges a command takes: `--api`, `--topic`, `--host`, `--client-id`, `--exchange` ..."""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ def add_selection(parser: ArgumentParser) -> None:
     add("--host", metavar="IP[:PORT]", type=_host, action="append", help="client or broker")
     add("--client-id", metavar="GLOB", action="append", help="client id of the request")
     add(
+        "--exchange",
+        metavar="ID/N",
+        type=_place,
+        action="append",
+        help="connection and number, as findings name them",
+    )
+    add(
         "--errors",
         action="store_true",
         help="only error codes, unanswered requests, orphan responses, and bodies that cannot be decoded",
@@ -52,6 +59,9 @@ def selection_of(
         tests.append(_by_api(frozenset(options.api)))
     if options.client_id:
         tests.append(_by_client_id(globs(options.client_id)))
+    if options.exchange:
+        places = frozenset(options.exchange)
+        tests.append(lambda exchange: (exchange.connection.id, exchange.ordinal) in places)
     if options.host:
         tests.append(_by_host(options.host))
     if options.since or options.until:
@@ -96,6 +106,13 @@ def _api_keys(text: str) -> list[int]:
         return [api_key_of(name) for name in text.split(",") if name]
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
+
+
+def _place(text: str) -> tuple[str, int]:
+    connection, _, number = text.partition("/")
+    if not connection or not number.isdigit():
+        raise ArgumentTypeError(f"{text!r} is no CONNECTION/NUMBER")
+    return connection, int(number)
 
 
 def globs(patterns: list[str]) -> Callable[[str], object]:

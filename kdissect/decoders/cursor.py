@@ -3,7 +3,7 @@
 import struct
 from typing import Any
 
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, FaultKind
 
 # An unsigned varint of 32 bits takes at most 5 bytes, the fifth with 4 bits (KIP-482;
 # ByteUtils.readUnsignedVarint).
@@ -27,7 +27,7 @@ class Cursor:
     def pull_fixed(self, code: str, width: int, what: str) -> Any:
         """One big-endian value of `struct` format `code`."""
         if self.end - self.offset < width:
-            raise self._short(what, width)
+            raise self._short(what, width, FaultKind.SHORT)
         value = struct.unpack_from(">" + code, self.data, self.offset)[0]
         self.offset += width
         return value
@@ -49,7 +49,7 @@ class Cursor:
         value = shift = 0
         for at in range(self.offset, self.offset + MAX_VARINT):
             if at >= self.end:
-                raise self.fault("varint runs past the end")
+                raise self.fault("varint runs past the end", kind=FaultKind.SHORT)
             byte = self.data[at]
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
@@ -58,23 +58,23 @@ class Cursor:
                 self.offset = at + 1
                 return value
             shift += 7
-        raise self.fault("varint does not fit 32 bits")
+        raise self.fault("varint does not fit 32 bits", kind=FaultKind.VARINT)
 
     def pull_bytes(self, length: int, what: str) -> bytes:
         """`length` raw bytes."""
         if self.end - self.offset < length:
-            raise self._short(what, length)
+            raise self._short(what, length, FaultKind.LENGTH)
         start = self.offset
         self.offset = start + length
         return self.data[start : self.offset]
 
-    def fault(self, why: str, offset: int | None = None) -> DecodeError:
+    def fault(self, why: str, offset: int | None = None, kind: FaultKind = FaultKind.OTHER) -> DecodeError:
         """A DecodeError here, or at `offset`."""
-        return DecodeError("", self.offset if offset is None else offset, why)
+        return DecodeError("", self.offset if offset is None else offset, why, kind)
 
-    def _short(self, what: str, width: int) -> DecodeError:
+    def _short(self, what: str, width: int, kind: FaultKind) -> DecodeError:
         left = self.end - self.offset
-        return self.fault(f"{what} of {width} bytes runs past the end, {max(left, 0)} left")
+        return self.fault(f"{what} of {width} bytes runs past the end, {max(left, 0)} left", kind=kind)
 
 
 def more_varint(data: bytes, offset: int, first: int) -> tuple[int, int]:

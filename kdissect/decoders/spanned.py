@@ -10,7 +10,7 @@ from kdissect.decoders.jsonable import text_or_bytes
 from kdissect.decoders.layout import FIXED, Layout
 from kdissect.decoders.node import TAG_SECTION, Node
 from kdissect.decoders.values import Value, value_class
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 # A count is checked against the bytes left, so a body of n bytes makes at most about 4 n nodes.
@@ -60,7 +60,7 @@ class _Dissector:
         path = ""
         for node in self._open:
             path += node.name if node.name.startswith("[") or not path else "." + node.name
-        error = DecodeError(path, fault.offset, fault.why)
+        error = DecodeError(path, fault.offset, fault.why, fault.kind)
         for node in self._open:
             node.end = self._cursor.offset
             node.error = error
@@ -145,9 +145,9 @@ class _Dissector:
             length = self._cursor.pull_int32() if wide else self._cursor.pull_int16()
             kind = "int32" if wide else "int16"
         if length < -1:
-            raise self._cursor.fault(f"{name} {length} is negative", start)
+            raise self._cursor.fault(f"{name} {length} is negative", start, FaultKind.NEGATIVE)
         if length == -1 and not nullable:
-            raise self._cursor.fault("null is not allowed", start)
+            raise self._cursor.fault("null is not allowed", start, FaultKind.NULL)
         self._leaf(node, name, kind, start, length)
         return length
 
@@ -168,7 +168,8 @@ class _Dissector:
             return
         left = self._cursor.end - self._cursor.offset
         if count * self._layout.min_element(kind.element) > left:
-            raise self._cursor.fault(f"{count} elements do not fit the {left} bytes left", start)
+            why = f"{count} elements do not fit the {left} bytes left"
+            raise self._cursor.fault(why, start, FaultKind.LENGTH)
         node.value = values = []
         for index in range(count):
             element = self._begin(node, f"[{index}]", self._type_name(field, kind.element), field)
@@ -215,9 +216,8 @@ class _Dissector:
         self._field(node, owner, field, tagged=True)
         taken = self._cursor.offset - start
         if taken != size:
-            raise self._cursor.fault(
-                f"tag {field.tag} ({field.name}) takes {taken} bytes, its size says {size}", start
-            )
+            why = f"tag {field.tag} ({field.name}) takes {taken} bytes, its size says {size}"
+            raise self._cursor.fault(why, start, FaultKind.TAG_SIZE)
 
     def _type_name(self, field: Field, kind: Type) -> str:
         if isinstance(kind, Struct):

@@ -61,10 +61,12 @@ class AnomalyKind(StrEnum):
 class Anomaly(NamedTuple):
     """One anomaly.
 
-    `ref` is a packet reference (0: none), `time_ns` the packet's time, `detail` one line for people.
+    `ref` is a packet reference (0: none), `time_ns` the packet's time, `detail` one line for people,
+    `direction` that of the connection whose bytes are odd (0 or 1; -1: not said).
     """
 
     kind: AnomalyKind
     detail: str = ""
     ref: int = 0
     time_ns: int = 0
+    direction: int = -1

@@ -1,5 +1,20 @@
 """Exceptions that users of the library may see."""
 
+from enum import StrEnum
+
+
+class FaultKind(StrEnum):
+    """In which way bytes do not fit the schema."""
+
+    SHORT = "short"  # a fixed-width value runs past the end
+    LENGTH = "length"  # a length or count is larger than the bytes left
+    NULL = "null"  # null where it is not allowed
+    NEGATIVE = "negative"  # a length or count below -1
+    VARINT = "varint"  # an unsigned varint of more than 32 bits
+    TAG_SIZE = "tag_size"  # a known tagged field takes more or fewer bytes than its size says
+    LEFT_OVER = "left_over"  # bytes stand behind the body
+    OTHER = "other"
+
 
 class KdissectError(Exception):
     """Base of every exception kdissect raises on purpose."""
@@ -21,18 +36,19 @@ class DecodeError(KdissectError):
     """Bytes do not fit the schema.
 
     `path` names the field (`MetadataResponse.topics[49].partitions[5]`), `offset` is the 0-based byte offset
-    in the buffer given to the decoder, `why` says what is wrong. Raised by `decode_*` only, never by
-    `Analyzer.feed`.
+    in the buffer given to the decoder, `why` says what is wrong, `kind` sorts it. Raised by `decode_*` only,
+    never by `Analyzer.feed`.
     """
 
-    def __init__(self, path: str, offset: int, why: str) -> None:
+    def __init__(self, path: str, offset: int, why: str, kind: FaultKind = FaultKind.OTHER) -> None:
         super().__init__(f"{path}: {why} at byte {offset}" if path else f"{why} at byte {offset}")
         self.path = path
         self.offset = offset
         self.why = why
+        self.kind = kind
 
-    def __reduce__(self) -> tuple[type["DecodeError"], tuple[str, int, str]]:
-        return DecodeError, (self.path, self.offset, self.why)
+    def __reduce__(self) -> tuple[type["DecodeError"], tuple[str, int, str, FaultKind]]:
+        return DecodeError, (self.path, self.offset, self.why, self.kind)
 
 
 class SchemaError(KdissectError):

@@ -29,6 +29,12 @@ def error_name(code: int) -> str:
     return found.name if found else f"ERROR_{code}"
 
 
+@cache
+def all_codes() -> frozenset[int]:
+    """Every code of the table."""
+    return frozenset(_by_code())
+
+
 def error(code: int) -> ErrorCode | None:
     """All that is known of a code; None for a code nobody knows."""
     return _by_code().get(code)

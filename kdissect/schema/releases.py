@@ -34,6 +34,13 @@ def history(api_key: int) -> ApiHistory | None:
     return _all().get(api_key)
 
 
+@cache
+def newest_release() -> str:
+    """The newest Kafka release in the table: what the schema is as new as."""
+    releases = {release for row in _all().values() for release in row.since.values()}
+    return max(releases, key=lambda release: [int(part) for part in release.split(".")])
+
+
 def parse_releases(rows: Iterable[tuple[str, list[str]]]) -> dict[int, ApiHistory]:
     """Rows `KEY NAME VERSION:RELEASE ... [gone RANGE in RELEASE] [unstable RANGE] [formerly NAME]`.
 

@@ -275,7 +275,7 @@ class FrameReader:
 
     def _bad_size(self, size: int, rest: bytes, ref: int, time_ns: int) -> None:
         detail = f"frame size {size} is not within 0-{MAX_FRAME_SIZE}"
-        self._connection.note(Anomaly(AnomalyKind.BAD_FRAME_SIZE, detail, ref, time_ns))
+        self._connection.note(Anomaly(AnomalyKind.BAD_FRAME_SIZE, detail, ref, time_ns, self.direction))
         self._lose(detail)
         # The size itself is passed over, or the search would find the same bytes again.
         self._skipped = 1

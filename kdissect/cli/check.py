@@ -1,0 +1,127 @@
+"""`kdissect check`: holds the traffic of captures to the rules of the protocol."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+
+from kdissect.api import Dissection
+from kdissect.cli.exits import FINDINGS, NOTHING, OK
+from kdissect.cli.inputs import add_inputs, open_inputs
+from kdissect.cli.output import Output
+from kdissect.cli.parser import command_parser
+from kdissect.cli.printing import printing
+from kdissect.cli.progress import progress_of
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.finding import Level, Severity, Who
+from kdissect.report.verdict import Verdict
+from kdissect.rules.judge import Judge
+from kdissect.rules.quality import quality_of
+from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.selection import select
+
+FORMATS = ("text", "json", "junit", "github")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Judge the captures and print the report; gives the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    who = None if options.judge == "both" else Who(options.judge)
+    try:
+        rules = select(ALL_RULES, options.select, options.ignore, who)
+    except ValueError as error:
+        parser.error(str(error))
+    judge = Judge(rules, who, dict(options.label))
+    dissection = open_inputs(options)
+    verdicts: list[Verdict] = []
+
+    def body(output: Output) -> None:
+        verdicts.append(_judge(dissection, judge, options.strict))
+        output.write(_report(verdicts[0], options).encode("utf-8", "replace"))
+
+    code = printing(parser, options, dissection, body)
+    return _exit_code(verdicts[0], options, code) if verdicts else code
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser("check", "Hold the traffic of captures to the rules of the protocol.")
+    add_inputs(parser)
+    rules = parser.add_argument_group("which rules (see: kdissect rules)").add_argument
+    rules("--select", metavar="RULE,...", type=_words, action="extend", default=[], help=(
+        "only these: codes, beginnings of codes, or names"
+    ))  # fmt: skip
+    rules("--ignore", metavar="RULE,...", type=_words, action="extend", default=[], help="all but these")
+    rules("--judge", choices=("client", "broker", "both"), default="both", help="whose bytes; default: both")
+    rules("--strict", action="store_true", help="a broken should is an error")
+    verdict = parser.add_argument_group("what fails").add_argument
+    verdict("--fail-on", choices=("error", "warning", "never"), default="error", help="default: error")
+    verdict("--exit-zero", action="store_true", help="exit with 0 whatever is found")
+    report = parser.add_argument_group("the report").add_argument
+    report("--format", choices=FORMATS, default="text", help="default: text")
+    report("--statistics", action="store_true", help="count the findings of each rule")
+    report("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    report("--label", metavar="END=NAME", type=_label, action="append", default=[], help=(
+        "call an end NAME: END is an address, a host, client or broker"
+    ))  # fmt: skip
+    return parser
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in text.split(",") if word]
+
+
+def _label(text: str) -> tuple[str, str]:
+    end, equals, name = text.partition("=")
+    if not end or not equals or not name:
+        raise ArgumentTypeError(f"{text!r} is no END=NAME")
+    return end, name
+
+
+def _judge(dissection: Dissection, judge: Judge, strict: bool) -> Verdict:
+    progress = progress_of(dissection)
+    for event in dissection.events():
+        if progress is not None:
+            progress.tick()
+        judge.add(event)
+    judge.finish()
+    if progress is not None:
+        progress.clear()
+    files = dissection.captures.files
+    cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
+    quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files))
+    if strict:
+        for finding in judge.findings.all():
+            if finding.level is Level.SHOULD:
+                finding.severity = Severity.ERROR
+    return Verdict(judge, quality, dissection.file_names)
+
+
+def _report(verdict: Verdict, options: Namespace) -> str:
+    if options.format == "json":
+        from kdissect.report.json import report_json
+
+        return report_json(verdict)
+    if options.format == "junit":
+        from kdissect.report.junit import report_junit
+
+        return report_junit(verdict)
+    if options.format == "github":
+        from kdissect.report.github import report_github
+
+        return report_github(verdict)
+    from kdissect.report.text import report_text
+
+    return report_text(verdict, options.statistics)
+
+
+def _exit_code(verdict: Verdict, options: Namespace, reading: int) -> int:
+    """Findings first: they stand whatever else could not be read. An empty capture is not green."""
+    if options.exit_zero:
+        return reading
+    failing = {"error": {Severity.ERROR}, "warning": {Severity.ERROR, Severity.WARNING}, "never": set()}
+    if any(finding.severity in failing[options.fail_on] for finding in verdict.findings):
+        return FINDINGS
+    if reading != OK:
+        return reading
+    return OK if verdict.exchanges else NOTHING

@@ -1,0 +1,133 @@
+"""Whether a body is plain: nothing in its encoding or its common values is worth a second look.
+
+The tree of `spanned` shows every oddity and costs hundred times what this does; nearly all bodies are plain.
+Plain means: shortest varints, no tags, strings of UTF-8, booleans of 0 and 1, enumerated values and error
+codes the schema knows, no zero or reserved topic id, no negative throttle time. Bytes that do not fit are
+not plain either.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from kdissect.decoders.compiled import FAULTS, compile_function
+from kdissect.decoders.cursor import more_varint
+from kdissect.decoders.emitter import Emitter, Sink
+from kdissect.decoders.layout import Layout
+from kdissect.schema.enums import enumeration
+from kdissect.schema.errors import all_codes
+from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
+
+Check = Callable[[bytes, int], bool]
+_LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16
+# ZERO_UUID and METADATA_TOPIC_ID of Apache Kafka (org.apache.kafka.common.Uuid)
+_SPECIAL_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
+_CACHE_SIZE = 1024  # bodies of the schema that are asked for
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def plain_check(message: Message, version: int) -> Check:
+    """`(data, offset) -> bool` for one version of a message. The check raises nothing."""
+    layout = Layout(message, version)
+    if _has_nullable_struct(layout, message.root):
+        return _never  # the emitted code does not see which marker stands before a struct
+    sink = _OddSink(layout)
+    emitter = _StrictEmitter(message, version, sink)
+    emitter.emit_root(depth=2)
+    lines = ["def is_plain(b, p):", "    end = len(b)", "    try:", *emitter.lines]
+    lines += [f"    except {FAULTS}:", "        return False", "    return True"]
+    check: Check = compile_function(lines, emitter.names, f"<{message.name} v{version} is plain>")
+    return check
+
+
+def _never(_data: bytes, _offset: int) -> bool:
+    return False
+
+
+def _has_nullable_struct(layout: Layout, of: Struct) -> bool:
+    for field in layout.plain_fields(of):
+        inner: Type = field.type.element if isinstance(field.type, Array) else field.type
+        if isinstance(inner, Struct) and (
+            (inner is field.type and layout.is_nullable(field)) or _has_nullable_struct(layout, inner)
+        ):
+            return True
+    return False
+
+
+def _shortest_varint(data: bytes, offset: int, first: int) -> tuple[int, int]:
+    """`more_varint`, which raises ValueError for a form that could be shorter as well."""
+    value, count = more_varint(data, offset, first)
+    if not data[offset + count - 1]:
+        raise ValueError("a longer form than need be")
+    return value, count
+
+
+class _StrictEmitter(Emitter):
+    """Sees raw bytes of booleans and the form of every varint."""
+
+    def __init__(self, message: Message, version: int, sink: Sink) -> None:
+        super().__init__(message, version, sink)
+        self.names["more"] = _shortest_varint
+
+    def _add(self, code: str, width: int, target: str | None, field: Field | None = None) -> None:
+        super()._add("B" if code == "?" else code, width, target, field)
+
+    def _length(self, code: str, width: int, compact: bool, often_long: bool = False) -> None:
+        super()._length(code, width, compact)
+
+
+class _OddSink(Sink):
+    """Raises in the emitted code at the first thing that is not plain."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
+        """A local for what is looked at; tagged fields are odd by being there."""
+        if self._layout.is_tagged(field):
+            return None
+        return emitter.fresh("v") if self._is_looked_at(field) else None
+
+    def _is_looked_at(self, field: Field) -> bool:
+        inner: Type = field.type.element if isinstance(field.type, Array) else field.type
+        if isinstance(inner, Struct) or inner in (Primitive.STRING, Primitive.BOOL):
+            return True
+        return field.is_error or _values(field) is not None or _is_throttle(field) or inner is Primitive.UUID
+
+    def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
+        """Booleans, error codes, enumerated values, topic ids, throttle times."""
+        known = all_codes() if field.is_error else _values(field)
+        if field.type is Primitive.BOOL:
+            emitter.emit(f"if {target} > 1: raise ValueError")
+        elif known is not None:
+            emitter.emit(f"if {target} not in {emitter.constant('k', known)}: raise ValueError")
+        elif field.type is Primitive.UUID and field.entity == "topicId":
+            emitter.emit(f"if {target} in {emitter.constant('k', _SPECIAL_IDS)}: raise ValueError")
+        elif _is_throttle(field):
+            emitter.emit(f"if {target} < 0: raise ValueError")
+
+    def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
+        """UTF-8 of a length a string may have."""
+        emitter.emit(f"b[{start}:{stop}].decode()")
+        emitter.emit(f"if {stop} - ({start}) > {_LONGEST_STRING}: raise ValueError")
+
+    def items(self, emitter: Emitter, field: Field, target: str, count: str, start: str) -> None:
+        """Arrays of numbers: only enumerated ones have odd values."""
+        if _values(field) is not None or field.type == Array(Primitive.UUID):
+            emitter.emit(f"if {count}: raise ValueError")
+
+    def all_tags(self, emitter: Emitter, owner: str, start: str) -> str:
+        """Any tag deserves a look."""
+        return "raise ValueError"
+
+
+def _values(field: Field) -> frozenset[int] | None:
+    """The values of a closed enumeration of numbers."""
+    known = enumeration(field.enum) if field.enum is not None else None
+    if known is None or known.is_open:
+        return None
+    numbers = frozenset(value for value in known.values if isinstance(value, int))
+    return numbers or None
+
+
+def _is_throttle(field: Field) -> bool:
+    return field.name == "throttle_time_ms"

@@ -1,0 +1,60 @@
+"""One thing a history learned, and the exchange that shows it."""
+
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from kdissect.session.exchange import Exchange
+
+
+class Evidence(NamedTuple):
+    """An exchange by its identity, and the packets of its two frames.
+
+    `request` and `response` are (first, last) packet references, None for a frame that was not captured;
+    `sent_ns` is the time of the request's first byte, `answered_ns` of the response's last; 0: none.
+    """
+
+    connection: str
+    ordinal: int
+    api_key: int | None
+    api_version: int | None
+    request: tuple[int, int] | None
+    response: tuple[int, int] | None
+    sent_ns: int
+    answered_ns: int
+
+
+def evidence_of(exchange: Exchange) -> Evidence:
+    """The identity and packets of an exchange."""
+    request, response = exchange.request, exchange.response
+    return Evidence(
+        exchange.connection.id,
+        exchange.ordinal,
+        exchange.api_key,
+        exchange.api_version,
+        None if request is None else (request.first_ref, request.last_ref),
+        None if response is None else (response.first_ref, response.last_ref),
+        0 if request is None else request.time_ns,
+        0 if response is None else response.end_time_ns,
+    )
+
+
+class Fact(NamedTuple):
+    """A change of state, or a difference from what the state led to expect.
+
+    `kind` is a member of the machine's own enumeration, `key` the machine's key. `expected` and `seen` are
+    values of the field `path` of the request or response (`side`); for a change they are the old and the new
+    value. `earlier` is the exchange that `expected` comes from. `sure` is False where bytes of the connection
+    were lost, or the capture began too late, so that something unseen may explain it. `detail` is one line
+    for people.
+    """
+
+    kind: StrEnum
+    key: tuple[Any, ...]
+    evidence: Evidence
+    side: str = "request"
+    path: str = ""
+    expected: Any = None
+    seen: Any = None
+    earlier: Evidence | None = None
+    sure: bool = True
+    detail: str = ""

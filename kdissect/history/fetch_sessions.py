@@ -1,0 +1,256 @@
+"""Incremental fetch sessions (KIP-227).
+
+Key: capture set, broker address, session id: a session belongs to one broker and outlives a connection.
+Order: that of a connection's requests; a session moves from connection to connection only after the earlier
+one ended. Epochs are judged by org.apache.kafka.common.requests.FetchMetadata.
+"""
+
+from enum import StrEnum
+from typing import Any, ClassVar, NamedTuple
+
+from kdissect.history import apis, codes
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.table import Table
+from kdissect.history.turn import Turn
+
+SESSIONS_KEPT = 20_000  # a broker caches 1,000 by default (max.incremental.fetch.session.cache.slots)
+PARTITIONS_KEPT = 10_000  # of one session; beyond it membership is unknown
+INITIAL, FINAL = 0, -1  # KIP-227: epoch of a full fetch that opens a session, and of one that opens none
+NO_SESSION = 0  # KIP-227: session id of a request without a session
+_MAX_EPOCH = 0x7FFFFFFF  # after it comes 1, not 0 (FetchMetadata#nextEpoch)
+
+Partition = tuple[str | bytes, int]
+
+
+class FetchFact(StrEnum):
+    """What can be learned of fetch sessions."""
+
+    CREATED = "created"  # seen: the session id
+    NOT_CREATED = "not_created"  # a session was asked for and the broker gave none: its cache is full
+    INCREMENTAL = "incremental"  # seen: the epoch
+    CLOSED = "closed"  # by the client, with a full fetch that names the session
+    EVICTED = "evicted"  # the broker does not know the session any more
+    EPOCH_REFUSED = "epoch_refused"  # the broker finds the epoch wrong
+    TOPIC_IDS_REFUSED = "topic_ids_refused"  # names and ids in one session, says the broker
+    EPOCH_DIFFERS = "epoch_differs"  # not the epoch that comes next
+    UNKNOWN_SESSION = "unknown_session"  # an incremental fetch in a session that was never given
+    ZERO_INCREMENTAL = "zero_incremental"  # an epoch above 0 without a session
+    FORGOTTEN_IN_FULL = "forgotten_in_full"  # partitions to forget in a full fetch
+    TOPIC_IDS_MIXED = "topic_ids_mixed"  # names and ids in one session
+    STRANGE_PARTITION = "strange_partition"  # an answer for a partition outside the session
+
+
+class FetchSession:
+    """What is known of one session.
+
+    `next_epoch` is None where an answer was not seen: the broker may have counted on or not. `partitions` is
+    None where the session's opening was not seen, or it has more than are kept. `with_ids` tells topic ids
+    from names.
+    """
+
+    __slots__ = (
+        "created_by", "full", "incremental", "is_open", "last", "next_epoch", "partitions", "session_id",
+        "with_ids",
+    )  # fmt: skip
+
+    def __init__(self, session_id: int) -> None:
+        self.session_id = session_id
+        self.created_by: Evidence | None = None
+        self.last: Evidence | None = None
+        self.next_epoch: int | None = None
+        self.partitions: set[Partition] | None = None
+        self.with_ids: bool | None = None
+        self.is_open = True
+        self.full = 0
+        self.incremental = 0
+
+
+SessionKey = tuple[str, str, int]
+
+
+class _Fetch(NamedTuple):
+    """The parts of a fetch that concern sessions."""
+
+    turn: Turn
+    session_id: int
+    epoch: int
+    with_ids: bool
+    key: SessionKey
+
+    def fact(self, kind: FetchFact, path: str = "session_epoch", **more: Any) -> Fact:
+        more.setdefault("sure", self.turn.all_whole)
+        return Fact(kind, self.key, self.turn.evidence, path=path, **more)
+
+
+class FetchSessions:
+    """Fetch sessions by broker and id."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.FETCH})
+
+    def __init__(self) -> None:
+        self.sessions: Table[SessionKey, FetchSession] = Table(SESSIONS_KEPT)
+        self.without_session = 0
+        """Full fetches that neither had nor got a session."""
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next Fetch of a connection."""
+        request = turn.request
+        if request is None or not hasattr(request, "session_id"):
+            return []  # sessions came with version 7 (KIP-227)
+        topics = request.topics or ()
+        with_ids = any(hasattr(topic, "topic_id") for topic in topics)
+        fetch = _Fetch(
+            turn, request.session_id, request.session_epoch, with_ids, self._key(turn, request.session_id)
+        )
+        if fetch.epoch in (INITIAL, FINAL):
+            return self._full(fetch)
+        return self._incremental(fetch)
+
+    def _key(self, turn: Turn, session_id: int) -> SessionKey:
+        return turn.info.capture_set, turn.info.broker_text, session_id
+
+    def _full(self, fetch: _Fetch) -> list[Fact]:
+        facts = []
+        if fetch.turn.request.forgotten_topics_data:
+            facts.append(fetch.fact(FetchFact.FORGOTTEN_IN_FULL, "forgotten_topics_data", sure=True))
+        if fetch.session_id != NO_SESSION:
+            session = self.sessions.get(fetch.key)
+            if session is not None and session.is_open:
+                session.is_open = False
+                facts.append(fetch.fact(FetchFact.CLOSED, "session_id", earlier=session.last))
+        answer = fetch.turn.response
+        if answer is None:
+            return facts
+        if answer.error_code or answer.session_id == NO_SESSION:
+            self.without_session += 1
+            if fetch.epoch == INITIAL and not answer.error_code:
+                facts.append(fetch.fact(FetchFact.NOT_CREATED, "session_id", side="response"))
+            return facts
+        return [*facts, *self._created(fetch, answer)]
+
+    def _created(self, fetch: _Fetch, answer: Any) -> list[Fact]:
+        turn = fetch.turn
+        key = self._key(turn, answer.session_id)
+        session = self.sessions.put(key, FetchSession(answer.session_id))
+        session.created_by = session.last = turn.evidence
+        session.next_epoch = 1  # FetchMetadata#nextEpoch of 0
+        session.full = 1
+        session.with_ids = fetch.with_ids if turn.request.topics else None
+        session.partitions = set(_partitions(turn.request.topics))
+        _bound(session)
+        seen = answer.session_id
+        return [
+            Fact(FetchFact.CREATED, key, turn.evidence, "response", "session_id", None, seen),
+            *_strange(fetch._replace(key=key), session, answer),
+        ]
+
+    def _incremental(self, fetch: _Fetch) -> list[Fact]:
+        turn = fetch.turn
+        if fetch.session_id == NO_SESSION:
+            return [fetch.fact(FetchFact.ZERO_INCREMENTAL, seen=fetch.epoch, expected=INITIAL, sure=True)]
+        session = self.sessions.get(fetch.key)
+        if session is None:
+            facts = [] if self.sessions.forgotten else [fetch.fact(FetchFact.UNKNOWN_SESSION, "session_id")]
+            session = self.sessions.put(fetch.key, FetchSession(fetch.session_id))
+        else:
+            facts = _against(fetch, session)
+        session.incremental += 1
+        session.is_open = True
+        _change(session, turn.request)
+        answer = turn.response
+        facts += _answered(fetch, session, answer)
+        session.last = turn.evidence
+        return facts
+
+
+def _against(fetch: _Fetch, session: FetchSession) -> list[Fact]:
+    """What differs between a request and the session it names."""
+    facts = []
+    if session.next_epoch is not None and fetch.epoch != session.next_epoch:
+        facts.append(
+            fetch.fact(
+                FetchFact.EPOCH_DIFFERS, expected=session.next_epoch, seen=fetch.epoch, earlier=session.last
+            )
+        )
+    if fetch.turn.request.topics:
+        if session.with_ids is not None and session.with_ids != fetch.with_ids:
+            facts.append(
+                fetch.fact(
+                    FetchFact.TOPIC_IDS_MIXED, "topics", expected=session.with_ids, seen=fetch.with_ids,
+                    earlier=session.created_by, sure=True,
+                )
+            )  # fmt: skip
+        session.with_ids = fetch.with_ids
+    return facts
+
+
+def _answered(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
+    if answer is None:
+        session.next_epoch = None
+        return []
+    error = answer.error_code
+    if not error:
+        session.next_epoch = 1 if fetch.epoch >= _MAX_EPOCH else fetch.epoch + 1
+        fact = fetch.fact(FetchFact.INCREMENTAL, seen=fetch.epoch, sure=True)
+        return [fact, *_strange(fetch, session, answer)]
+    session.next_epoch = None
+    kind = _REFUSALS.get(error)
+    if kind is None:
+        return []
+    if kind is FetchFact.EVICTED:
+        session.is_open = False
+    return [
+        fetch.fact(
+            kind, "error_code", side="response", expected=0, seen=error, earlier=session.last, sure=True
+        )
+    ]
+
+
+_REFUSALS = {
+    codes.FETCH_SESSION_ID_NOT_FOUND: FetchFact.EVICTED,
+    codes.INVALID_FETCH_SESSION_EPOCH: FetchFact.EPOCH_REFUSED,
+    codes.FETCH_SESSION_TOPIC_ID_ERROR: FetchFact.TOPIC_IDS_REFUSED,
+}
+
+
+def _change(session: FetchSession, request: Any) -> None:
+    """An incremental fetch adds the partitions it names and forgets others."""
+    if session.partitions is None:
+        return
+    session.partitions.update(_partitions(request.topics))
+    for topic in request.forgotten_topics_data or ():
+        name = _name(topic)
+        session.partitions.difference_update((name, partition) for partition in topic.partitions or ())
+    _bound(session)
+
+
+def _bound(session: FetchSession) -> None:
+    if session.partitions is not None and len(session.partitions) > PARTITIONS_KEPT:
+        session.partitions = None
+
+
+def _strange(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
+    known = session.partitions
+    if known is None:
+        return []
+    for topic in answer.responses or ():
+        name = _name(topic)
+        for row in topic.partitions or ():
+            if (name, row.partition_index) not in known:
+                return [  # one is enough: the rest has the same cause
+                    fetch.fact(
+                        FetchFact.STRANGE_PARTITION, "responses", side="response",
+                        seen=(name, row.partition_index), earlier=session.created_by,
+                    )
+                ]  # fmt: skip
+    return []
+
+
+def _partitions(topics: Any) -> list[Partition]:
+    return [(_name(topic), row.partition) for topic in topics or () for row in topic.partitions or ()]
+
+
+def _name(topic: Any) -> str | bytes:
+    """The id of a topic, or its name in versions without ids."""
+    name: str | bytes = topic.topic_id if hasattr(topic, "topic_id") else topic.topic
+    return name

@@ -1,0 +1,241 @@
+"""Idempotent producers: ids, epochs and sequences per partition (KIP-98, KIP-360).
+
+Key: capture set, producer id. Order: that of a connection's requests; a partition's batches move to another
+connection only when its leader does. Sequences are counted as they were sent, so that one wrong number is
+one fact and not all that follow.
+"""
+
+from enum import StrEnum
+from typing import Any, ClassVar, NamedTuple
+
+from kdissect.history import apis, codes
+from kdissect.history.batch_headers import BatchHeader, batch_headers
+from kdissect.history.fact import Fact
+from kdissect.history.producer import BATCHES_KEPT, PartitionKey, PartitionSequence, Producer, Sent
+from kdissect.history.table import Table
+from kdissect.history.turn import Turn
+
+PRODUCERS_KEPT = 50_000  # a state is 1 KB and 500 bytes a partition
+NO_PRODUCER_ID = -1  # RecordBatch.NO_PRODUCER_ID
+ALL_IN_SYNC = -1  # acks that idempotence asks for (KIP-98, org.apache.kafka.clients.producer.ProducerConfig)
+
+ProducerKey = tuple[str, int]
+
+
+class ProducerFact(StrEnum):
+    """What can be learned of producers. Sequences and epochs are expected and seen."""
+
+    INITIALISED = "initialised"  # a new producer id
+    EPOCH_RAISED = "epoch_raised"  # the same id, a new epoch
+    FIRST_SEEN = "first_seen"  # a batch of an id whose InitProducerId was not captured
+    RETRIED = "retried"  # a batch that was sent before; `detail` says what became of it
+    SEQUENCE_GAP = "sequence_gap"  # higher than what comes next
+    SEQUENCE_BACK = "sequence_back"  # lower than what comes next, and none of the last batches
+    EPOCH_NOT_FROM_ZERO = "epoch_not_from_zero"  # a partition's first batch in an epoch seen from its start
+    EPOCH_BACK = "epoch_back"  # a lower epoch than the partition had before
+    REFUSED = "refused"  # the broker names the producer's state as the reason; seen: the error code
+    DUPLICATE = "duplicate"  # the broker had the batch already (DUPLICATE_SEQUENCE_NUMBER)
+    TOO_MANY_IN_FLIGHT = "too_many_in_flight"  # more than a broker remembers, of one partition
+    WEAK_ACKS = "weak_acks"  # idempotence without acks=all
+    MIXED_FIELDS = "mixed_fields"  # a producer id without an epoch or sequence
+    OTHER_TRANSACTIONAL_ID = "other_transactional_id"  # than the id was given for
+
+
+# The broker found the producer's id, epoch or sequence wrong:
+# org.apache.kafka.storage.internals.log.ProducerAppendInfo, and KIP-890 for the transaction's state.
+_REFUSALS = frozenset(
+    {codes.OUT_OF_ORDER_SEQUENCE_NUMBER, codes.INVALID_PRODUCER_EPOCH, codes.UNKNOWN_PRODUCER_ID,
+     codes.PRODUCER_FENCED, codes.INVALID_PRODUCER_ID_MAPPING, codes.INVALID_TXN_STATE}
+)  # fmt: skip
+
+
+class Producers:
+    """Producers by id."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.PRODUCE, apis.INIT_PRODUCER_ID, apis.END_TXN})
+
+    def __init__(self) -> None:
+        self.producers: Table[ProducerKey, Producer] = Table(PRODUCERS_KEPT)
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next Produce, InitProducerId or EndTxn."""
+        if turn.key == apis.PRODUCE:
+            return self._produce(turn)
+        answer = turn.response
+        producer_id = getattr(answer, "producer_id", NO_PRODUCER_ID)  # of EndTxn from version 5 on (KIP-890)
+        if producer_id == NO_PRODUCER_ID or answer.error_code:
+            return []
+        return self._given(turn, producer_id, answer.producer_epoch)
+
+    def _given(self, turn: Turn, producer_id: int, epoch: int) -> list[Fact]:
+        """A coordinator gave a producer id and epoch."""
+        key: ProducerKey = turn.info.capture_set, producer_id
+        request = turn.request
+        transactional_id = getattr(request, "transactional_id", None)
+        known = self.producers.get(key)
+        fresh = known is None
+        if known is None:
+            known = self.producers.put(key, Producer(producer_id))
+        before, earlier = known.epoch, known.given_by
+        if turn.key == apis.INIT_PRODUCER_ID and not fresh and epoch == 0:
+            known.is_ambiguous = True  # an id is given once: this is a second cluster
+        known.epoch = epoch
+        known.given_epochs.add(epoch)  # at most 32,768: an epoch is an int16
+        known.given_by = turn.evidence
+        known.client(turn.exchange.client_id)
+        facts = []
+        if not fresh and known.transactional_id not in (None, transactional_id) and not known.is_ambiguous:
+            facts.append(
+                Fact(
+                    ProducerFact.OTHER_TRANSACTIONAL_ID, key, turn.evidence, "request", "transactional_id",
+                    known.transactional_id, transactional_id, earlier, turn.all_whole,
+                )
+            )  # fmt: skip
+        known.transactional_id = transactional_id
+        kind = ProducerFact.INITIALISED if fresh else ProducerFact.EPOCH_RAISED
+        if fresh or before != epoch:
+            facts.append(Fact(kind, key, turn.evidence, "response", "producer_epoch", before, epoch, earlier))
+        return facts
+
+    def _produce(self, turn: Turn) -> list[Fact]:
+        request = turn.request
+        if request is None:
+            return []
+        errors = _errors(turn.response)
+        facts = []
+        for topic in request.topic_data or ():
+            name = topic.topic_id if hasattr(topic, "topic_id") else topic.name
+            for row in topic.partition_data or ():
+                for header in batch_headers(row.records):
+                    if header.producer_id != NO_PRODUCER_ID and not header.is_control:
+                        error = errors.get((name, row.index))
+                        facts += self._batch(_Batch(turn, (name, row.index), header, error))
+        return facts
+
+    def _batch(self, batch: "_Batch") -> list[Fact]:
+        turn, header = batch.turn, batch.header
+        key: ProducerKey = turn.info.capture_set, header.producer_id
+        known = self.producers.get(key)
+        facts = []
+        if known is None:
+            known = self.producers.put(key, Producer(header.producer_id))
+            facts.append(batch.fact(ProducerFact.FIRST_SEEN, "producer_id", seen=header.producer_id))
+        known.client(turn.exchange.client_id)
+        known.batches += 1
+        known.records += max(0, header.records)
+        request = turn.request
+        if request.acks != ALL_IN_SYNC:
+            facts.append(
+                batch.fact(ProducerFact.WEAK_ACKS, "acks", expected=ALL_IN_SYNC, seen=request.acks, sure=True)
+            )
+        if header.producer_epoch < 0 or header.base_sequence < 0:
+            seen = header.producer_epoch, header.base_sequence
+            return [*facts, batch.fact(ProducerFact.MIXED_FIELDS, "base_sequence", seen=seen, sure=True)]
+        facts += _transactional_id(batch, known, getattr(request, "transactional_id", None))
+        facts += _sequence(batch, known)
+        return [*facts, *_verdict(batch, known)]
+
+
+class _Batch(NamedTuple):
+    """A batch on its way: `error` is the broker's code for its partition, None without an answer."""
+
+    turn: Turn
+    partition: PartitionKey
+    header: BatchHeader
+    error: int | None
+
+    def fact(self, kind: ProducerFact, field: str, **more: Any) -> Fact:
+        more.setdefault("sure", self.turn.all_whole)
+        key = self.turn.info.capture_set, self.header.producer_id, *self.partition
+        return Fact(kind, key, self.turn.evidence, path=f"records.{field}", **more)
+
+
+def _transactional_id(batch: _Batch, known: Producer, transactional_id: str | None) -> list[Fact]:
+    if not batch.header.is_transactional or transactional_id is None:
+        return []
+    before = known.transactional_id
+    known.transactional_id = transactional_id
+    if before in (None, transactional_id) or known.is_ambiguous:
+        return []
+    return [
+        batch.fact(
+            ProducerFact.OTHER_TRANSACTIONAL_ID, "transactional_id", expected=before, seen=transactional_id,
+            earlier=known.given_by,
+        )
+    ]  # fmt: skip
+
+
+def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
+    """Compare a batch with what its partition was sent before, and count on from it."""
+    header, here = batch.header, known.partition(batch.partition)
+    if here.epoch is not None and header.producer_epoch < here.epoch:
+        fact = batch.fact(
+            ProducerFact.EPOCH_BACK, "producer_epoch", expected=here.epoch, seen=header.producer_epoch,
+            earlier=here.last,
+        )  # fmt: skip
+        return [] if known.is_ambiguous else [fact]  # its sequences are those of an older life
+    facts: list[Fact] = []
+    if here.epoch is None or header.producer_epoch > here.epoch:
+        facts += _first_of_epoch(batch, known)
+        here.begin(header.producer_epoch)
+    elif here.losses == batch.turn.losses and not known.is_ambiguous:
+        facts += _next_of_epoch(batch, known, here)
+    in_flight = here.in_flight(batch.turn.sent_ns)
+    if in_flight >= BATCHES_KEPT:
+        kind = ProducerFact.TOO_MANY_IN_FLIGHT
+        facts.append(batch.fact(kind, "base_sequence", expected=BATCHES_KEPT, seen=in_flight + 1))
+    sent = Sent(header.base_sequence, header.last_offset_delta, batch.turn.evidence, batch.error)
+    here.sent(sent, batch.turn.losses)
+    return facts
+
+
+def _first_of_epoch(batch: _Batch, known: Producer) -> list[Fact]:
+    seen = batch.header.base_sequence
+    certain = batch.header.producer_epoch in known.given_epochs and not known.partitions_forgotten
+    # A partition by its name and by its id are two keys here: only the first form a producer uses is certain.
+    known.uses_ids.add(isinstance(batch.partition[0], bytes))
+    if seen == 0 or not certain or known.is_ambiguous or len(known.uses_ids) > 1:
+        return []
+    kind = ProducerFact.EPOCH_NOT_FROM_ZERO
+    return [batch.fact(kind, "base_sequence", expected=0, seen=seen, earlier=known.given_by)]
+
+
+def _next_of_epoch(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fact]:
+    expected, seen = here.expected, batch.header.base_sequence
+    if expected is None or seen == expected:
+        return []
+    before = here.find(seen)
+    earlier = here.last
+    if before is not None:
+        known.retries += 1
+        kind, earlier = ProducerFact.RETRIED, before.evidence
+    else:
+        ahead = (seen - expected) & 0x7FFFFFFF < 0x40000000  # sequences wrap (DefaultRecordBatch)
+        kind = ProducerFact.SEQUENCE_GAP if ahead else ProducerFact.SEQUENCE_BACK
+        known.jumps += 1
+    detail = "" if before is None else before.fate
+    return [batch.fact(kind, "base_sequence", expected=expected, seen=seen, earlier=earlier, detail=detail)]
+
+
+def _verdict(batch: _Batch, known: Producer) -> list[Fact]:
+    if not batch.error:
+        return []
+    if batch.error == codes.DUPLICATE_SEQUENCE_NUMBER:
+        known.duplicates += 1
+        kind = ProducerFact.DUPLICATE
+    elif batch.error in _REFUSALS:
+        known.refusals += 1
+        kind = ProducerFact.REFUSED
+    else:
+        return []
+    fact = batch.fact(kind, "base_sequence", expected=0, seen=batch.error, sure=True)
+    return [fact._replace(side="response", path="responses.partition_responses.error_code")]
+
+
+def _errors(answer: Any) -> dict[PartitionKey, int]:
+    found: dict[PartitionKey, int] = {}
+    for topic in getattr(answer, "responses", None) or ():
+        name = topic.topic_id if hasattr(topic, "topic_id") else topic.name
+        for row in topic.partition_responses or ():
+            found[name, row.index] = row.error_code
+    return found

@@ -1,0 +1,75 @@
+"""The canonical order of exchanges.
+
+The analyzer reports an exchange when it is complete; acks=0 requests wait a moment and unanswered ones until
+the connection ends. `StreamOrder` gives the exchanges of one connection in the order of their requests.
+Between connections the order is that of completion: while streaming that is the order in which the analyzer
+reports, and a distributed run gets it by sorting with `order_key`.
+"""
+
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
+
+# Held while an earlier request of the connection is not reported yet. Beyond that the order of completion
+# must do: a request that is never answered would hold back all that follow.
+MAX_HELD = 1024
+MAX_HELD_BYTES = 16 << 20
+
+
+def order_key(exchange: Exchange) -> tuple[int, str, int]:
+    """Sort key over connections: the time an exchange was over, then its identity.
+
+    That is the last byte of the response, else the end of the connection, else the last byte of the request.
+    """
+    if exchange.response is not None:
+        over = exchange.response.end_time_ns
+    elif exchange.close is not None:
+        over = exchange.close.time_ns
+    else:
+        over = 0 if exchange.request is None else exchange.request.end_time_ns
+    return over, exchange.connection.id, exchange.ordinal
+
+
+class StreamOrder:
+    """Holds back the exchanges of one connection until all before them were seen."""
+
+    __slots__ = ("_bytes", "_held", "_next")
+
+    def __init__(self) -> None:
+        self._held: dict[int, Exchange] = {}
+        self._next = 0
+        self._bytes = 0
+
+    def add(self, exchange: Exchange) -> list[Exchange]:
+        """Take an exchange; gives those whose turn it is. Orphan responses have no place: theirs is now."""
+        ordinal = exchange.ordinal
+        if ordinal >= FIRST_ORPHAN_ORDINAL or ordinal < self._next:
+            return [exchange]  # `ordinal < next`: it came after the order was given up
+        if ordinal == self._next and not self._held:  # nearly always
+            self._next += 1
+            return [exchange]
+        self._held[ordinal] = exchange
+        self._bytes += _size(exchange)
+        due = self._due()
+        while self._held and (len(self._held) > MAX_HELD or self._bytes > MAX_HELD_BYTES):
+            self._next = min(self._held)
+            due += self._due()
+        return due
+
+    def _due(self) -> list[Exchange]:
+        due = []
+        while self._next in self._held:
+            exchange = self._held.pop(self._next)
+            self._bytes -= _size(exchange)
+            due.append(exchange)
+            self._next += 1
+        return due
+
+    def flush(self) -> list[Exchange]:
+        """The connection is over: everything held, in order."""
+        due = [self._held[ordinal] for ordinal in sorted(self._held)]
+        self._held.clear()
+        self._bytes = 0
+        return due
+
+
+def _size(exchange: Exchange) -> int:
+    return sum(len(frame.data) for frame in (exchange.request, exchange.response) if frame is not None)

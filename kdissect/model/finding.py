@@ -1,0 +1,125 @@
+"""A rule's judgement about the wire, with its evidence."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Level(StrEnum):
+    """How strongly the cited source speaks."""
+
+    MUST = "must"
+    SHOULD = "should"
+    INFO = "info"
+
+
+class Claim(StrEnum):
+    """What a finding says of the bytes."""
+
+    MALFORMED = "malformed"  # they break the schema or a KIP
+    REFUSED = "refused"  # Apache Kafka answers them with an error or a close
+    DIFFERS = "differs"  # legal, unlike Apache Kafka
+
+
+class Severity(StrEnum):
+    """How loud a finding is."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Who(StrEnum):
+    """Whose bytes are judged."""
+
+    CLIENT = "client"
+    BROKER = "broker"
+
+
+class Party(NamedTuple):
+    """The end of a connection that a finding is about.
+
+    `software` and `version` are what a client says of itself in ApiVersions, `label` what the user calls it.
+    """
+
+    role: Who
+    address: str
+    software: str | None = None
+    version: str | None = None
+    client_id: str | None = None
+    label: str | None = None
+
+
+class Place(NamedTuple):
+    """Where a finding stands.
+
+    `exchange` is the ordinal within the connection (-1: the connection as a whole), `side` `request`,
+    `response` or empty. `first_ref` and `last_ref` are packet references, `start` and `end` offsets behind
+    the frame's 4-byte size (-1: the whole frame), `bytes_seen` the bytes between them (at most
+    `EVIDENCE_BYTES`), `path` the field as decoders name it.
+    """
+
+    connection: str
+    exchange: int
+    api: str | None = None
+    api_key: int | None = None
+    api_version: int | None = None
+    side: str = ""
+    first_ref: int = 0
+    last_ref: int = 0
+    time_ns: int = 0
+    start: int = -1
+    end: int = -1
+    bytes_seen: bytes = b""
+    path: str = ""
+
+
+EVIDENCE_BYTES = 32  # enough to recognise the place; the frame itself is one command away
+
+
+class Finding:
+    """One judgement. `count` tells how many equal ones were folded into it; `place` is that of the first."""
+
+    __slots__ = (
+        "claim",
+        "code",
+        "consequence",
+        "count",
+        "expected",
+        "last_time_ns",
+        "level",
+        "name",
+        "party",
+        "place",
+        "seen",
+        "severity",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        level: Level,
+        claim: Claim,
+        severity: Severity,
+        party: Party,
+        place: Place,
+        expected: str,
+        seen: str,
+        consequence: str = "",
+    ) -> None:
+        self.code = code
+        self.name = name
+        self.level = level
+        self.claim = claim
+        self.severity = severity
+        self.party = party
+        self.place = place
+        self.expected = expected
+        self.seen = seen
+        self.consequence = consequence
+        self.count = 1
+        self.last_time_ns = place.time_ns
+
+    def __repr__(self) -> str:
+        where = f"{self.place.connection}/{self.place.exchange}"
+        return f"Finding({self.code} {self.party.role} {where} {self.place.path}: {self.seen})"

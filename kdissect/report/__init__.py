@@ -1,0 +1,1 @@
+"""Reports: findings and what surrounds them as text, JSON and what CI systems read."""

@@ -1,0 +1,137 @@
+"""The report as JSON: for programs. Keys are added, never renamed; `report_version` counts changes."""
+
+import json
+from typing import Any
+
+from kdissect.engine.times import rfc3339
+from kdissect.model.finding import Finding, Party, Place
+from kdissect.model.packet import ref_file, ref_number
+from kdissect.report.hashes import sha256_of
+from kdissect.report.text import command
+from kdissect.report.verdict import Verdict
+from kdissect.rules.registry import rule_by
+from kdissect.schema.registry import api_name
+from kdissect.schema.releases import newest_release
+from kdissect.schema.sources import resolve
+
+REPORT_VERSION = 1
+Row = dict[str, Any]
+
+
+def report_json(verdict: Verdict) -> str:
+    """The whole report, ASCII only, so that nothing from the wire can act on a terminal."""
+    return json.dumps(report_row(verdict), indent=2, ensure_ascii=True) + "\n"
+
+
+def report_row(verdict: Verdict) -> Row:
+    """The report as plain values."""
+    from kdissect import __version__
+
+    return {
+        "report_version": REPORT_VERSION,
+        "kdissect_version": __version__,
+        "kafka_schema_version": newest_release(),
+        "rules": len(verdict.rules),
+        "captures": [{"path": path, "sha256": sha256_of(path)} for path in verdict.files],
+        "findings": [_finding(finding, verdict) for finding in verdict.findings],
+        "findings_dropped": verdict.dropped,
+        "not_exercised": [{"code": rule.code, "name": rule.name} for rule in verdict.not_exercised],
+        "inconclusive": [
+            {"code": code, "why": why, "count": count}
+            for (code, why), count in sorted(verdict.inconclusive.items())
+        ],
+        "coverage": _coverage(verdict),
+        "capture_quality": verdict.quality._asdict(),
+        "software": _software(verdict),
+    }
+
+
+def _finding(finding: Finding, verdict: Verdict) -> Row:
+    rule = rule_by(finding.code)
+    cites = rule.cites if rule is not None else ()
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "level": finding.level,
+        "claim": finding.claim,
+        "severity": finding.severity,
+        "cites": [{"source": citation, "url": _url(citation)} for citation in cites],
+        "who": _party(finding.party),
+        "count": finding.count,
+        "where": _place(finding.place, verdict),
+        "expected": finding.expected,
+        "seen": finding.seen,
+        "consequence": finding.consequence or None,
+        "last_time_ns": finding.last_time_ns,
+        "command": command(finding.place, verdict.files),
+    }
+
+
+def _url(citation: str) -> str | None:
+    found = resolve(citation)
+    return found.url if found else None
+
+
+def _party(party: Party) -> Row:
+    return {
+        "role": party.role,
+        "address": party.address,
+        "software": party.software,
+        "version": party.version,
+        "client_id": party.client_id,
+        "label": party.label,
+    }
+
+
+def _place(place: Place, verdict: Verdict) -> Row:
+    index = ref_file(place.first_ref)
+    return {
+        "connection": place.connection,
+        "exchange": place.exchange if place.exchange >= 0 else None,
+        "api_key": place.api_key,
+        "api": place.api,
+        "api_version": place.api_version,
+        "side": place.side or None,
+        "file": verdict.files[index] if place.first_ref and index < len(verdict.files) else None,
+        "first_packet": ref_number(place.first_ref) or None,
+        "last_packet": ref_number(place.last_ref) or None,
+        "time": rfc3339(place.time_ns),
+        "time_ns": place.time_ns,
+        "path": place.path or None,
+        "bytes": {"start": place.start, "end": place.end, "hex": place.bytes_seen.hex()}
+        if place.start >= 0
+        else None,
+    }
+
+
+def _coverage(verdict: Verdict) -> Row:
+    coverage = verdict.coverage
+    apis = sorted(coverage.apis.items(), key=lambda item: [-1 if part is None else part for part in item[0]])
+    return {
+        "exchanges": coverage.exchanges,
+        "connections": dict(coverage.connections),
+        "apis": [
+            {
+                "api_key": key,
+                "api": None if key is None else api_name(key),
+                "api_version": version,
+                "exchanges": count,
+            }
+            for (key, version), count in apis
+        ],
+        "rules": {rule.code: coverage.rules[rule.code] for rule in verdict.rules},
+    }
+
+
+def _software(verdict: Verdict) -> list[Row]:
+    return [
+        {
+            "role": role,
+            "host": host,
+            "software": software,
+            "version": version,
+            "client_id": client_id,
+            "connections": count,
+        }
+        for (role, host, software, version, client_id), count in verdict.coverage.peers.items()
+    ]

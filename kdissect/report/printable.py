@@ -1,0 +1,46 @@
+"""Text from the wire made safe for a terminal.
+
+Client ids, topics and file names are whatever somebody sent. Escape sequences in them could clear the
+screen, set its title or hide lines, so everything that is not plainly printable is shown as an escape.
+"""
+
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def printable(text: str) -> str:
+    """`text` with control, bidirectional and other invisible characters as `\\n`, `\\x1b`, `\\u202e`."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _escape(char) for char in text)
+
+
+def field_text(text: str) -> str:
+    """`printable`, with the backslash itself doubled, so that the original can be had back."""
+    return printable(text.replace("\\", "\\\\") if "\\" in text else text)
+
+
+def terminal_json(line: bytes) -> bytes:
+    """JSON text with what JSON allows raw but no terminal should get escaped: DEL, U+0080 to U+009F ...
+
+    The value stays the same: `\\u009b` in a JSON string is the character itself. Line ends stay.
+    """
+    text = line.decode()
+    if text.replace("\n", "").isprintable():
+        return line
+    return "".join(
+        char if char.isprintable() or char == "\n" else _json_escape(char) for char in text
+    ).encode()
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if char in _SHORT:
+        return _SHORT[char]
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json_escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -1,0 +1,119 @@
+"""Findings for people. Everything from the wire is made printable: see `printable`."""
+
+from collections.abc import Iterator, Sequence
+
+from kdissect.model.finding import Finding, Party, Place
+from kdissect.model.packet import ref_file, ref_number
+from kdissect.report.printable import printable
+from kdissect.report.verdict import Verdict
+from kdissect.rules.registry import rule_by
+
+
+def finding_text(finding: Finding, files: Sequence[str]) -> str:
+    """One finding, without a line end."""
+    return "\n".join(_lines(finding, files))
+
+
+def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
+    times = f", {finding.count} times" if finding.count > 1 else ""
+    yield f"{finding.code} {finding.name}  {finding.severity}, {finding.level}, {finding.claim}{times}"
+    yield f"  who       {printable(party_text(finding.party))}"
+    place = finding.place
+    yield f"  where     {printable(place_text(place, files))}"
+    if place.start >= 0 and place.end > place.start:
+        more = " ..." if place.end - place.start > len(place.bytes_seen) else ""
+        seen = f"{place.bytes_seen.hex(' ')}{more}"
+        yield f"  bytes     {place.start}-{place.end} of the frame's content: {seen}"
+    yield f"  expected  {printable(finding.expected)}"
+    yield f"  seen      {printable(finding.seen)}"
+    if finding.consequence:
+        yield f"  then      {printable(finding.consequence)}"
+    rule = rule_by(finding.code)
+    if rule is not None:
+        yield f"  cites     {'; '.join(rule.cites)}"
+    yield f"  again     {printable(command(place, files))}"
+
+
+def party_text(party: Party) -> str:
+    """Role, software, address, client id, label."""
+    parts = [str(party.role)]
+    if party.software:
+        parts.append(f"{party.software} {party.version or ''}".strip())
+    parts.append(party.address)
+    if party.client_id:
+        parts.append(f"client id {party.client_id}")
+    if party.label:
+        parts.append(f"({party.label})")
+    return " ".join(parts)
+
+
+def place_text(place: Place, files: Sequence[str]) -> str:
+    """API, side, exchange, connection, packets, field."""
+    if place.exchange < 0:
+        return f"connection {place.connection}"
+    api = place.api or (f"API key {place.api_key}" if place.api_key is not None else "frame")
+    version = "" if place.api_version is None else f" v{place.api_version}"
+    what = f"{api}{version} {place.side}, exchange {place.exchange} of connection {place.connection}"
+    if place.first_ref:
+        what += f", {packets_text(place, files)}"
+    return f"{what}, {place.path}" if place.path else what
+
+
+def packets_text(place: Place, files: Sequence[str]) -> str:
+    """`packets 4-6 of a.pcap`."""
+    first, last = ref_number(place.first_ref), ref_number(place.last_ref)
+    span = f"packet {first}" if first == last else f"packets {first}-{last}"
+    return f"{span} of {_file(place, files)}"
+
+
+def command(place: Place, files: Sequence[str]) -> str:
+    """The command that shows the place again."""
+    if place.exchange < 0:
+        return f"kdissect connections {_quoted(_file(place, files))}"
+    which = f"{place.connection}/{place.exchange}"
+    return f"kdissect inspect {_quoted(_file(place, files))} --bodies --format tree --exchange {which}"
+
+
+def _file(place: Place, files: Sequence[str]) -> str:
+    index = ref_file(place.first_ref)
+    return files[index] if index < len(files) else "-"
+
+
+def _quoted(path: str) -> str:
+    from shlex import quote
+
+    return quote(path)
+
+
+def report_text(verdict: Verdict, statistics: bool = False) -> str:
+    """The whole report."""
+    return "\n".join(_report(verdict, statistics)) + "\n"
+
+
+def _report(verdict: Verdict, statistics: bool) -> Iterator[str]:
+    for finding in verdict.findings:
+        yield finding_text(finding, verdict.files)
+        yield ""
+    if statistics:
+        yield from _statistics(verdict)
+    quality = verdict.quality
+    counts = verdict.by_severity()
+    found = ", ".join(f"{count} {name}" for name, count in counts.items()) or "no findings"
+    yield f"{found} in {verdict.exchanges} exchanges; capture quality: {quality.verdict}"
+    for reason in quality.reasons:
+        yield f"  {reason}"
+    if verdict.inconclusive:
+        total = sum(verdict.inconclusive.values())
+        yield f"inconclusive: {total} checks of {len({code for code, _ in verdict.inconclusive})} rules"
+    used = len(verdict.rules) - len(verdict.not_exercised)
+    yield f"{used} of {len(verdict.rules)} rules had something to judge"
+
+
+def _statistics(verdict: Verdict) -> Iterator[str]:
+    counts: dict[str, int] = {}
+    for finding in verdict.findings:
+        counts[finding.code] = counts.get(finding.code, 0) + finding.count
+    for code, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        rule = rule_by(code)
+        yield f"{count:>8}  {code}  {rule.name if rule else ''}"
+    yield ""

@@ -1,0 +1,37 @@
+"""ADM012: the type of an election must be 0 or 1."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+from kdissect.schema.types import NO_UPPER_BOUND, Versions
+
+
+class BadElection(BodyRule):
+    """The type of an election must be 0 or 1.
+
+    Preferred or unclean; brokers refuse others.
+
+    Example: election_type 2.
+
+    What to do: send 0 or 1.
+    """
+
+    code = "ADM012"
+    name = "bad-election"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("org.apache.kafka.common.ElectionType",)
+    on = (("ElectLeaders", REQUEST),)
+    versions = Versions(1, NO_UPPER_BOUND)
+    shadows = ("BDY017",)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The field."""
+        if body.value.election_type not in (0, 1):
+            yield body.fault("election_type", "0 or 1", str(body.value.election_type))

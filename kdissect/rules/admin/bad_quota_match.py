@@ -1,0 +1,35 @@
+"""ADM008: A quota filter must have a match for EXACT, and none for DEFAULT and SPECIFIED."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+
+class BadQuotaMatch(BodyRule):
+    """A quota filter must have a match for EXACT, and none for DEFAULT and SPECIFIED.
+
+    Example: match_type 0 (EXACT) and match null.
+
+    What to do: send the name, or another match type.
+    """
+
+    code = "ADM008"
+    name = "bad-quota-match"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("org.apache.kafka.common.requests.DescribeClientQuotasRequest",)
+    on = (("DescribeClientQuotas", REQUEST),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Type and match of each component."""
+        for index, component in enumerate(body.value.components):
+            if (component.match_type == 0) == (component.match is None):
+                held = "null" if component.match is None else "a match"
+                seen = f"match type {component.match_type} with {held}"
+                yield body.fault(f"components[{index}].match", "a match for EXACT alone", seen)

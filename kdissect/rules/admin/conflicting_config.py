@@ -1,0 +1,44 @@
+"""ADM010: incrementalAlterConfigs must name a key once, with a value unless it is deleted."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+DELETE = 1  # alterConfigOp
+
+
+class ConflictingConfig(BodyRule):
+    """IncrementalAlterConfigs must name a key once, with a value unless it is deleted.
+
+    Apache Kafka answers INVALID_REQUEST; wrong is a broker that accepts it.
+
+    Example: `retention.ms` twice for one topic.
+
+    What to do: refuse it.
+    """
+
+    code = "ADM010"
+    name = "conflicting-config"
+    claim = Claim.REFUSED
+    who = Who.BROKER
+    cites = ("KIP-339", "org.apache.kafka.clients.admin.AlterConfigOp")
+    on = (("IncrementalAlterConfigs", REQUEST),)
+    refusable = True
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The keys of each resource."""
+        for at, resource in enumerate(body.value.resources):
+            seen: set[str] = set()
+            for index, config in enumerate(resource.configs):
+                path = f"resources[{at}].configs[{index}]"
+                if config.name in seen:
+                    yield body.fault(path, "each key once", f"{config.name!r} again, accepted")
+                elif config.value is None and config.config_operation != DELETE:
+                    yield body.fault(path, "a value unless deleted", f"{config.name!r} null, accepted")
+                seen.add(config.name)

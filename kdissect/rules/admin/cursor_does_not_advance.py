@@ -1,0 +1,39 @@
+"""ADM013: the cursor of DescribeTopicPartitions must advance."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Severity, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    RESPONSE,
+    BodyRule,
+    Fault,
+)
+
+
+class CursorDoesNotAdvance(BodyRule):
+    """The cursor of DescribeTopicPartitions must advance.
+
+    A client that follows a cursor which stands still asks for ever.
+
+    Example: cursor (`a`, 5) asked for, next cursor (`a`, 5).
+
+    What to do: send the first partition that was left out, or null.
+    """
+
+    code = "ADM013"
+    name = "cursor-does-not-advance"
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("KIP-966",)
+    on = (("DescribeTopicPartitions", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Both cursors."""
+        asked, after = body.other(), body.value.next_cursor
+        before = getattr(asked, "cursor", None)
+        if before is None or after is None:
+            return
+        if (after.topic_name, after.partition_index) <= (before.topic_name, before.partition_index):
+            seen = f"{after.topic_name}-{after.partition_index}"
+            yield body.fault("next_cursor", f"behind {before.topic_name}-{before.partition_index}", seen)

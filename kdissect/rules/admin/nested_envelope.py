@@ -1,0 +1,36 @@
+"""ADM014: an envelope must not hold an envelope."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+ENVELOPE = 58
+
+
+class NestedEnvelope(BodyRule):
+    """An envelope must not hold an envelope.
+
+    Brokers forward requests of clients to the controller in envelopes; the controller refuses nested ones.
+
+    Example: request_data that begins with API key 58.
+
+    What to do: forward the request itself.
+    """
+
+    code = "ADM014"
+    name = "nested-envelope"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-590",)
+    on = (("Envelope", REQUEST),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The API key of the request inside."""
+        if int.from_bytes(body.value.request_data[:2]) == ENVELOPE and len(body.value.request_data) >= 2:
+            yield body.fault("request_data", "a request that can be forwarded", "an envelope")

@@ -1,0 +1,38 @@
+"""ADM011: the offset of DeleteRecords must be -1 or more."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+
+class OddDeleteOffset(BodyRule):
+    """The offset of DeleteRecords must be -1 or more.
+
+    -1 means the high watermark. Others below 0 are refused with OFFSET_OUT_OF_RANGE.
+
+    Example: offset -2.
+
+    What to do: send -1 to delete everything.
+    """
+
+    code = "ADM011"
+    name = "odd-delete-offset"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("spec/003 DeleteRecords API",)
+    on = (("DeleteRecords", REQUEST),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Each partition's offset."""
+        for at, topic in enumerate(body.value.topics):
+            for index, partition in enumerate(topic.partitions):
+                if partition.offset < -1:
+                    yield body.fault(
+                        f"topics[{at}].partitions[{index}].offset", "-1 or more", str(partition.offset)
+                    )

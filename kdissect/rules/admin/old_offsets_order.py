@@ -1,0 +1,45 @@
+"""ADM002: listOffsets v0 must answer at most max_num_offsets offsets, descending."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Severity, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    RESPONSE,
+    BodyRule,
+    Fault,
+)
+from kdissect.schema.types import Versions
+
+
+class OldOffsetsOrder(BodyRule):
+    """ListOffsets v0 must answer at most max_num_offsets offsets, descending.
+
+    Example: one offset asked for, two answered.
+
+    What to do: send the newest first, and no more than asked.
+    """
+
+    code = "ADM002"
+    name = "old-offsets-order"
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("spec/000 Offsets API",)
+    on = (("ListOffsets", RESPONSE),)
+    versions = Versions(0, 0)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The offsets of each partition."""
+        asked = body.other()
+        if asked is None:
+            return
+        most = {(t.name, p.partition_index): p.max_num_offsets for t in asked.topics for p in t.partitions}
+        for at, topic in enumerate(body.value.topics):
+            for index, partition in enumerate(topic.partitions):
+                path = f"topics[{at}].partitions[{index}].old_style_offsets"
+                offsets = list(partition.old_style_offsets)
+                limit = most.get((topic.name, partition.partition_index), len(offsets))
+                if len(offsets) > limit:
+                    yield body.fault(path, f"at most {limit} offsets", f"{len(offsets)} offsets")
+                elif offsets != sorted(offsets, reverse=True):
+                    yield body.fault(path, "descending offsets", ", ".join(map(str, offsets[:8])))

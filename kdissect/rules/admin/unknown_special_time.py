@@ -1,0 +1,51 @@
+"""ADM001: A special timestamp must be known in the version of ListOffsets."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+# Special timestamps and the ListOffsets version that brought them (KIP-734, KIP-405, KIP-1005, KIP-1023).
+_SINCE = {-1: 0, -2: 0, -3: 7, -4: 8, -5: 9, -6: 11}
+
+
+class UnknownSpecialTime(BodyRule):
+    """A special timestamp must be known in the version of ListOffsets.
+
+    -1 latest, -2 earliest, -3 maximum from v7, -4 earliest local from v8, -5 latest tiered from v9, -6
+    earliest pending upload from v11. Brokers answer UNSUPPORTED_VERSION.
+
+    Example: -3 in v6.
+
+    What to do: use the version that has it.
+    """
+
+    code = "ADM001"
+    name = "unknown-special-time"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = (
+        "org.apache.kafka.common.requests.ListOffsetsRequest",
+        "KIP-734",
+        "KIP-405",
+        "KIP-1005",
+        "KIP-1023",
+    )
+    on = (("ListOffsets", REQUEST),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Negative timestamps."""
+        for at, topic in enumerate(body.value.topics):
+            for index, partition in enumerate(topic.partitions):
+                time = partition.timestamp
+                if time < 0 and _SINCE.get(time, body.version + 1) > body.version:
+                    since = _SINCE.get(time)
+                    expected = f"v{since} or later for {time}" if since is not None else "a time, or -1 to -6"
+                    yield body.fault(
+                        f"topics[{at}].partitions[{index}].timestamp", expected, f"{time} in v{body.version}"
+                    )

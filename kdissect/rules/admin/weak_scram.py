@@ -1,0 +1,42 @@
+"""ADM009: SCRAM credentials must have 4096 to 16384 iterations, a salt and a password."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+LEAST, MOST = 4096, 16384  # iterations (KIP-554)
+
+
+class WeakScram(BodyRule):
+    """SCRAM credentials must have 4096 to 16384 iterations, a salt and a password.
+
+    Apache Kafka answers UNACCEPTABLE_CREDENTIAL; wrong is a broker that accepts others.
+
+    Example: 100 iterations, answered with error 0.
+
+    What to do: refuse it.
+    """
+
+    code = "ADM009"
+    name = "weak-scram"
+    claim = Claim.REFUSED
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("KIP-554",)
+    on = (("AlterUserScramCredentials", REQUEST),)
+    refusable = True
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Each credential; secrets are not shown."""
+        for index, item in enumerate(body.value.upsertions):
+            path = f"upsertions[{index}].iterations"
+            if not LEAST <= item.iterations <= MOST:
+                yield body.fault(path, f"{LEAST} to {MOST} iterations", f"{item.iterations} accepted")
+            elif not item.salt or not item.salted_password:
+                yield body.fault(path, "a salt and a password", "an empty one accepted")

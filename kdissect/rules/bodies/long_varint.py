@@ -1,0 +1,36 @@
+"""BDY007: A varint should take as few bytes as it can."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.node import Node
+from kdissect.model.finding import Claim, Level, Severity
+from kdissect.rules import pieces
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    Fault,
+    NodeRule,
+)
+
+
+class LongVarint(NodeRule):
+    """A varint should take as few bytes as it can.
+
+    A longer form has the same value; every reader accepts it.
+
+    Example: `81 00` for 1.
+
+    What to do: nothing, unless bytes are compared or signed.
+    """
+
+    code = "BDY007"
+    name = "long-varint"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    severity = Severity.INFO
+    cites = ("KIP-482", "spec/001 5.3.2.1 Record Header")
+    nodes = (pieces.VARINT,)
+
+    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+        """The last byte of a varint of several."""
+        if node.end - node.start > 1 and not body.data[node.end - 1]:
+            yield Fault("the shortest form", body.data[node.start : node.end].hex(" "))

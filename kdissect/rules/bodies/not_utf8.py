@@ -1,0 +1,32 @@
+"""BDY013: A string must be valid UTF-8."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.node import Node
+from kdissect.rules import pieces
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    Fault,
+    NodeRule,
+)
+
+
+class NotUtf8(NodeRule):
+    """A string must be valid UTF-8.
+
+    Java readers put replacement characters, so that a name is another one afterwards; others refuse.
+
+    Example: a topic name with the byte `ff`.
+
+    What to do: encode strings as UTF-8, without surrogates.
+    """
+
+    code = "BDY013"
+    name = "not-utf8"
+    cites = ("spec/000 Variable Length Primitives", "org.apache.kafka.common.protocol.types.Type")
+    nodes = (pieces.STRING,)
+
+    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+        """Strings that decoded to bytes."""
+        if isinstance(node.value, bytes):
+            yield Fault("UTF-8", node.value[:32].hex(" "))

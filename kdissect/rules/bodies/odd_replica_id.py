@@ -1,0 +1,35 @@
+"""BDY027: replica_id must not be below -2."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Level, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+
+class OddReplicaId(BodyRule):
+    """replica_id must not be below -2.
+
+    -1 is a consumer, -2 a debugging consumer, 0 and more a broker that follows.
+
+    Example: replica_id -3 in a Fetch request.
+
+    What to do: send -1.
+    """
+
+    code = "BDY027"
+    name = "odd-replica-id"
+    level = Level.SHOULD
+    who = Who.CLIENT
+    cites = ("spec/000 Fetch API", "org.apache.kafka.common.requests.ListOffsetsRequest")
+    on = (("Fetch", REQUEST), ("ListOffsets", REQUEST))
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The field, where the version has it."""
+        replica = getattr(body.value, "replica_id", None)
+        if replica is not None and replica < -2:
+            yield body.fault("replica_id", "-2 or more", str(replica))

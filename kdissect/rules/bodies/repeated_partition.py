@@ -1,0 +1,86 @@
+"""BDY022: A topic partition must not stand twice in one request."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kdissect.model.finding import Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+_TOPICS = {"Produce": "topic_data", "AddPartitionsToTxn": "v3_and_below_topics"}
+_PARTITIONS = ("partition_data", "partitions", "partition_indexes")
+_NAMES = ("index", "partition", "partition_index")
+
+
+class RepeatedPartition(BodyRule):
+    """A topic partition must not stand twice in one request.
+
+    ListOffsets is refused with INVALID_REQUEST; elsewhere one of the two wins, and which one depends on the
+    broker.
+
+    Example: partition 0 of one topic twice in a Produce request.
+
+    What to do: group what is sent by partition.
+    """
+
+    code = "BDY022"
+    name = "repeated-partition"
+    who = Who.CLIENT
+    cites = (
+        "org.apache.kafka.common.requests.ProduceRequest",
+        "org.apache.kafka.common.requests.ListOffsetsRequest",
+        "KIP-227",
+    )
+    on = tuple(
+        (name, REQUEST)
+        for name in (
+            "Produce",
+            "Fetch",
+            "ListOffsets",
+            "OffsetCommit",
+            "DeleteRecords",
+            "TxnOffsetCommit",
+            "AddPartitionsToTxn",
+        )
+    )
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Partitions by topic name or id."""
+        field = _TOPICS.get(body.api.name, "topics")
+        seen: set[tuple[object, int]] = set()
+        for index, topic in enumerate(getattr(body.value, field, None) or ()):
+            for path, partition in _partitions(topic):
+                key = _topic_of(topic), partition
+                if key in seen:
+                    yield body.fault(
+                        f"{field}[{index}].{path}", "each partition once", f"partition {partition} again"
+                    )
+                seen.add(key)
+
+
+def _topic_of(topic: Any) -> object:
+    for name in ("name", "topic", "topic_id"):
+        found = getattr(topic, name, None)
+        if found is not None:
+            return bytes(found) if isinstance(found, memoryview) else found
+    return None
+
+
+def _partitions(topic: Any) -> Iterator[tuple[str, int]]:
+    for name in _PARTITIONS:
+        for index, item in enumerate(getattr(topic, name, None) or ()):
+            number = item if isinstance(item, int) else _number(item)
+            if number is not None:
+                yield f"{name}[{index}]", number
+
+
+def _number(item: Any) -> int | None:
+    for name in _NAMES:
+        found = getattr(item, name, None)
+        if found is not None:
+            return int(found)
+    return None

@@ -1,0 +1,59 @@
+"""BDY010: A tag this schema does not know in any version."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.node import Node
+from kdissect.model.finding import Claim, Level
+from kdissect.rules import pieces
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    Fault,
+    NodeRule,
+    Once,
+)
+from kdissect.schema.types import Array, Struct
+
+
+def is_unknown(tag: Node) -> bool:
+    """Whether a tag was skipped: its content is plain bytes, no field of the schema."""
+    return tag.type == "tag" and bool(tag.children) and tag.children[-1].field is None
+
+
+class UnknownTag(NodeRule):
+    """A tag this schema does not know in any version.
+
+    Legal: tags are how the protocol grows. Readers keep or skip them.
+
+    Example: tag 10001 of a vendor.
+
+    What to do: nothing; update kdissect if the traffic is newer than its schema.
+    """
+
+    code = "BDY010"
+    name = "unknown-tag"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    cites = ("KIP-482",)
+    nodes = (pieces.TAGS,)
+    once = Once.PARTY
+
+    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+        """Tags that were skipped."""
+        known = all_tags(body)
+        for child in node.children:
+            if is_unknown(child) and child.value not in known:
+                yield Fault("a tag of this schema", f"tag {child.value}, {child.end - child.start} bytes")
+
+
+def all_tags(body: Body) -> frozenset[int]:
+    """Every tag number that some version of the message has, in whatever struct."""
+    found: set[int] = set()
+    stack = [body.message.root]
+    while stack:
+        for field in stack.pop().fields:
+            if field.tag is not None:
+                found.add(field.tag)
+            inner = field.type.element if isinstance(field.type, Array) else field.type
+            if isinstance(inner, Struct):
+                stack.append(inner)
+    return frozenset(found)

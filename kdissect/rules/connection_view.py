@@ -1,0 +1,100 @@
+"""What rules may remember of one connection while its exchanges go by in stream order."""
+
+from collections import OrderedDict, deque
+
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.rules.rule import RESPONSE
+from kdissect.session.exchange import Exchange, State
+from kdissect.session.info import ConnectionInfo
+
+API_VERSIONS = 18  # org.apache.kafka.common.protocol.ApiKeys
+UNSUPPORTED_VERSION = 35  # org.apache.kafka.common.protocol.Errors
+# Requests remembered to see which were in flight when another was sent. Clients have 5, librdkafka at most
+# some thousands.
+REMEMBERED = 1024
+# Exchanges kept whole, for facts about one that came late.
+RECENT = 8
+_HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP, AnomalyKind.PENDING_LIMIT)
+
+
+class ConnectionView:
+    """One connection as far as it was judged.
+
+    `advertised` are the ranges of the last successful ApiVersions answer by API key, None before there is
+    one; `refused_versions` the ranges of a refused one (KIP-511), which hold for ApiVersions alone.
+    `previous` is the request before the one judged. `spoken` are codes that speak once per connection.
+    """
+
+    __slots__ = (
+        "_recent", "_waiting", "advertised", "advertised_ns", "cut", "first", "in_flight", "info", "previous",
+        "refused_versions", "shadowed", "spoken",
+    )  # fmt: skip
+
+    def __init__(self, info: ConnectionInfo) -> None:
+        self.info = info
+        self.advertised: dict[int, tuple[int, int]] | None = None
+        self.advertised_ns = 0
+        self.refused_versions: tuple[int, int] | None = None
+        self.first: Exchange | None = None
+        self.previous: Exchange | None = None
+        self.in_flight: list[Exchange] = []
+        """Earlier requests not answered yet when the one judged was sent."""
+        self.cut: tuple[Exchange, str] | None = None
+        """The last exchange with a frame that was cut, and the side."""
+        self.spoken: set[str] = set()
+        self.shadowed: dict[int, frozenset[str]] = {}
+        """Codes that other rules silenced, by the ordinal of the exchange."""
+        self._recent: deque[Exchange] = deque(maxlen=RECENT)
+        self._waiting: OrderedDict[int, Exchange] = OrderedDict()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no byte is missing so far."""
+        counts = self.info.anomaly_counts
+        gaps = self.info.tcp.gaps if self.info.tcp is not None else 0
+        return not gaps and not any(counts[kind] for kind in _HOLES)
+
+    def begin(self, exchange: Exchange) -> None:
+        """The next request in stream order is about to be judged."""
+        request = exchange.request
+        if request is None:
+            return
+        if self.first is None:
+            self.first = exchange
+        sent = request.time_ns
+        done = [o for o, e in self._waiting.items() if e.response is not None and e.response.time_ns <= sent]
+        for ordinal in done:
+            del self._waiting[ordinal]
+        self.in_flight = list(self._waiting.values())
+
+    def end(self, exchange: Exchange, shadowed: set[str]) -> None:
+        """The exchange was judged; `shadowed` are codes that must not speak of it any more."""
+        if shadowed:
+            self.shadowed[exchange.ordinal] = frozenset(shadowed)
+            if len(self.shadowed) > REMEMBERED:
+                del self.shadowed[next(iter(self.shadowed))]
+        for side, frame in (("request", exchange.request), (RESPONSE, exchange.response)):
+            if frame is not None and frame.is_cut:
+                self.cut = exchange, side
+        self._recent.append(exchange)
+        if exchange.request is None:
+            return
+        self.previous = exchange
+        if exchange.state is not State.NO_RESPONSE_EXPECTED:
+            self._waiting[exchange.ordinal] = exchange
+            if len(self._waiting) > REMEMBERED:
+                self._waiting.popitem(last=False)
+
+    def recent(self, ordinal: int) -> Exchange | None:
+        """One of the last exchanges that were judged, by its ordinal."""
+        return next((e for e in reversed(self._recent) if e.ordinal == ordinal), None)
+
+    def learn_versions(self, exchange: Exchange, answer: object) -> None:
+        """Remember what an ApiVersions answer says."""
+        error = getattr(answer, "error_code", -1)
+        ranges = {key.api_key: (key.min_version, key.max_version) for key in getattr(answer, "api_keys", ())}
+        if error == UNSUPPORTED_VERSION:
+            self.refused_versions = ranges.get(API_VERSIONS)
+        elif error == 0 and exchange.response is not None:
+            self.advertised = ranges
+            self.advertised_ns = exchange.response.end_time_ns

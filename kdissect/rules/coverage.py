@@ -1,0 +1,55 @@
+"""What a run looked at: API versions, peers, and the rules that had something to judge."""
+
+from collections import Counter
+
+from kdissect.model.finding import Who
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo, ConnectionKind
+
+Peer = tuple[Who, str, str | None, str | None, str | None]
+
+
+class Coverage:
+    """Counts. `apis` are exchanges by API key and version, `rules` subjects looked at by rule code, `peers`
+    connections by role, host, software, version and client id.
+    """
+
+    def __init__(self) -> None:
+        self.apis: Counter[tuple[int | None, int | None]] = Counter()
+        self.rules: Counter[str] = Counter()
+        self.peers: Counter[Peer] = Counter()
+        self.connections: Counter[str] = Counter()
+        self.exchanges = 0
+        self.middle_starts = 0
+        self.gaps = 0
+        self.gap_bytes = 0
+        self.one_sided = 0
+        """Connections with frames in one direction only."""
+        self.cut_frames = 0
+
+    def exercise(self, code: str) -> None:
+        """A rule looked at something."""
+        self.rules[code] += 1
+
+    def add_exchange(self, exchange: Exchange) -> None:
+        """Count one exchange."""
+        self.exchanges += 1
+        self.apis[exchange.api_key, exchange.api_version] += 1
+        for frame in (exchange.request, exchange.response):
+            if frame is not None and frame.is_cut:
+                self.cut_frames += 1
+
+    def add_connection(self, info: ConnectionInfo) -> None:
+        """Count one connection that is over."""
+        self.connections[str(info.kind)] += 1
+        if info.tcp is not None:
+            self.gaps += info.tcp.gaps
+            self.gap_bytes += info.tcp.gap_bytes
+        if info.kind is not ConnectionKind.KAFKA:
+            return
+        self.middle_starts += info.middle_start
+        if info.tcp is not None and info.exchanges and not (info.tcp.client_bytes and info.tcp.broker_bytes):
+            self.one_sided += 1
+        client = (Who.CLIENT, info.client.host, info.software_name, info.software_version, info.client_id)
+        self.peers[client] += 1
+        self.peers[Who.BROKER, str(info.broker), None, None, None] += 1

@@ -1,0 +1,115 @@
+"""From a fault to a finding: whose bytes, which bytes, what came of it."""
+
+from collections.abc import Mapping
+
+from kdissect.decoders.spanned import dissect
+from kdissect.model.finding import EVIDENCE_BYTES, Finding, Party, Place, Who
+from kdissect.model.frame import Frame
+from kdissect.rules.body import Body, body_of
+from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Rule
+from kdissect.schema.errors import error_name
+from kdissect.schema.registry import api_name
+from kdissect.session.exchange import Exchange, State
+from kdissect.session.info import ConnectionInfo
+
+Labels = Mapping[str, str]
+MILLISECOND_NS = 1_000_000
+SHOWN_ERRORS = 3
+
+
+def party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
+    """The client or broker of a connection. A label may name an address, a host, or the role."""
+    endpoint = info.client if who is Who.CLIENT else info.broker
+    label = labels.get(str(endpoint)) or labels.get(endpoint.host) or labels.get(who)
+    if who is Who.BROKER:  # brokers do not say what they are
+        return Party(who, info.broker_text, label=label)
+    return Party(who, info.client_text, info.software_name, info.software_version, info.client_id, label)
+
+
+def finding_of(
+    rule: Rule, fault: Fault, info: ConnectionInfo, exchange: Exchange | None, labels: Labels
+) -> Finding:
+    """The finding that a fault makes."""
+    side = fault.side or _side_of(rule, fault, exchange)
+    who = fault.who or rule.who or (Who.CLIENT if side == REQUEST else Who.BROKER)
+    place = place_of(info, exchange, side, fault)
+    return Finding(
+        rule.code, rule.name, rule.level, rule.claim, rule.loudness(), party_of(info, who, labels), place,
+        fault.expected, fault.seen, consequence_of(exchange, who),
+    )  # fmt: skip
+
+
+def _side_of(rule: Rule, fault: Fault, exchange: Exchange | None) -> str:
+    if exchange is None:
+        return ""
+    who = fault.who or rule.who
+    if exchange.request is None:
+        return RESPONSE
+    return RESPONSE if who is Who.BROKER and exchange.response is not None else REQUEST
+
+
+def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: Fault) -> Place:
+    """Where a fault stands."""
+    if exchange is None:
+        return Place(info.id, -1, time_ns=info.start_ns)
+    frame = exchange.request if side == REQUEST else exchange.response
+    key = exchange.api_key
+    place = Place(
+        info.id, exchange.ordinal, None if key is None else api_name(key), key, exchange.api_version, side
+    )
+    if frame is None:
+        return place
+    start, end, path = _span(exchange, side, fault)
+    seen = frame.data[start : min(end, start + EVIDENCE_BYTES)] if start >= 0 else b""
+    return place._replace(
+        first_ref=frame.first_ref, last_ref=frame.last_ref, time_ns=frame.time_ns,
+        start=start, end=end, bytes_seen=seen, path=path,
+    )  # fmt: skip
+
+
+def _span(exchange: Exchange, side: str, fault: Fault) -> tuple[int, int, str]:
+    if not fault.path:
+        return fault.start, fault.end, ""
+    body = body_of(exchange, side)
+    if body is None:
+        return fault.start, fault.end, fault.path
+    path = f"{body.message.name}.{fault.path}"
+    if fault.start >= 0:
+        return fault.start, fault.end, path
+    try:
+        node = dissect(body.message, body.version, body.data, body.offset).find(fault.path)
+    except KeyError:  # a default that is not on the wire
+        return body.offset, body.end, path
+    return node.start, node.end, path
+
+
+def consequence_of(exchange: Exchange | None, who: Who) -> str:
+    """What the other end was seen to do. Only brokers answer; what a client makes of an answer is unseen."""
+    if exchange is None or who is Who.BROKER or exchange.request is None:
+        return ""
+    if exchange.response is not None:
+        errors = exchange.response_summary().errors
+        if not errors:
+            return "accepted: answered without an error code"
+        names = [error_name(code) for code in errors[:SHOWN_ERRORS]]
+        return f"answered with {', '.join(names)}"
+    if exchange.state is State.NO_RESPONSE_EXPECTED:
+        return "no answer was asked for"
+    return _unanswered(exchange, exchange.request)
+
+
+def _unanswered(exchange: Exchange, request: Frame) -> str:
+    close = exchange.close
+    if close is None or close.by is None:
+        return "no answer in the capture"
+    after = (close.time_ns - request.end_time_ns) / MILLISECOND_NS
+    return f"the {close.by} closed the connection ({close.how}) after {after:.1f} ms, without an answer"
+
+
+def has_no_error(body: Body) -> bool:
+    """Whether the exchange of a request body was answered without any error code."""
+    response = body.exchange.response
+    if response is None or response.is_cut:
+        return False
+    summary = body.exchange.response_summary()
+    return summary.complete and not summary.errors

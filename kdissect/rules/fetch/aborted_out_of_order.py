@@ -1,0 +1,42 @@
+"""FET006: aborted transactions should stand in the order of their first offsets."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    RESPONSE,
+    BodyRule,
+    Fault,
+)
+from kdissect.schema.types import NO_UPPER_BOUND, Versions
+
+
+class AbortedOutOfOrder(BodyRule):
+    """Aborted transactions should stand in the order of their first offsets.
+
+    A consumer walks the list along the records.
+
+    Example: first offsets 10, 4.
+
+    What to do: sort the list.
+    """
+
+    code = "FET006"
+    name = "aborted-out-of-order"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    severity = Severity.INFO
+    who = Who.BROKER
+    cites = ("KIP-98",)
+    on = (("Fetch", RESPONSE),)
+    versions = Versions(4, NO_UPPER_BOUND)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The list of each partition."""
+        for at, topic in enumerate(body.value.responses):
+            for index, partition in enumerate(topic.partitions):
+                firsts = [item.first_offset for item in partition.aborted_transactions or ()]
+                if firsts != sorted(firsts):
+                    path = f"responses[{at}].partitions[{index}].aborted_transactions"
+                    yield body.fault(path, "ascending first offsets", ", ".join(map(str, firsts[:8])))

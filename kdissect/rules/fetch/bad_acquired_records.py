@@ -1,0 +1,42 @@
+"""FET011: acquired ranges should ascend, not overlap, and have been delivered at least once."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Level, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    RESPONSE,
+    BodyRule,
+    Fault,
+)
+
+
+class BadAcquiredRecords(BodyRule):
+    """Acquired ranges should ascend, not overlap, and have been delivered at least once.
+
+    Example: offsets 5 to 3, or a delivery count of 0.
+
+    What to do: send each acquired range once.
+    """
+
+    code = "FET011"
+    name = "bad-acquired-records"
+    level = Level.SHOULD
+    who = Who.BROKER
+    cites = ("KIP-932",)
+    on = (("ShareFetch", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The ranges of each partition."""
+        for at, topic in enumerate(body.value.responses):
+            for index, partition in enumerate(topic.partitions):
+                last = -1
+                for number, held in enumerate(partition.acquired_records):
+                    path = f"responses[{at}].partitions[{index}].acquired_records[{number}]"
+                    if not last < held.first_offset <= held.last_offset:
+                        yield body.fault(
+                            path, f"a range above {last}", f"{held.first_offset} to {held.last_offset}"
+                        )
+                    if held.delivery_count < 1:
+                        yield body.fault(path, "a delivery count of 1 or more", str(held.delivery_count))
+                    last = held.last_offset

@@ -1,0 +1,55 @@
+"""FET008: A fetch that gets less than min_bytes should wait for max_wait_ms."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    RESPONSE,
+    BodyRule,
+    Fault,
+    Once,
+)
+
+
+class EarlyFetch(BodyRule):
+    """A fetch that gets less than min_bytes should wait for max_wait_ms.
+
+    Clients that ask again at once make such a broker busy for nothing. An error, a preferred replica, a
+    diverging epoch, a session being closed or partitions of an incremental session are reasons to answer at
+    once.
+
+    Example: min_bytes 1, max_wait_ms 500, an empty answer after 1 ms.
+
+    What to do: hold the request until there is data or the time is over.
+    """
+
+    code = "FET008"
+    name = "early-fetch"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    severity = Severity.INFO
+    who = Who.BROKER
+    cites = ("spec/000 Fetch API",)
+    on = (("Fetch", RESPONSE),)
+    once = Once.PARTY
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Bytes and latency of a full, sessionless fetch."""
+        asked, latency = body.other(), body.exchange.latency_ns
+        if asked is None or latency is None or not asked.topics or getattr(asked, "session_id", None):
+            return
+        if body.exchange.response_summary().errors or getattr(body.value, "throttle_time_ms", None):
+            return
+        partitions = [p for topic in body.value.responses for p in topic.partitions]
+        if any(_has_reason(partition) for partition in partitions):
+            return
+        held = sum(len(partition.records or b"") for partition in partitions)
+        if held < asked.min_bytes and latency < asked.max_wait_ms * 500_000:  # half of the time
+            seen = f"{held} bytes after {latency / 1e6:.1f} ms"
+            yield Fault(f"{asked.min_bytes} bytes or {asked.max_wait_ms} ms", seen, side=RESPONSE)
+
+
+def _has_reason(partition: Any) -> bool:
+    return getattr(partition, "preferred_read_replica", -1) >= 0 or hasattr(partition, "diverging_epoch")

@@ -1,0 +1,40 @@
+"""FET002: A full fetch should not forget topics."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Level, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+from kdissect.schema.types import NO_UPPER_BOUND, Versions
+
+
+class ForgottenInFullFetch(BodyRule):
+    """A full fetch should not forget topics.
+
+    With epoch 0 or -1 there is no session to take partitions from. Brokers ignore the list.
+
+    Example: session_epoch 0 and a forgotten topic.
+
+    What to do: send forgotten topics in incremental fetches only.
+    """
+
+    code = "FET002"
+    name = "forgotten-in-full-fetch"
+    level = Level.SHOULD
+    who = Who.CLIENT
+    cites = ("KIP-227",)
+    on = (("Fetch", REQUEST),)
+    versions = Versions(7, NO_UPPER_BOUND)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The list beside the epoch."""
+        if body.value.session_epoch <= 0 and body.value.forgotten_topics_data:
+            yield body.fault(
+                "forgotten_topics_data",
+                "none in a full fetch",
+                f"{len(body.value.forgotten_topics_data)} topics",
+            )

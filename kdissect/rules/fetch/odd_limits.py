@@ -1,0 +1,43 @@
+"""FET003: the limits of a fetch should make sense."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Level, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+
+class OddLimits(BodyRule):
+    """The limits of a fetch should make sense.
+
+    Bytes wanted must not be negative, bytes allowed must be more than 0 and no less than those wanted. The
+    limit of a partition may be 0: controllers fetch their log so.
+
+    Example: min_bytes 1000 and max_bytes 100.
+
+    What to do: check `fetch.min.bytes`, `fetch.max.bytes` and `max.partition.fetch.bytes`.
+    """
+
+    code = "FET003"
+    name = "odd-fetch-limits"
+    level = Level.SHOULD
+    who = Who.CLIENT
+    cites = ("spec/000 Fetch API", "KIP-74")
+    on = (("Fetch", REQUEST),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Limits of the request and of each partition."""
+        least, most = body.value.min_bytes, getattr(body.value, "max_bytes", None)
+        if least < 0:
+            yield body.fault("min_bytes", "0 or more", str(least))
+        if most is not None and (most <= 0 or least > most):
+            yield body.fault("max_bytes", f"more than 0 and at least min_bytes {least}", str(most))
+        for at, topic in enumerate(body.value.topics):
+            for index, partition in enumerate(topic.partitions):
+                if partition.partition_max_bytes < 0:
+                    path = f"topics[{at}].partitions[{index}].partition_max_bytes"
+                    yield body.fault(path, "0 or more", str(partition.partition_max_bytes))

@@ -1,0 +1,49 @@
+"""FET004: A full fetch must be answered with the partitions it asked for."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kdissect.model.finding import Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    RESPONSE,
+    BodyRule,
+    Fault,
+)
+
+
+class UnrequestedPartition(BodyRule):
+    """A full fetch must be answered with the partitions it asked for.
+
+    Incremental fetches answer for the whole session and are left out.
+
+    Example: partition 0 asked for, partition 1 answered.
+
+    What to do: answer what was asked.
+    """
+
+    code = "FET004"
+    name = "unrequested-partition"
+    who = Who.BROKER
+    cites = ("KIP-227", "spec/003 Fetch API")
+    on = (("Fetch", RESPONSE),)
+    shadows = ("FET014",)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Answered partitions that a full fetch did not name."""
+        asked = body.other()
+        if asked is None or getattr(asked, "session_epoch", -1) > 0:
+            return
+        wanted = {(_topic(t), p.partition) for t in asked.topics for p in t.partitions}
+        for at, topic in enumerate(body.value.responses):
+            for index, partition in enumerate(topic.partitions):
+                if (_topic(topic), partition.partition_index) not in wanted:
+                    yield body.fault(
+                        f"responses[{at}].partitions[{index}].partition_index", "a partition of the request",
+                        f"{_topic(topic)} partition {partition.partition_index}",
+                    )  # fmt: skip
+
+
+def _topic(topic: Any) -> str:
+    name = getattr(topic, "topic", None)
+    return str(name) if name is not None else bytes(topic.topic_id).hex()

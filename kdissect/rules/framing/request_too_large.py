@@ -1,0 +1,34 @@
+"""FRM002: A request should not exceed socket.request.max.bytes, by default 100 MiB."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import ExchangeRule, Fault
+from kdissect.session.exchange import Exchange
+
+LIMIT = 100 << 20  # socket.request.max.bytes (SocketServerConfigs)
+
+
+class RequestTooLarge(ExchangeRule):
+    """A request should not exceed socket.request.max.bytes, by default 100 MiB.
+
+    A broker closes the connection when the size before a request exceeds its limit, without an answer. The
+    limit is the broker's configuration, so this is a warning. Responses have no such limit.
+
+    Example: a Produce request with a size of 120,000,000.
+
+    What to do: lower `max.request.size` of the producer, or raise the broker's limit.
+    """
+
+    code = "FRM002"
+    name = "request-too-large"
+    claim = Claim.REFUSED
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("spec/004 Size Constraints", "spec/000 Network", "org.apache.kafka.network.SocketServerConfigs")
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """Size of the request's frame."""
+        if exchange.request is not None and exchange.request.size > LIMIT:
+            yield Fault(f"at most {LIMIT} bytes", f"{exchange.request.size} bytes", start=0, end=0)

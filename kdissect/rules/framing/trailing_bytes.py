@@ -1,0 +1,39 @@
+"""FRM006: A frame must end where its body ends."""
+
+from collections.abc import Iterator
+
+from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    Fault,
+    MisfitRule,
+)
+
+
+class TrailingBytes(MisfitRule):
+    """A frame must end where its body ends.
+
+    The body decodes, and bytes are left over. Java readers ignore them, others refuse the frame; either way
+    the sender and the schema disagree about what the body is. Often an array was written as if the version
+    were another one.
+
+    Example: librdkafka 2.16.0 asks for all topics with Metadata v12 and leaves 3 bytes behind the body.
+
+    What to do: compare the fields written with the fields of that version (`kdissect schema NAME VERSION`).
+    """
+
+    code = "FRM006"
+    name = "trailing-bytes"
+    cites = (
+        "spec/000 Common Request and Response Structure",
+        "org.apache.kafka.message.MessageDataGenerator",
+    )
+    kinds = frozenset({FaultKind.LEFT_OVER})
+
+    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+        """Bytes behind the body."""
+        end = len(body.data)
+        yield Fault(
+            f"{body.message.name} v{body.version} to end with its frame", f"{end - body.end} bytes left over",
+            start=body.end, end=end, side=body.side,
+        )  # fmt: skip

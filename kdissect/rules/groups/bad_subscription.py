@@ -1,0 +1,50 @@
+"""GRP009: the metadata of a consumer must be a subscription."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.compiled import decoder
+from kdissect.model.errors import DecodeError
+from kdissect.model.finding import Severity, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+from kdissect.schema import registry
+
+_SUBSCRIPTION = "ConsumerProtocolSubscription"
+
+
+class BadSubscription(BodyRule):
+    """The metadata of a consumer must be a subscription.
+
+    Members of protocol type `consumer` send topics behind a version. The leader reads it to assign
+    partitions. Other types may send what they like; bytes behind the fields are legal in newer versions.
+
+    Example: a version of 1 and nothing behind it.
+
+    What to do: write version, topics and user data.
+    """
+
+    code = "GRP009"
+    name = "bad-subscription"
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("org.apache.kafka.clients.consumer.internals.ConsumerProtocol", "KIP-62")
+    on = (("JoinGroup", REQUEST),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The metadata of each protocol."""
+        if body.value.protocol_type != "consumer":
+            return
+        message = registry.payload(_SUBSCRIPTION)
+        for index, protocol in enumerate(body.value.protocols):
+            metadata = bytes(protocol.metadata)
+            version = min(int.from_bytes(metadata[:2], signed=True), message.versions.last)
+            try:
+                if version not in message.versions:
+                    raise DecodeError(_SUBSCRIPTION, 0, f"version {version}")
+                decoder(message, version)(metadata, 2)
+            except DecodeError as error:
+                yield body.fault(f"protocols[{index}].metadata", f"a {_SUBSCRIPTION}", str(error))

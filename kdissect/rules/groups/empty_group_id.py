@@ -1,0 +1,45 @@
+"""GRP001: A group id must not be empty."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+
+class EmptyGroupId(BodyRule):
+    """A group id must not be empty.
+
+    Brokers answer INVALID_GROUP_ID to members. Offsets may be committed and fetched under the empty id for
+    old clients (KIP-289), which is left out.
+
+    Example: JoinGroup with group_id "".
+
+    What to do: set `group.id`.
+    """
+
+    code = "GRP001"
+    name = "empty-group-id"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-289", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
+    on = tuple(
+        (name, REQUEST)
+        for name in (
+            "JoinGroup",
+            "SyncGroup",
+            "Heartbeat",
+            "LeaveGroup",
+            "ConsumerGroupHeartbeat",
+            "ShareGroupHeartbeat",
+        )
+    )
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The field."""
+        if body.value.group_id == "":
+            yield body.fault("group_id", "a name", "an empty string")

@@ -1,0 +1,39 @@
+"""GRP002: MEMBER_ID_REQUIRED must not be answered to JoinGroup below v4."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    RESPONSE,
+    BodyRule,
+    Fault,
+)
+from kdissect.schema.types import Versions
+
+MEMBER_ID_REQUIRED = 79
+
+
+class MemberIdRequiredTooEarly(BodyRule):
+    """MEMBER_ID_REQUIRED must not be answered to JoinGroup below v4.
+
+    Older clients do not know the code and give up.
+
+    Example: error 79 to JoinGroup v3.
+
+    What to do: let old clients join at once.
+    """
+
+    code = "GRP002"
+    name = "member-id-required-too-early"
+    who = Who.BROKER
+    cites = ("KIP-394",)
+    on = (("JoinGroup", RESPONSE),)
+    versions = Versions(0, 3)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The error code."""
+        if body.value.error_code == MEMBER_ID_REQUIRED:
+            yield body.fault(
+                "error_code", "no MEMBER_ID_REQUIRED below v4", f"{MEMBER_ID_REQUIRED} in v{body.version}"
+            )

@@ -1,0 +1,47 @@
+"""GRP008: A committed offset must be -1 or more, its metadata at most 4096 bytes."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Severity, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+METADATA_LIMIT = 4096  # offset.metadata.max.bytes
+
+
+class OddCommit(BodyRule):
+    """A committed offset must be -1 or more, its metadata at most 4096 bytes.
+
+    Brokers answer OFFSET_METADATA_TOO_LARGE to longer metadata; the limit is their configuration.
+
+    Example: committed_offset -5.
+
+    What to do: commit the offset of the next record.
+    """
+
+    code = "GRP008"
+    name = "odd-commit"
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("spec/000 OffsetCommit API", "org.apache.kafka.common.protocol.Errors")
+    on = (("OffsetCommit", REQUEST), ("TxnOffsetCommit", REQUEST))
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Offset and metadata of each partition."""
+        for at, topic in enumerate(body.value.topics):
+            for index, partition in enumerate(topic.partitions):
+                path = f"topics[{at}].partitions[{index}]"
+                if partition.committed_offset < -1:
+                    yield body.fault(
+                        f"{path}.committed_offset", "-1 or more", str(partition.committed_offset)
+                    )
+                metadata = partition.committed_metadata or ""
+                size = len(metadata.encode() if isinstance(metadata, str) else metadata)
+                if size > METADATA_LIMIT:
+                    yield body.fault(
+                        f"{path}.committed_metadata", f"at most {METADATA_LIMIT} bytes", f"{size} bytes"
+                    )

@@ -1,0 +1,37 @@
+"""GRP003: the protocol of a generation must be one that the member offered."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    RESPONSE,
+    BodyRule,
+    Fault,
+)
+
+
+class ProtocolNotOffered(BodyRule):
+    """The protocol of a generation must be one that the member offered.
+
+    Every member must be able to read the assignment.
+
+    Example: `range` offered, `sticky` chosen.
+
+    What to do: choose among what all members have in common.
+    """
+
+    code = "GRP003"
+    name = "protocol-not-offered"
+    who = Who.BROKER
+    cites = ("spec/000 JoinGroup API",)
+    on = (("JoinGroup", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The chosen name against the request's list."""
+        asked = body.other()
+        if asked is None or body.value.error_code or not body.value.protocol_name:
+            return
+        offered = [protocol.name for protocol in asked.protocols]
+        if body.value.protocol_name not in offered:
+            yield body.fault("protocol_name", f"one of {offered}", repr(body.value.protocol_name))

@@ -1,0 +1,26 @@
+"""GRP015: a member must heartbeat with the epoch it was told."""
+
+from kdissect.history.modern_groups import ModernFact
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.rule import FactRule
+
+
+class WrongMemberEpoch(FactRule):
+    """A member must heartbeat with the epoch it was told.
+
+    The last one or the one before, 0 to join, -1 or -2 to leave. Brokers answer FENCED_MEMBER_EPOCH.
+
+    Example: epoch 7 after epoch 2 was told.
+
+    What to do: take the epoch of each answer.
+    """
+
+    code = "GRP015"
+    name = "wrong-member-epoch"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = (
+        "KIP-848",
+        "org.apache.kafka.coordinator.group.GroupCoordinatorService",
+    )
+    facts = (ModernFact.EPOCH_DIFFERS,)

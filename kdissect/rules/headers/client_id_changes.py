@@ -1,0 +1,35 @@
+"""HDR006: client_id should not change within a connection."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import ExchangeRule, Fault, Once
+from kdissect.session.exchange import Exchange
+
+
+class ClientIdChanges(ExchangeRule):
+    """client_id should not change within a connection.
+
+    Quotas and logs go by it. Proxies that carry several clients over one connection do this.
+
+    Example: `app-1` in one request, `app-2` in the next one of the same connection.
+
+    What to do: give each client a connection, or know that the broker's quotas mix them up.
+    """
+
+    code = "HDR006"
+    name = "client-id-changes"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.CLIENT
+    cites = ("spec/004 client_id",)
+    once = Once.CONNECTION
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """The client id against the one before."""
+        before = view.previous
+        if before is None or exchange.request is None or exchange.client_id is None:
+            return
+        if before.client_id is not None and before.client_id != exchange.client_id:
+            yield Fault(f"{before.client_id!r} as before", repr(exchange.client_id), start=8, end=10)

@@ -1,0 +1,36 @@
+"""HDR007: client_id must be valid UTF-8 behind a length of two bytes."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import ExchangeRule, Fault, Once
+from kdissect.session.exchange import Exchange
+
+
+class ClientIdNotUtf8(ExchangeRule):
+    """client_id must be valid UTF-8 behind a length of two bytes.
+
+    It is a classic string even in header v2, so that a broker can read who sends a version it does not know.
+
+    Example: the single byte `ff` as client id.
+
+    What to do: encode names as UTF-8.
+    """
+
+    code = "HDR007"
+    name = "client-id-not-utf8"
+    who = Who.CLIENT
+    cites = ("spec/004 client_id", "org.apache.kafka.common.requests.RequestHeader")
+    once = Once.CONNECTION
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """The raw bytes of a client id that shows escapes."""
+        if exchange.client_id is None or "\\x" not in exchange.client_id or exchange.request is None:
+            return
+        data = exchange.request.data
+        raw = data[10 : 10 + int.from_bytes(data[8:10])]
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            yield Fault("UTF-8", exchange.client_id, start=10, end=10 + len(raw))

@@ -1,0 +1,42 @@
+"""HDR009: correlation ids should increase."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import ExchangeRule, Fault, Once
+from kdissect.session.exchange import Exchange
+
+# Java clients take ids from here on for SASL requests between others (SaslClientAuthenticator).
+FIRST_RESERVED = 2147483640
+
+
+class CorrelationIdOrder(ExchangeRule):
+    """Correlation ids should increase.
+
+    Answers are matched by id, in any order of ids; counting up makes logs and captures readable. The Java
+    client numbers a request when it is made and may send it after a later one.
+
+    Example: id 9 after id 12 on one connection.
+
+    What to do: count up from 0 for each connection.
+    """
+
+    code = "HDR009"
+    name = "correlation-id-order"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    severity = Severity.INFO
+    who = Who.CLIENT
+    cites = ("spec/004 correlation_id",)
+    needs_whole = True
+    once = Once.PARTY
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """The id against the one before it, wrap-around and Java's reserved ids excepted."""
+        before = view.previous.correlation_id if view.previous is not None else None
+        now = exchange.correlation_id
+        if before is None or now is None or exchange.request is None:
+            return
+        if before < FIRST_RESERVED and now <= before:
+            yield Fault(f"more than {before}", str(now), start=4, end=8)

@@ -1,0 +1,47 @@
+"""HDR004: headers have no tagged fields so far."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.headers import request_header_version
+from kdissect.model.finding import Claim, Level
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import REQUEST, RESPONSE, ExchangeRule, Fault, Once
+from kdissect.session.exchange import Exchange
+
+
+class HeaderTags(ExchangeRule):
+    """Headers have no tagged fields so far.
+
+    The tag section of a header is for the future: no tag is defined. Tags there are legal and ignored.
+
+    Example: a request header v2 whose tag section holds tag 5.
+
+    What to do: nothing, unless the tags are not yours.
+    """
+
+    code = "HDR004"
+    name = "header-tags"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    cites = ("spec/004 tagged_fields", "KIP-482")
+    once = Once.PARTY
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """Whether more than an empty section stands before the body."""
+        key, version = exchange.api_key, exchange.api_version
+        if key is None or version is None or exchange.is_unknown:
+            return
+        request, response = exchange.request, exchange.response
+        if request is not None and not request.is_cut and request_header_version(key, version) == 2:
+            start = 10 + max(int.from_bytes(request.data[8:10], signed=True), 0)
+            if start + 1 < exchange.request_body_offset < len(request.data):
+                yield self._fault(REQUEST, start, exchange.request_body_offset)
+        if (
+            response is not None
+            and not response.is_cut
+            and 5 < exchange.response_body_offset < len(response.data)
+        ):
+            yield self._fault(RESPONSE, 4, exchange.response_body_offset)
+
+    def _fault(self, side: str, start: int, end: int) -> Fault:
+        return Fault("an empty tag section", f"{end - start} bytes of tags", start=start, end=end, side=side)

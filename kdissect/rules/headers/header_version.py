@@ -1,0 +1,60 @@
+"""HDR003: the header version must be the one of API and version."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.compiled import decoder
+from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.rules.body import Body
+from kdissect.rules.connection_view import API_VERSIONS
+from kdissect.rules.rule import Fault, MisfitRule
+
+
+def _shift(body: Body) -> int:
+    """By how many bytes the body must be read elsewhere to fit; 0 if that explains nothing."""
+    if not any(body.data[body.offset :]):  # zeros fit wherever one begins to read
+        return 0
+    for shift in (-1, 1):
+        if _fits_at(body, body.offset + shift):
+            return shift
+    return 0
+
+
+def _fits_at(body: Body, start: int) -> bool:
+
+    try:
+        return decoder(body.message, body.version)(body.data, start)[1] == len(body.data)
+    except DecodeError:
+        return False
+
+
+class WrongHeaderVersion(MisfitRule):
+    """The header version must be the one of API and version.
+
+    A flexible version has a request header v2 and a response header v1, both with a tag section; others have
+    none. ApiVersions responses never have one. Here the body does not fit where it should begin, and fits
+    exactly one byte before or behind: the tag section is missing, or it is one too many.
+
+    Example: an ApiVersions v3 response with a zero byte between correlation id and error code.
+
+    What to do: add or leave out the empty tag section (one zero byte).
+    """
+
+    code = "HDR003"
+    name = "wrong-header-version"
+    cites = (
+        "spec/004 Header Version Selection", "KIP-511", "KIP-482",
+        "org.apache.kafka.message.ApiMessageTypeGenerator",
+    )  # fmt: skip
+    kinds = frozenset(FaultKind)
+
+    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+        """Whether the body fits one byte away."""
+        shift = _shift(body)
+        if shift:
+            what = "the body fits one byte earlier" if shift < 0 else "the body fits one byte later"
+            how = "without a tag section" if shift > 0 and body.api.key == API_VERSIONS else "of the version"
+            yield Fault(
+                f"a {body.side} header {how}", what,
+                start=min(body.offset, body.offset + shift), end=max(body.offset, body.offset + shift),
+                side=body.side,
+            )  # fmt: skip

@@ -1,0 +1,39 @@
+"""HDR001: A header must have the form of its version."""
+
+from collections.abc import Iterator
+
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import REQUEST, RESPONSE, ExchangeRule, Fault
+from kdissect.session.exchange import Exchange
+
+
+class MalformedHeader(ExchangeRule):
+    """A header must have the form of its version.
+
+    A request header is API key, version, correlation id, client id as a classic nullable string, and a tag
+    section where the API version is flexible; a response header is a correlation id and, where flexible,
+    a tag section. Nothing behind a header that does not fit can be read.
+
+    Example: a client id of length -5, or one longer than the frame.
+
+    What to do: write the header the API version asks for; the client id is never compact.
+    """
+
+    code = "HDR001"
+    name = "malformed-header"
+    only_odd = True
+    cites = (
+        "spec/004 Complete Request Format", "spec/004 Header Version Selection",
+        "org.apache.kafka.common.requests.RequestHeader",
+    )  # fmt: skip
+    needs_whole = True
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """What the session noted of the header."""
+        for anomaly in exchange.anomalies or ():
+            if anomaly.kind is AnomalyKind.MALFORMED_HEADER:
+                response = exchange.response
+                is_response = response is not None and anomaly.ref == response.first_ref
+                side = RESPONSE if is_response or exchange.request is None else REQUEST
+                yield Fault("a header of the API version", anomaly.detail, side=side, start=0, end=16)

@@ -1,0 +1,40 @@
+"""HDR010: an API this schema does not know: newer than it, or a vendor's own."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import ExchangeRule, Fault, Once
+from kdissect.schema import registry
+from kdissect.session.exchange import Exchange
+
+
+class UnknownApi(ExchangeRule):
+    """An API this schema does not know: newer than it, or a vendor's own.
+
+    No judgement: the schema holds every API of Apache Kafka up to its release. Vendors use keys from 10000
+    on. A broker that does not know the key closes the connection.
+
+    Example: API key 10000.
+
+    What to do: update kdissect if the traffic is newer than its schema.
+    """
+
+    code = "HDR010"
+    name = "unknown-api"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    who = Who.CLIENT
+    cites = ("spec/004 api_key", "spec/000 Api Keys", "org.apache.kafka.common.protocol.ApiKeys")
+    once = Once.VALUE
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """The key of the request header."""
+        key = exchange.api_key
+        if exchange.request is not None and key is not None and registry.api(key) is None:
+            yield Fault(
+                "an API of this schema",
+                f"API key {key}, newer than this schema or a vendor's",
+                start=0,
+                end=2,
+            )

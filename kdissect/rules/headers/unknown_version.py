@@ -1,0 +1,39 @@
+"""HDR011: an API version newer than this schema."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import ExchangeRule, Fault, Once
+from kdissect.schema import registry
+from kdissect.session.exchange import Exchange
+
+
+class UnknownVersion(ExchangeRule):
+    """An API version newer than this schema.
+
+    No judgement: the header is read, the body is left alone, once for each API version. ApiVersions may be
+    asked for in any version at all.
+
+    Example: Fetch v99.
+
+    What to do: update kdissect if the traffic is newer than its schema.
+    """
+
+    code = "HDR011"
+    name = "unknown-version"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    who = Who.CLIENT
+    cites = ("spec/004 api_version", "spec/002 4 Latest common version")
+    once = Once.VALUE
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """The version of the request header."""
+        key, version = exchange.api_key, exchange.api_version
+        api = registry.api(key) if key is not None else None
+        if exchange.request is None or api is None or version is None:
+            return
+        if version > api.versions.last:
+            seen = f"{api.name} v{version}, newer than this schema"
+            yield Fault(f"at most v{api.versions.last}", seen, start=2, end=4)

@@ -1,0 +1,25 @@
+"""MET005: the leader epoch of a partition should not go back."""
+
+from kdissect.history.leader_epochs import LeaderFact
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.rule import FactRule
+
+
+class EpochWentBack(FactRule):
+    """The leader epoch of a partition should not go back.
+
+    The same broker told a higher one before, of the same topic id. Clients that keep epochs ignore the
+    older.
+
+    Example: epoch 4, then epoch 2.
+
+    What to do: look at the age of the metadata.
+    """
+
+    code = "MET005"
+    name = "leader-epoch-back"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("KIP-320",)
+    facts = (LeaderFact.WENT_BACK,)

@@ -1,0 +1,37 @@
+"""MET003: in-sync replicas and the leader must be replicas."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Severity, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    RESPONSE,
+    BodyRule,
+    Fault,
+)
+
+
+class IsrNotReplicas(BodyRule):
+    """In-sync replicas and the leader must be replicas.
+
+    Example: replicas 1, 2 and in-sync replicas 1, 3.
+
+    What to do: send one snapshot of the partition's state.
+    """
+
+    code = "MET003"
+    name = "isr-not-replicas"
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("spec/000 Metadata API",)
+    on = (("Metadata", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Each partition's sets."""
+        for at, topic in enumerate(body.value.topics):
+            for index, partition in enumerate(topic.partitions):
+                stray = {*partition.isr_nodes, *([partition.leader_id] if partition.leader_id >= 0 else [])}
+                stray -= set(partition.replica_nodes)
+                if stray and partition.error_code == 0:
+                    path = f"topics[{at}].partitions[{index}].replica_nodes"
+                    yield body.fault(path, "every in-sync replica and the leader", f"{sorted(stray)} missing")

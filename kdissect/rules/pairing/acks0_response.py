@@ -1,0 +1,33 @@
+"""PAI004: A Produce request with acks=0 must not be answered."""
+
+from collections.abc import Iterator
+
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.finding import Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import RESPONSE, ExchangeRule, Fault
+from kdissect.session.exchange import Exchange
+
+
+class Acks0Response(ExchangeRule):
+    """A Produce request with acks=0 must not be answered.
+
+    The client does not wait for an answer; one that comes is taken for that of the next request.
+
+    Example: a Produce response to a request with acks 0.
+
+    What to do: send nothing; on an error Apache Kafka closes the connection instead.
+    """
+
+    code = "PAI004"
+    name = "acks0-response"
+    only_odd = True
+    who = Who.BROKER
+    cites = ("spec/004 acks=0 Produce Requests", "kafka.server.KafkaApis")
+    needs_whole = True
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """What pairing noted."""
+        for anomaly in exchange.anomalies or ():
+            if anomaly.kind is AnomalyKind.UNEXPECTED_RESPONSE:
+                yield Fault("no answer", "a response", start=0, end=4, side=RESPONSE)

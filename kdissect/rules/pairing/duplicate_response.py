@@ -1,0 +1,34 @@
+"""PAI003: A request must be answered once."""
+
+from collections.abc import Iterator
+
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.finding import Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import RESPONSE, ExchangeRule, Fault
+from kdissect.session.exchange import Exchange
+
+
+class DuplicateResponse(ExchangeRule):
+    """A request must be answered once.
+
+    A second response carries the correlation id of a request that was answered. Clients take it for the
+    answer to the next request and close the connection.
+
+    Example: two responses with id 5 to one request.
+
+    What to do: look for a retry inside the broker or proxy that answers twice.
+    """
+
+    code = "PAI003"
+    name = "duplicate-response"
+    only_odd = True
+    who = Who.BROKER
+    cites = ("spec/004 Timeout Handling", "spec/000 Network")
+    needs_whole = True
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """What pairing noted."""
+        for anomaly in exchange.anomalies or ():
+            if anomaly.kind is AnomalyKind.DUPLICATE_RESPONSE:
+                yield Fault("one answer for each request", anomaly.detail, start=0, end=4, side=RESPONSE)

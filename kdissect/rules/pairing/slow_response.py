@@ -1,0 +1,38 @@
+"""PAI007: A response that took longer than a Java client waits."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import RESPONSE, ExchangeRule, Fault, Once
+from kdissect.session.exchange import Exchange
+
+SLOW_NS = 30_000_000_000  # request.timeout.ms of Java clients
+# They wait on purpose: Fetch, JoinGroup, SyncGroup, ShareFetch, FetchSnapshot.
+WAITING = frozenset({1, 11, 14, 78, 59})
+
+
+class SlowResponse(ExchangeRule):
+    """A response that took longer than a Java client waits.
+
+    After `request.timeout.ms`, by default 30 s, a Java client closes the connection and asks again. APIs
+    that wait on purpose are left out.
+
+    Example: a Metadata response after 41 s.
+
+    What to do: look at the broker's request queue at that time.
+    """
+
+    code = "PAI007"
+    name = "slow-response"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("spec/004 Timeout Handling",)
+    once = Once.PARTY
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """First byte of the response against last byte of the request."""
+        latency = exchange.latency_ns
+        if latency is not None and latency > SLOW_NS and exchange.api_key not in WAITING:
+            yield Fault("less than 30 s", f"{latency / 1e9:.1f} s", side=RESPONSE)

@@ -1,0 +1,36 @@
+"""PAI005: the broker closed a connection with a request unanswered."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import REQUEST, ExchangeRule, Fault, Once
+from kdissect.session.exchange import Exchange, State
+
+
+class UnansweredRequest(ExchangeRule):
+    """The broker closed a connection with a request unanswered.
+
+    Brokers do this when they shut down, when a client fails to authenticate, and for requests they cannot
+    read. Worth a look, no judgement.
+
+    Example: a Metadata request, then FIN from the broker.
+
+    What to do: read the broker's log at that time.
+    """
+
+    code = "PAI005"
+    name = "unanswered-request"
+    only_odd = True
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("spec/000 Network", "spec/004 Connection Termination")
+    needs_whole = True
+    once = Once.PARTY
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """How the connection of an unanswered request ended."""
+        close = exchange.close
+        if exchange.state is State.UNANSWERED and close is not None and close.by == Who.BROKER:
+            yield Fault("an answer", f"{close.how} from the broker", side=REQUEST)

@@ -1,0 +1,35 @@
+"""PRD001: acks must be -1, 0 or 1."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+
+class InvalidAcks(BodyRule):
+    """acks must be -1, 0 or 1.
+
+    All in-sync replicas, none, or the leader. Kafka 0.8 took a number of replicas; brokers since 0.9 answer
+    INVALID_REQUIRED_ACKS.
+
+    Example: acks 2.
+
+    What to do: send -1 for more than the leader.
+    """
+
+    code = "PRD001"
+    name = "invalid-acks"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("spec/000 Produce API", "org.apache.kafka.common.requests.ProduceRequest")
+    on = (("Produce", REQUEST),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The field."""
+        if body.value.acks not in (-1, 0, 1):
+            yield body.fault("acks", "-1, 0 or 1", str(body.value.acks))

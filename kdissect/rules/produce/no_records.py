@@ -1,0 +1,41 @@
+"""PRD002: A partition in Produce v3 and later must hold one record batch."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+from kdissect.schema.types import NO_UPPER_BOUND, Versions
+
+
+class NoRecords(BodyRule):
+    """A partition in Produce v3 and later must hold one record batch.
+
+    Brokers refuse null and empty records with INVALID_RECORD or CORRUPT_MESSAGE.
+
+    Example: records of length 0.
+
+    What to do: leave the partition out.
+    """
+
+    code = "PRD002"
+    name = "produce-without-records"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("org.apache.kafka.common.requests.ProduceRequest",)
+    on = (("Produce", REQUEST),)
+    versions = Versions(3, NO_UPPER_BOUND)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Records of each partition."""
+        for at, topic in enumerate(body.value.topic_data):
+            for index, partition in enumerate(topic.partition_data):
+                if not partition.records:
+                    seen = "null" if partition.records is None else "empty"
+                    yield body.fault(
+                        f"topic_data[{at}].partition_data[{index}].records", "a record batch", seen
+                    )

@@ -1,0 +1,45 @@
+"""The verdict on capture quality: what a reader of the findings must know about what was not seen."""
+
+from typing import NamedTuple
+
+from kdissect.rules.coverage import Coverage
+
+GOOD, PARTIAL, EMPTY = "good", "partial", "nothing to judge"
+
+
+class CaptureQuality(NamedTuple):
+    """`verdict` is `good`, `partial` or `nothing to judge`; `reasons` say what is missing, for people."""
+
+    verdict: str
+    reasons: tuple[str, ...]
+    gaps: int
+    gap_bytes: int
+    middle_starts: int
+    cut_frames: int
+    one_sided: int
+    opaque_connections: int
+    dropped_packets: int
+
+
+def quality_of(coverage: Coverage, cut_files: int = 0, dropped_packets: int = 0) -> CaptureQuality:
+    """The verdict. `cut_files` end inside a packet, `dropped_packets` the capture itself counts as lost."""
+    opaque = sum(count for kind, count in coverage.connections.items() if kind not in ("kafka", "no_data"))
+    reasons = [
+        text.format(count)
+        for count, text in (
+            (coverage.gaps, "{} holes in TCP streams"),
+            (coverage.middle_starts, "{} connections began before the capture"),
+            (coverage.cut_frames, "{} frames were captured in part"),
+            (coverage.one_sided, "{} connections were captured in one direction only"),
+            (cut_files, "{} files end inside a packet"),
+            (dropped_packets, "{} packets were dropped while capturing"),
+            (opaque, "{} connections are encrypted or not Kafka"),
+        )
+        if count
+    ]
+    partial = len(reasons) > bool(opaque)
+    verdict = EMPTY if not coverage.exchanges else PARTIAL if partial else GOOD
+    return CaptureQuality(
+        verdict, tuple(reasons), coverage.gaps, coverage.gap_bytes, coverage.middle_starts,
+        coverage.cut_frames, coverage.one_sided, opaque, dropped_packets,
+    )  # fmt: skip

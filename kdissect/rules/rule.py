@@ -1,0 +1,178 @@
+"""What a rule is: a code that is never reused, a claim with its source, and a check of one kind of subject.
+
+A rule is a class without state; what it must remember stands in the `ConnectionView` or in `history`.
+Checks yield a `Fault` for each thing wrong; the judge adds who, where and what came of it.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.schema.types import NO_UPPER_BOUND, Versions
+
+if TYPE_CHECKING:
+    from kdissect.decoders.node import Node
+    from kdissect.history.fact import Fact
+    from kdissect.rules.body import Body
+    from kdissect.rules.connection_view import ConnectionView
+    from kdissect.session.exchange import Exchange
+
+REQUEST = "request"
+RESPONSE = "response"
+_SEVERITY = {Level.MUST: Severity.ERROR, Level.SHOULD: Severity.WARNING, Level.INFO: Severity.INFO}
+
+
+class Fault(NamedTuple):
+    """One thing wrong.
+
+    `path` names a field below the body (`topics[2].name`), or `start` and `end` are offsets in the frame's
+    content; neither: the whole frame. `who` only where a rule judges both ends. `inconclusive` says why
+    nothing can be said; then it is no finding.
+    """
+
+    expected: str = ""
+    seen: str = ""
+    path: str = ""
+    start: int = -1
+    end: int = -1
+    side: str = ""
+    who: Who | None = None
+    inconclusive: str = ""
+
+
+class Once:
+    """How often a rule speaks: about each thing that is wrong, or once for each of these."""
+
+    EACH = "each"
+    CONNECTION = "connection"
+    PARTY = "party"  # software, client id and address of the end that is judged, and API and version
+    VALUE = "value"  # what was seen, in the whole input
+
+
+class Rule:
+    """Base of every rule.
+
+    `who` is None where both ends can break it. `needs_start`: a rule that the unseen beginning of a
+    connection could explain; `needs_whole`: one that bytes missing from the capture could explain. Both are
+    then inconclusive. `shadows` are codes that stay silent about an exchange this rule has spoken of: they
+    would tell of the same cause.
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    level: ClassVar[Level] = Level.MUST
+    claim: ClassVar[Claim] = Claim.MALFORMED
+    severity: ClassVar[Severity | None] = None
+    who: ClassVar[Who | None] = None
+    cites: ClassVar[tuple[str, ...]] = ()
+    needs_start: ClassVar[bool] = False
+    needs_whole: ClassVar[bool] = False
+    once: ClassVar[str] = Once.EACH
+    shadows: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def loudness(cls) -> Severity:
+        """The severity: that of the level unless the rule names another."""
+        return cls.severity or _SEVERITY[cls.level]
+
+    @property
+    def vantage(self) -> str:
+        """What of the traffic must be in the capture."""
+        if self.needs_start and self.needs_whole:
+            return "the whole connection, from its first byte"
+        if self.needs_start:
+            return "the connection from its first byte"
+        return "the connection without a hole" if self.needs_whole else "the frame alone"
+
+
+class ConnectionRule(Rule):
+    """Judges a connection when it is over."""
+
+    def check(self, view: "ConnectionView") -> Iterable[Fault]:
+        """What is wrong with the connection."""
+        raise NotImplementedError
+
+
+class ExchangeRule(Rule):
+    """Judges an exchange by its headers, times and order: bodies need not decode.
+
+    `only_odd`: speaks of exchanges alone that have an anomaly or no response; others are not shown to it.
+    """
+
+    only_odd: ClassVar[bool] = False
+
+    def check(self, exchange: "Exchange", view: "ConnectionView") -> Iterable[Fault]:
+        """What is wrong with the exchange."""
+        raise NotImplementedError
+
+
+class MisfitRule(Rule):
+    """Judges a body that does not fit the schema. `kinds` are the faults it owns."""
+
+    kinds: ClassVar[frozenset[FaultKind]] = frozenset()
+
+    def check(self, body: "Body", error: DecodeError) -> Iterable[Fault]:
+        """What is wrong; nothing if another cause explains the bytes."""
+        raise NotImplementedError
+
+
+class NodeRule(Rule):
+    """Judges pieces of any body that fits. `nodes` are the sorts of pieces (`rules.pieces`) it looks at."""
+
+    nodes: ClassVar[tuple[str, ...]] = ()
+
+    def check(self, node: "Node", body: "Body") -> Iterable[Fault]:
+        """What is wrong with the piece."""
+        raise NotImplementedError
+
+
+class BodyRule(Rule):
+    """Judges the values of a body that fits. `on` are the APIs and sides it looks at, in `versions`.
+
+    `refusable`: the fault is the application's, and Apache Kafka refuses it; wrong is only a broker that
+    accepts. Such a rule judges the broker, and only where the answer carries no error.
+    """
+
+    on: ClassVar[tuple[tuple[str, str], ...]] = ()
+    versions: ClassVar[Versions] = Versions(0, NO_UPPER_BOUND)
+    refusable: ClassVar[bool] = False
+
+    def check(self, body: "Body") -> Iterable[Fault]:
+        """What is wrong with the body."""
+        raise NotImplementedError
+
+
+class FactRule(Rule):
+    """Judges what a state machine of `history` found. `facts` are the kinds that break the rule.
+
+    The machines know what the capture lacks: a fact that is not sure is inconclusive.
+    """
+
+    facts: ClassVar[tuple[StrEnum, ...]] = ()
+
+    def check(self, fact: "Fact") -> Iterable[Fault]:
+        """The fault a fact stands for."""
+        if not fact.sure:
+            yield Fault(inconclusive="bytes are missing from the capture, or it began too late")
+            return
+        yield Fault(f"{_shown(fact.expected)}", _seen(fact), _path(fact.path), side=fact.side)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "what the rule says"
+    if isinstance(value, (set, frozenset, tuple, list)):
+        return ", ".join(sorted(map(str, value)))
+    return str(value)
+
+
+def _seen(fact: "Fact") -> str:
+    shown = str(fact.kind).replace("_", " ") if fact.seen is None else _shown(fact.seen)
+    return f"{shown}: {fact.detail}" if fact.detail else shown
+
+
+def _path(path: str) -> str:
+    """A path that leads to one field; those of record batches lead nowhere in a body."""
+    return "" if path.startswith("records.") or "." in path else path

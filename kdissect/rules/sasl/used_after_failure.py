@@ -1,0 +1,24 @@
+"""SAS008: a connection must end when authentication fails."""
+
+from kdissect.history.sasl import SaslFact
+from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.rule import FactRule
+
+
+class UsedAfterFailure(FactRule):
+    """A connection must end when authentication fails.
+
+    Brokers close it after a delay; nothing sent in between is answered.
+
+    Example: SASL_AUTHENTICATION_FAILED, then Metadata.
+
+    What to do: close the connection and begin anew.
+    """
+
+    code = "SAS008"
+    name = "used-after-failure"
+    claim = Claim.REFUSED
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("spec/000 SASL Authentication Sequence",)
+    facts = (SaslFact.USED_AFTER_FAILURE,)

@@ -1,0 +1,33 @@
+"""SAS001: credentials are readable in this capture."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import ConnectionRule, Fault
+
+_CLEAR = ("PLAIN", "OAUTHBEARER")
+
+
+class VisibleCredentials(ConnectionRule):
+    """Credentials are readable in this capture.
+
+    PLAIN and OAUTHBEARER send a password or a token as it is. This connection is not encrypted.
+
+    Example: SaslHandshake for PLAIN on a connection without TLS.
+
+    What to do: use TLS, or SCRAM; keep the capture safe.
+    """
+
+    code = "SAS001"
+    name = "visible-credentials"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("RFC 4616", "KIP-255")
+
+    def check(self, view: ConnectionView) -> Iterator[Fault]:
+        """The mechanism of the connection."""
+        if view.info.mechanism in _CLEAR:
+            yield Fault("an encrypted connection", f"{view.info.mechanism} in clear")

@@ -1,0 +1,48 @@
+"""Which rules a run applies: by code, prefix or name."""
+
+from collections.abc import Iterable, Sequence
+
+from kdissect.model.finding import Who
+from kdissect.rules.rule import Rule
+
+ALL = "ALL"
+
+
+def select(
+    rules: Sequence[Rule], chosen: Iterable[str] = (), ignored: Iterable[str] = (), judge: Who | None = None
+) -> list[Rule]:
+    """The rules to apply. The longest word that fits a rule decides; a tie goes to `ignored`.
+
+    Words are codes (`BDY001`), prefixes of codes (`BDY`) or names (`tag-order`); without `chosen` all are.
+    Raises ValueError for a word that fits no rule.
+    """
+    wanted, unwanted = list(chosen) or [ALL], list(ignored)
+    for word in [*wanted, *unwanted]:
+        if not any(_fits(word, rule) for rule in rules):
+            raise ValueError(f"no rule has the code, name or prefix {word!r}")
+    return [
+        rule for rule in rules if _is_on(rule, wanted, unwanted) and rule.who in (None, judge or rule.who)
+    ]
+
+
+def _is_on(rule: Rule, wanted: Sequence[str], unwanted: Sequence[str]) -> bool:
+    return _best(rule, wanted) > _best(rule, unwanted)
+
+
+def _best(rule: Rule, words: Sequence[str]) -> int:
+    return max((_weight(word, rule) for word in words), default=0)
+
+
+def _weight(word: str, rule: Rule) -> int:
+    """How closely a word names a rule: 0 not at all."""
+    if not _fits(word, rule):
+        return 0
+    if word == ALL:
+        return 1
+    return 100 if word == rule.name else 1 + len(word)
+
+
+def _fits(word: str, rule: Rule) -> bool:
+    return word in (ALL, rule.name) or (
+        bool(word) and rule.code.startswith(word.upper()) and word != rule.name
+    )

@@ -1,0 +1,61 @@
+"""Exchanges in the order of their requests.
+
+The analyzer reports an exchange when it is complete; acks=0 requests wait a moment and unanswered ones until
+the connection ends. Rules about what follows what need the order in which the client sent them.
+"""
+
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
+
+# Held while an earlier request of the connection is not reported yet. Beyond that the order of completion
+# must do: a request that is never answered would hold back all that follow.
+MAX_HELD = 1024
+MAX_HELD_BYTES = 16 << 20
+
+
+class StreamOrder:
+    """Holds back the exchanges of one connection until all before them were seen."""
+
+    __slots__ = ("_bytes", "_held", "_next")
+
+    def __init__(self) -> None:
+        self._held: dict[int, Exchange] = {}
+        self._next = 0
+        self._bytes = 0
+
+    def add(self, exchange: Exchange) -> list[Exchange]:
+        """Take an exchange; gives those whose turn it is. Orphan responses have no place: theirs is now."""
+        ordinal = exchange.ordinal
+        if ordinal >= FIRST_ORPHAN_ORDINAL:
+            return [exchange]
+        if ordinal < self._next:  # came after the order was given up
+            return [exchange]
+        if ordinal == self._next and not self._held:  # nearly always
+            self._next += 1
+            return [exchange]
+        self._held[ordinal] = exchange
+        self._bytes += _size(exchange)
+        due = self._due()
+        while len(self._held) > MAX_HELD or (self._bytes > MAX_HELD_BYTES and self._held):
+            self._next = min(self._held)
+            due += self._due()
+        return due
+
+    def _due(self) -> list[Exchange]:
+        due = []
+        while self._next in self._held:
+            exchange = self._held.pop(self._next)
+            self._bytes -= _size(exchange)
+            due.append(exchange)
+            self._next += 1
+        return due
+
+    def flush(self) -> list[Exchange]:
+        """The connection is over: everything held, in order."""
+        due = [self._held[ordinal] for ordinal in sorted(self._held)]
+        self._held.clear()
+        self._bytes = 0
+        return due
+
+
+def _size(exchange: Exchange) -> int:
+    return sum(len(frame.data) for frame in (exchange.request, exchange.response) if frame is not None)

@@ -1,0 +1,36 @@
+"""TXN001: A transaction timeout must be more than 0."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+
+class BadTransactionTimeout(BodyRule):
+    """A transaction timeout must be more than 0.
+
+    Brokers answer INVALID_TRANSACTION_TIMEOUT, also above their `transaction.max.timeout.ms`. Without a
+    transactional id it is ignored.
+
+    Example: transaction_timeout_ms 0.
+
+    What to do: set `transaction.timeout.ms`.
+    """
+
+    code = "TXN001"
+    name = "bad-transaction-timeout"
+    claim = Claim.REFUSED
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("KIP-98", "org.apache.kafka.common.protocol.Errors")
+    on = (("InitProducerId", REQUEST),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The timeout of transactional producers."""
+        if body.value.transactional_id is not None and body.value.transaction_timeout_ms <= 0:
+            yield body.fault("transaction_timeout_ms", "more than 0", str(body.value.transaction_timeout_ms))

@@ -1,0 +1,34 @@
+"""TXN002: A transactional id must not be empty."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+
+
+class EmptyTransactionalId(BodyRule):
+    """A transactional id must not be empty.
+
+    Null says "no transactions"; the empty string is refused with INVALID_REQUEST.
+
+    Example: InitProducerId with transactional_id "".
+
+    What to do: send null, or a name.
+    """
+
+    code = "TXN002"
+    name = "empty-transactional-id"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-98",)
+    on = (("InitProducerId", REQUEST),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The field."""
+        if body.value.transactional_id == "":
+            yield body.fault("transactional_id", "null or a name", "an empty string")

@@ -1,0 +1,37 @@
+"""VER010: an ApiVersions v0-2 request has no body."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.body import body_of
+from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
+from kdissect.rules.rule import REQUEST, ExchangeRule, Fault, Once
+from kdissect.session.exchange import Exchange
+
+
+class ApiVersionsBody(ExchangeRule):
+    """An ApiVersions v0-2 request has no body.
+
+    The array of KIP-35's draft never shipped. librdkafka before KIP-511 sent it empty; brokers ignore the 4
+    bytes.
+
+    Example: `00 00 00 00` behind the header of ApiVersions v0.
+
+    What to do: leave the bytes out.
+    """
+
+    code = "VER010"
+    name = "api-versions-body"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    who = Who.CLIENT
+    cites = ("spec/003 ApiVersions API", "spec/002 1 Request and response")
+    once = Once.PARTY
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """Bytes behind the header that are a known habit; others are FRM006."""
+        if exchange.api_key != API_VERSIONS or exchange.request is None:
+            return
+        body = body_of(exchange, REQUEST)
+        if body is not None and body.error is None and body.end < len(body.data) and body.has_ignorable_tail:
+            yield Fault("no body", f"{len(body.data) - body.end} bytes", start=body.end, end=len(body.data))

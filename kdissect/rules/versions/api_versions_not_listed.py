@@ -1,0 +1,32 @@
+"""VER008: apiVersions must list itself."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Who
+from kdissect.rules.body import Body
+from kdissect.rules.connection_view import API_VERSIONS
+from kdissect.rules.rule import RESPONSE, BodyRule, Fault
+
+
+class ApiVersionsNotListed(BodyRule):
+    """ApiVersions must list itself.
+
+    Without its own entry a client cannot tell which version of ApiVersions to use.
+
+    Example: an answer with error 0 and no API key 18.
+
+    What to do: add the entry.
+    """
+
+    code = "VER008"
+    name = "api-versions-not-listed"
+    who = Who.BROKER
+    cites = ("spec/002 5 Deprecation", "KIP-511")
+    on = (("ApiVersions", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The keys of a successful answer."""
+        if body.value.error_code == 0 and all(key.api_key != API_VERSIONS for key in body.value.api_keys):
+            yield body.fault(
+                "api_keys", "an entry for API key 18", f"{len(body.value.api_keys)} entries without it"
+            )

@@ -1,0 +1,34 @@
+"""VER004: an ApiVersions version the broker does not know must be answered in version 0 with error 35."""
+
+from collections.abc import Iterator
+
+from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.model.finding import Who
+from kdissect.rules.body import Body
+from kdissect.rules.connection_view import API_VERSIONS, UNSUPPORTED_VERSION
+from kdissect.rules.rule import RESPONSE, Fault, MisfitRule
+
+
+class BadFallback(MisfitRule):
+    """An ApiVersions version the broker does not know must be answered in version 0 with error 35.
+
+    The client cannot read anything else: it does not know yet what the broker speaks. Since KIP-511 the
+    body also lists the ApiVersions range.
+
+    Example: error 35 in the layout of version 3.
+
+    What to do: answer unknown ApiVersions versions with a version 0 body.
+    """
+
+    code = "VER004"
+    name = "bad-api-versions-fallback"
+    who = Who.BROKER
+    cites = ("KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest")
+    kinds = frozenset(FaultKind)
+
+    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+        """An ApiVersions body with error 35 that fits neither version."""
+        if body.api.key != API_VERSIONS or body.side != RESPONSE:
+            return
+        if int.from_bytes(body.data[body.offset : body.offset + 2]) == UNSUPPORTED_VERSION:
+            yield Fault("a version 0 body", error.why, start=body.offset, end=len(body.data), side=RESPONSE)

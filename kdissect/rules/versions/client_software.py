@@ -1,0 +1,44 @@
+"""VER009: client software name and version must be plain words."""
+
+import re
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import (
+    REQUEST,
+    BodyRule,
+    Fault,
+)
+from kdissect.schema.types import NO_UPPER_BOUND, Versions
+
+NAME = re.compile(
+    r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?"
+)  # ApiVersionsRequest#SOFTWARE_NAME_VERSION_PATTERN
+
+
+class ClientSoftware(BodyRule):
+    """Client software name and version must be plain words.
+
+    That is letters, digits, dots and dashes, with a letter or digit at each end. Brokers use them as names of
+    metrics, and refuse others with INVALID_REQUEST.
+
+    Example: `my client` (a space), or an empty name.
+
+    What to do: name the library and its version plainly.
+    """
+
+    code = "VER009"
+    name = "client-software-name"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest")
+    on = (("ApiVersions", REQUEST),)
+    versions = Versions(3, NO_UPPER_BOUND)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Both names against the pattern."""
+        for name in ("client_software_name", "client_software_version"):
+            value = getattr(body.value, name)
+            if not isinstance(value, str) or not NAME.fullmatch(value):
+                yield body.fault(name, f"a match of {NAME.pattern}", repr(value))

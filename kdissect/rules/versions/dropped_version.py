@@ -1,0 +1,41 @@
+"""VER016: A version that Kafka has dropped since."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import ExchangeRule, Fault, Once
+from kdissect.schema.releases import history
+from kdissect.session.exchange import Exchange
+
+
+class DroppedVersion(ExchangeRule):
+    """A version that Kafka has dropped since.
+
+    It works with this broker; brokers from the release named on close the connection.
+
+    Example: Fetch v3, gone in 4.0.
+
+    What to do: update the client before the brokers.
+    """
+
+    code = "VER016"
+    name = "dropped-version"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    who = Who.CLIENT
+    cites = ("KIP-896", "org.apache.kafka.common.protocol.ApiKeys")
+    once = Once.PARTY
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """The version against the table of releases."""
+        known = history(exchange.api_key) if exchange.api_key is not None else None
+        if exchange.response is None or known is None or exchange.request is None:
+            return
+        if exchange.api_version in known.gone:
+            yield Fault(
+                "a version of current brokers",
+                f"{known.name} v{exchange.api_version}, gone in {known.gone_in}",
+                start=2,
+                end=4,
+            )

@@ -1,0 +1,69 @@
+"""VER001: A request must be in a version the broker advertised on this connection."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
+from kdissect.rules.rule import ExchangeRule, Fault
+from kdissect.session.exchange import Exchange
+
+PRODUCE = 0
+# Kafka 4 names Produce from 0 on for the sake of librdkafka, and refuses 0-2 all the same (KAFKA-18659).
+PRODUCE_FIRST_IN_4 = 3
+PRODUCE_LAST_BEFORE_4 = 11
+
+
+def advertised_range(view: ConnectionView, api_key: int) -> tuple[int, int] | None:
+    """What the broker takes of an API, as far as it said so on this connection."""
+    if view.advertised is None:
+        return None
+    found = view.advertised.get(api_key)
+    if found is not None and api_key == PRODUCE and found[1] > PRODUCE_LAST_BEFORE_4:
+        return max(found[0], PRODUCE_FIRST_IN_4), found[1]
+    return found
+
+
+class NotAdvertised(ExchangeRule):
+    """A request must be in a version the broker advertised on this connection.
+
+    The ApiVersions answer lists what the broker takes. A request outside of it is refused: Apache Kafka
+    closes the connection, and answers with UNSUPPORTED_VERSION only to ApiVersions. Only what was sent after
+    that answer came is judged.
+
+    Example: Fetch v17 to a broker that advertises 4-16.
+
+    What to do: take the highest version both ends know, for each connection anew.
+    """
+
+    code = "VER001"
+    name = "not-advertised"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = (
+        "spec/004 api_version",
+        "spec/002 3.2 All versions in between",
+        "spec/000 Retrieving Supported API versions",
+    )
+    needs_whole = True
+    shadows = ("VER014", "PAI005")
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """Key and version against the last ApiVersions answer of the connection."""
+        request, key, version = exchange.request, exchange.api_key, exchange.api_version
+        if (
+            request is None
+            or key is None
+            or version is None
+            or key == API_VERSIONS
+            or view.advertised is None
+        ):
+            return
+        if request.time_ns < view.advertised_ns:
+            return
+        found = advertised_range(view, key)
+        if found is None:
+            yield Fault("an API the broker advertised", f"API key {key}", start=0, end=2)
+        elif not found[0] <= version <= found[1]:
+            yield Fault(
+                f"version {found[0]} to {found[1]}, as advertised", f"version {version}", start=2, end=4
+            )

@@ -1,0 +1,34 @@
+"""VER011: A version that is only offered behind a switch."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import ExchangeRule, Fault, Once
+from kdissect.schema.releases import history
+from kdissect.session.exchange import Exchange
+
+
+class UnstableVersion(ExchangeRule):
+    """A version that is only offered behind a switch.
+
+    Apache Kafka marks it unstable: its layout may change without a new number.
+
+    Example: InitProducerId v6.
+
+    What to do: do not use it in production.
+    """
+
+    code = "VER011"
+    name = "unstable-version"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    who = Who.CLIENT
+    cites = ("org.apache.kafka.common.protocol.ApiKeys",)
+    once = Once.PARTY
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        """The version against the table of releases."""
+        known = history(exchange.api_key) if exchange.api_key is not None else None
+        if exchange.request is not None and known is not None and exchange.api_version in known.unstable:
+            yield Fault("a stable version", f"{known.name} v{exchange.api_version}", start=2, end=4)

@@ -1,0 +1,51 @@
+"""Recordings: what Apache Kafka and its Java clients send is never malformed or refused."""
+
+from pathlib import Path
+
+import pytest
+
+from kdissect.api import Dissection
+from kdissect.model.finding import Claim, Finding
+from kdissect.rules.judge import Judge
+from tests.support.console import CAPTURES
+
+APACHE = sorted(path.name for path in CAPTURES.glob("kafka*_java_*.pcapng"))
+# What was looked at byte by byte: docs/found-in-the-wild.md.
+WILD = {
+    "tansu_rdk216_acks.pcap": {"FRM006", "PAI004"},
+    "tansu_kp202_admin.pcap": {"BDY001"},
+    "tansu_rdk216_txn.pcap": {"FRM006"},
+    "mock_rdk216_txn.pcap": {"FRM006", "VER004"},
+    "tansu_kp3_groups.pcap": set(),
+}
+DAMAGES = ("bigendian", "cutfile", "dup", "loss1", "reorder", "seqwrap", "vlan", "badcrc")
+
+
+def judged(path: Path) -> list[Finding]:
+    judge = Judge()
+    for event in Dissection(path).events():
+        judge.add(event)
+    judge.finish()
+    return judge.findings.all()
+
+
+def faults(path: Path) -> set[str]:
+    return {finding.code for finding in judged(path) if finding.claim is not Claim.DIFFERS}
+
+
+@pytest.mark.parametrize("name", APACHE)
+def test_apache_kafka_is_clean(name: str) -> None:
+    assert faults(CAPTURES / name) == set()
+
+
+@pytest.mark.parametrize("name", WILD)
+def test_faults_in_the_wild(name: str) -> None:
+    assert faults(CAPTURES / name) == WILD[name]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_adds_nothing(reference: Path, damage: str) -> None:
+    captures = reference / "captures"
+    whole = {finding.code for finding in judged(captures / "tansu_rdk216_codecs.pcap")}
+    damaged = {finding.code for finding in judged(captures / f"dmg_tansu_rdk216_codecs_{damage}.pcap")}
+    assert damaged <= whole
