@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
@@ -15,6 +16,8 @@ from kdissect.schema.types import NO_UPPER_BOUND, Versions
 if TYPE_CHECKING:
     from kdissect.decoders.node import Node
     from kdissect.history.fact import Fact
+    from kdissect.model.record_batch import RecordFault
+    from kdissect.rules.batch import Batch
     from kdissect.rules.body import Body
     from kdissect.rules.connection_view import ConnectionView
     from kdissect.session.exchange import Exchange
@@ -141,6 +144,39 @@ class BodyRule(Rule):
 
     def check(self, body: "Body") -> Iterable[Fault]:
         """What is wrong with the body."""
+        raise NotImplementedError
+
+
+class RecordFaultRule(Rule):
+    """Judges bytes in a records field that fit no batch or no record. `kinds` are the faults it owns.
+
+    `expected` is what should stand there.
+    """
+
+    kinds: ClassVar[frozenset[AnomalyKind]] = frozenset()
+    expected: ClassVar[str] = ""
+
+    def check(self, fault: "RecordFault", batch: "Batch") -> Iterable[Fault]:
+        """What is wrong within a batch; nothing if another cause explains the bytes."""
+        yield batch.misfit(fault, self.expected)
+
+
+class BatchRule(Rule):
+    """Judges a record batch, or a message of an old message set, whose checksum is right, by its header."""
+
+    def check(self, batch: "Batch") -> Iterable[Fault]:
+        """What is wrong with the batch; only the first fault is told."""
+        raise NotImplementedError
+
+
+class RecordRule(Rule):
+    """Judges the records of a batch, all of which fit.
+
+    It is not shown batches whose records are usual (`decoders.records.usual`).
+    """
+
+    def check(self, batch: "Batch") -> Iterable[Fault]:
+        """What is wrong with the records; only the first fault is told."""
         raise NotImplementedError
 
 
