@@ -78,6 +78,8 @@ from kdissect.rules.groups.odd_commit import OddCommit
 from kdissect.rules.groups.other_member_id import OtherMemberId
 from kdissect.rules.groups.other_protocol import OtherProtocol
 from kdissect.rules.groups.protocol_not_offered import ProtocolNotOffered
+from kdissect.rules.groups.rebalance_ignored import RebalanceIgnored
+from kdissect.rules.groups.silent_member import SilentMember
 from kdissect.rules.groups.static_leave_without_instance import StaticLeaveWithoutInstance
 from kdissect.rules.groups.wrong_generation import WrongGeneration
 from kdissect.rules.groups.wrong_member_epoch import WrongMemberEpoch
@@ -92,6 +94,10 @@ from kdissect.rules.headers.negative_version import NegativeVersion
 from kdissect.rules.headers.reused_correlation_id import ReusedCorrelationId
 from kdissect.rules.headers.unknown_api import UnknownApi
 from kdissect.rules.headers.unknown_version import UnknownVersion
+from kdissect.rules.kraft.broker_epoch_back import BrokerEpochBack
+from kdissect.rules.kraft.other_broker_epoch import OtherBrokerEpoch
+from kdissect.rules.kraft.quorum_epoch_back import QuorumEpochBack
+from kdissect.rules.kraft.snapshot_position import SnapshotPosition
 from kdissect.rules.metadata.epoch_went_back import EpochWentBack
 from kdissect.rules.metadata.isr_not_replicas import IsrNotReplicas
 from kdissect.rules.metadata.missing_topic_id import MissingTopicId
@@ -109,11 +115,13 @@ from kdissect.rules.pairing.throttle_ignored import ThrottleIgnored
 from kdissect.rules.pairing.unanswered_request import UnansweredRequest
 from kdissect.rules.pairing.unsolicited_response import UnsolicitedResponse
 from kdissect.rules.produce.epoch_not_from_zero import EpochNotFromZero
+from kdissect.rules.produce.id_never_given import IdNeverGiven
 from kdissect.rules.produce.invalid_acks import InvalidAcks
 from kdissect.rules.produce.mixed_producer_fields import MixedProducerFields
 from kdissect.rules.produce.no_records import NoRecords
 from kdissect.rules.produce.other_transactional_id import OtherTransactionalId
 from kdissect.rules.produce.sequence_gap import SequenceGap
+from kdissect.rules.produce.too_many_in_flight import TooManyInFlight
 from kdissect.rules.produce.weak_acks import WeakAcks
 from kdissect.rules.records.bad_batch_length import BadBatchLength
 from kdissect.rules.records.bad_checksum import BadChecksum
@@ -159,17 +167,28 @@ from kdissect.rules.records.zstd_fetched_too_early import ZstdFetchedTooEarly
 from kdissect.rules.records.zstd_produced_too_early import ZstdProducedTooEarly
 from kdissect.rules.rule import Rule
 from kdissect.rules.sasl.authenticate_after_v0 import AuthenticateAfterV0
+from kdissect.rules.sasl.bad_plain_token import BadPlainToken
+from kdissect.rules.sasl.bad_scram_token import BadScramToken
 from kdissect.rules.sasl.handshake_again import HandshakeAgain
+from kdissect.rules.sasl.late_api_versions import LateApiVersions
 from kdissect.rules.sasl.mechanism_changed import MechanismChanged
 from kdissect.rules.sasl.no_handshake import NoHandshake
+from kdissect.rules.sasl.other_principal import OtherPrincipal
 from kdissect.rules.sasl.request_before_authentication import RequestBeforeAuthentication
 from kdissect.rules.sasl.session_expired import SessionExpired
 from kdissect.rules.sasl.used_after_failure import UsedAfterFailure
 from kdissect.rules.sasl.visible_credentials import VisibleCredentials
+from kdissect.rules.telemetry.codec_not_accepted import CodecNotAccepted
+from kdissect.rules.telemetry.not_otlp import NotOtlp
+from kdissect.rules.telemetry.other_subscription import OtherSubscription
+from kdissect.rules.telemetry.pushed_after_end import PushedAfterEnd
+from kdissect.rules.telemetry.pushed_too_early import PushedTooEarly
+from kdissect.rules.telemetry.too_large import MetricsTooLarge
 from kdissect.rules.transactions.bad_timeout import BadTransactionTimeout
 from kdissect.rules.transactions.broker_version_from_client import BrokerVersionFromClient
 from kdissect.rules.transactions.empty_transactional_id import EmptyTransactionalId
 from kdissect.rules.transactions.end_without_begin import EndWithoutBegin
+from kdissect.rules.transactions.joined_twice import JoinedTwice
 from kdissect.rules.transactions.other_producer import OtherProducer
 from kdissect.rules.transactions.produced_before_added import ProducedBeforeAdded
 from kdissect.rules.transactions.produced_while_ending import ProducedWhileEnding
@@ -268,6 +287,10 @@ ALL_RULES: tuple[Rule, ...] = (
     MechanismChanged(),
     SessionExpired(),
     UsedAfterFailure(),
+    LateApiVersions(),
+    BadPlainToken(),
+    BadScramToken(),
+    OtherPrincipal(),
     TopicIdTooEarly(),
     UnknownLeader(),
     IsrNotReplicas(),
@@ -281,6 +304,8 @@ ALL_RULES: tuple[Rule, ...] = (
     EpochNotFromZero(),
     MixedProducerFields(),
     OtherTransactionalId(),
+    TooManyInFlight(),
+    IdNeverGiven(),
     IncrementWithoutSession(),
     ForgottenInFullFetch(),
     OddLimits(),
@@ -314,6 +339,8 @@ ALL_RULES: tuple[Rule, ...] = (
     OtherProtocol(),
     WrongMemberEpoch(),
     OtherMemberId(),
+    SilentMember(),
+    RebalanceIgnored(),
     BadBatchLength(),
     CutBatch(),
     UnknownMagic(),
@@ -363,6 +390,17 @@ ALL_RULES: tuple[Rule, ...] = (
     EndWithoutBegin(),
     ProducedWhileEnding(),
     OtherProducer(),
+    JoinedTwice(),
+    OtherBrokerEpoch(),
+    BrokerEpochBack(),
+    QuorumEpochBack(),
+    SnapshotPosition(),
+    MetricsTooLarge(),
+    OtherSubscription(),
+    PushedTooEarly(),
+    CodecNotAccepted(),
+    PushedAfterEnd(),
+    NotOtlp(),
     UnknownSpecialTime(),
     OldOffsetsOrder(),
     CountAndAssignment(),

@@ -183,17 +183,21 @@ class RecordRule(Rule):
 class FactRule(Rule):
     """Judges what a state machine of `history` found. `facts` are the kinds that break the rule.
 
-    The machines know what the capture lacks: a fact that is not sure is inconclusive.
+    The machines know what the capture lacks: a fact that is not sure is inconclusive. `expects` and `sees`
+    put its two values into words.
     """
 
     facts: ClassVar[tuple[StrEnum, ...]] = ()
+    expects: ClassVar[str] = "{}"
+    sees: ClassVar[str] = "{}"
 
     def check(self, fact: "Fact") -> Iterable[Fault]:
         """The fault a fact stands for."""
         if not fact.sure:
             yield Fault(inconclusive="bytes are missing from the capture, or it began too late")
             return
-        yield Fault(f"{_shown(fact.expected)}", _seen(fact), _path(fact.path), side=fact.side)
+        expected, seen = self.expects.format(_shown(fact.expected)), self.sees.format(_seen(fact))
+        yield Fault(expected, seen, _path(fact.path), side=fact.side)
 
 
 def _shown(value: object) -> str:
@@ -210,5 +214,5 @@ def _seen(fact: "Fact") -> str:
 
 
 def _path(path: str) -> str:
-    """A path that leads to one field; those of record batches lead nowhere in a body."""
-    return "" if path.startswith("records.") or "." in path else path
+    """A path that leads to one field of a body: those of headers and record batches do not."""
+    return "" if path.startswith(("records.", "request_api_")) or ("." in path and "[" not in path) else path
