@@ -58,9 +58,9 @@ def is_ignorable_tail(api_key: int, api_version: int, data: bytes, end: int) -> 
     """Whether the bytes behind a request body are a known habit of clients, which brokers ignore.
 
     librdkafka before KIP-511 sent the ApiKeys array of KIP-35 (spec/002), which never shipped, empty: 4
-    zero bytes.
+    zero bytes. Versions 0 to 2 have no body (KIP-511 brought one with version 3).
     """
-    return api_key == API_VERSIONS and api_version == 0 and data[end:] == _EMPTY_ARRAY
+    return api_key == API_VERSIONS and api_version <= 2 and data[end:] == _EMPTY_ARRAY
 
 
 def raw_tokens_follow(api_key: int, api_version: int) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import NamedTuple
 
 from kdissect.decoders.records.batches import BatchList, split_batches
 from kdissect.decoders.records.paths import records_path
@@ -12,6 +13,13 @@ from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordFault
 from kdissect.schema.registry import api_name, request_message, response_message
 from kdissect.session.exchange import Exchange
+
+
+class SectionBatches(NamedTuple):
+    """A records field and its batches."""
+
+    section: Section
+    found: BatchList
 
 
 class RecordSet:
@@ -36,7 +44,7 @@ class RecordSet:
     def found(self) -> BatchList:
         """The batches, cut when first asked for."""
         if self._found is None:
-            self._found = _split(self)
+            self._found = _split(self.frame.data, self.section, self.is_response)
         return self._found
 
     @property
@@ -45,7 +53,7 @@ class RecordSet:
 
         In responses, and where the frame was captured in part.
         """
-        return self.is_response or self.section.end > len(self.frame.data)
+        return _may_be_cut(self.frame.data, self.section, self.is_response)
 
     @property
     def direction(self) -> str:
@@ -79,28 +87,52 @@ class RecordSet:
 
 def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
     """The records fields of request and response that are not null. Raises nothing."""
-    key, version = exchange.api_key, exchange.api_version
-    if key is None or version is None:
-        return
-    is_response = records_side(key)
-    if is_response is None:
-        return
-    frame = exchange.response if is_response else exchange.request
-    if frame is None:
-        return
-    offset = exchange.response_body_offset if is_response else exchange.request_body_offset
-    for section in record_sections(frame.data, offset, key, version, is_response):
-        if section.start <= len(frame.data):
+    found = _sections(exchange)
+    if found is not None:
+        is_response, frame, sections = found
+        for section in sections:
             yield RecordSet(exchange, is_response, frame, section)
 
 
-def _split(records: RecordSet) -> BatchList:
-    data, start, end = records.frame.data, records.section.start, records.end
-    if records.section.position:
+def record_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
+    """The same with their batches, cut once however often they are asked for. Raises nothing."""
+    known: tuple[SectionBatches, ...] | None = exchange.batches_cache
+    if known is None:
+        found = _sections(exchange)
+        known = ()
+        if found is not None:
+            is_response, frame, sections = found
+            known = tuple(SectionBatches(s, _split(frame.data, s, is_response)) for s in sections)
+        # Without a way back to the exchange: a cycle would keep its frames until the garbage is collected.
+        exchange.batches_cache = known
+    return known
+
+
+def _sections(exchange: Exchange) -> tuple[bool, Frame, list[Section]] | None:
+    """The side that has records, its frame, the records fields in it as far as it was captured."""
+    key, version = exchange.api_key, exchange.api_version
+    is_response = None if key is None else records_side(key)
+    if key is None or version is None or is_response is None:
+        return None
+    frame = exchange.response if is_response else exchange.request
+    if frame is None:
+        return None
+    offset = exchange.response_body_offset if is_response else exchange.request_body_offset
+    found = record_sections(frame.data, offset, key, version, is_response)
+    return is_response, frame, [section for section in found if section.start <= len(frame.data)]
+
+
+def _may_be_cut(data: bytes, section: Section, is_response: bool) -> bool:
+    return is_response or section.end > len(data)
+
+
+def _split(data: bytes, section: Section, is_response: bool) -> BatchList:
+    start, end = section.start, min(section.end, len(data))
+    if section.position:
         # A piece of a snapshot begins anywhere (KIP-630): its first whole batch is where a checksum is right.
         found = find_batch(data, start, end)
         start = end if found is None else found
-    return split_batches(data, start, end, may_be_cut=records.may_be_cut)
+    return split_batches(data, start, end, may_be_cut=_may_be_cut(data, section, is_response))
 
 
 @cache

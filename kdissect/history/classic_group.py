@@ -38,7 +38,8 @@ class ClassicMember:
 
     __slots__ = (
         "assignment", "client", "client_id", "generation", "instance_id", "joined_by", "last_ns", "member_id",
-        "metadata", "protocols", "refusals", "session_timeout_ms",
+        "metadata", "overdue", "protocols", "rebalance_timeout_ms", "refusals", "session_timeout_ms",
+        "told_ns",
     )  # fmt: skip
 
     def __init__(self, member_id: str) -> None:
@@ -49,6 +50,7 @@ class ClassicMember:
         self.generation: int | None = None
         self.joined_by: Evidence | None = None
         self.session_timeout_ms = 0
+        self.rebalance_timeout_ms = 0
         self.protocols: tuple[str, ...] = ()
         self.metadata: bytes = b""
         """What it subscribes to, under the protocol the group chose; else under its first."""
@@ -56,6 +58,9 @@ class ClassicMember:
         self.last_ns = 0
         self.refusals = 0
         """Heartbeats in a row that were answered with REBALANCE_IN_PROGRESS."""
+        self.told_ns = 0
+        """When the first of them was answered; 0: none was."""
+        self.overdue = False
 
 
 class Rebalance:

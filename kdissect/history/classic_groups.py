@@ -68,7 +68,7 @@ class ClassicGroups:
         answer = turn.response
         asked = group.members.get(turn.request.member_id)
         if asked is not None:
-            asked.refusals = 0
+            asked.refusals, asked.told_ns, asked.overdue = 0, 0, False
         if answer is None:
             return facts
         if answer.error_code == codes.MEMBER_ID_REQUIRED:
@@ -149,6 +149,8 @@ def _remember(turn: Turn, group: ClassicGroup, answer: Any) -> ClassicMember:
     member.client_id, member.client = turn.exchange.client_id, turn.info.client_text
     member.generation, member.joined_by = answer.generation_id, turn.evidence
     member.session_timeout_ms = request.session_timeout_ms
+    # Before version 1 the session timeout was the time for that too (KIP-62).
+    member.rebalance_timeout_ms = getattr(request, "rebalance_timeout_ms", request.session_timeout_ms)
     member.protocols = tuple(str(row.name) for row in request.protocols or ())
     chosen = {str(row.name): bytes(row.metadata) for row in request.protocols or ()}
     member.metadata = chosen.get(group.protocol or "", next(iter(chosen.values()), b""))
@@ -215,10 +217,12 @@ def _heartbeat(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
     request, answer = turn.request, turn.response
     member = group.members.get(request.member_id)
     facts = generation_differs(turn, key, member, request.generation_id) + _late(turn, key, member)
+    facts += _overdue(turn, key, group, member)
     if answer is None:
         return facts
     if answer.error_code == codes.REBALANCE_IN_PROGRESS and member is not None:
         member.refusals += 1
+        member.told_ns = member.told_ns or turn.evidence.answered_ns
         seen = member.refusals
         facts.append(fact(ClassicFact.TOLD_TO_REJOIN, turn, key, "error_code", side="response", seen=seen))
     return [*facts, *_refused(turn, key, group, answer.error_code)] if answer.error_code else facts
@@ -234,6 +238,21 @@ def _late(turn: Turn, key: GroupKey, member: ClassicMember | None) -> list[Fact]
         return []
     expected = member.session_timeout_ms
     return [fact(ClassicFact.SILENT_TOO_LONG, turn, key, "", expected=expected, seen=silent_ms)]
+
+
+def _overdue(turn: Turn, key: GroupKey, group: ClassicGroup, member: ClassicMember | None) -> list[Fact]:
+    """Whether a member that was told to join again still has not (KIP-62).
+
+    The group waits as long as the most patient member allows.
+    """
+    if member is None or not member.told_ns or member.overdue:
+        return []
+    allowed_ms = max(known.rebalance_timeout_ms for known in group.members)
+    waited_ms = (turn.sent_ns - member.told_ns) // _MS
+    if not 0 < allowed_ms < waited_ms:
+        return []
+    member.overdue = True  # said once
+    return [fact(ClassicFact.REJOIN_OVERDUE, turn, key, "", expected=allowed_ms, seen=waited_ms)]
 
 
 def _commit(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:

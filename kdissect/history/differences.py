@@ -8,8 +8,10 @@ from kdissect.history.leader_epochs import LeaderFact
 from kdissect.history.modern_groups import ModernFact
 from kdissect.history.negotiated_versions import VersionFact
 from kdissect.history.producers import ProducerFact
+from kdissect.history.quorum_epochs import QuorumFact
 from kdissect.history.sasl import SaslFact
 from kdissect.history.share_sessions import ShareFact
+from kdissect.history.snapshot_fetches import SnapshotFact
 from kdissect.history.telemetry import TelemetryFact
 from kdissect.history.throttling import ThrottleFact
 from kdissect.history.transaction_steps import TransactionFact
@@ -27,7 +29,7 @@ DIFFERENCES = frozenset(
         FetchFact.FORGOTTEN_IN_FULL, FetchFact.TOPIC_IDS_MIXED, FetchFact.STRANGE_PARTITION,
         ShareFact.EPOCH_DIFFERS, ShareFact.UNKNOWN_SESSION, ShareFact.ACKNOWLEDGED_AT_OPENING,
         ThrottleFact.IGNORED, ThrottleFact.NEGATIVE,
-        ProducerFact.RETRIED, ProducerFact.SEQUENCE_GAP, ProducerFact.SEQUENCE_BACK,
+        ProducerFact.NEVER_GIVEN, ProducerFact.RETRIED, ProducerFact.SEQUENCE_GAP, ProducerFact.SEQUENCE_BACK,
         ProducerFact.EPOCH_NOT_FROM_ZERO, ProducerFact.EPOCH_BACK, ProducerFact.WEAK_ACKS,
         ProducerFact.TOO_MANY_IN_FLIGHT, ProducerFact.MIXED_FIELDS, ProducerFact.OTHER_TRANSACTIONAL_ID,
         TransactionFact.PRODUCED_BEFORE_ADDED, TransactionFact.END_WITHOUT_BEGIN,
@@ -35,8 +37,10 @@ DIFFERENCES = frozenset(
         TransactionFact.MARKER_DIFFERS, TransactionFact.JOINED_TWICE,
         ClassicFact.GIVEN_ID_UNUSED, ClassicFact.GENERATION_DIFFERS, ClassicFact.ASSIGNMENTS_OF_FOLLOWER,
         ClassicFact.ASSIGNMENT_TO_STRANGER, ClassicFact.PROTOCOL_DIFFERS, ClassicFact.PROTOCOL_NOT_OFFERED,
-        ClassicFact.SILENT_TOO_LONG,
+        ClassicFact.SILENT_TOO_LONG, ClassicFact.REJOIN_OVERDUE,
         ModernFact.EPOCH_DIFFERS, ModernFact.OTHER_MEMBER_ID, ModernFact.LATE,
+        QuorumFact.WENT_BACK, SnapshotFact.POSITION_DIFFERS, SnapshotFact.OTHER_POSITION,
+        SnapshotFact.SIZE_DIFFERS,
         BrokerFact.WENT_BACK, BrokerFact.OTHER_EPOCH,
         TelemetryFact.OTHER_SUBSCRIPTION, TelemetryFact.TOO_EARLY, TelemetryFact.TOO_LARGE,
         TelemetryFact.CODEC_NOT_ACCEPTED, TelemetryFact.AFTER_TERMINATING,

@@ -9,8 +9,10 @@ from kdissect.history.machine import Machine
 from kdissect.history.modern_groups import ModernGroups
 from kdissect.history.negotiated_versions import NegotiatedVersions
 from kdissect.history.producers import Producers
+from kdissect.history.quorum_epochs import QuorumEpochs
 from kdissect.history.sasl import SaslHistory
 from kdissect.history.share_sessions import ShareSessions
+from kdissect.history.snapshot_fetches import SnapshotFetches
 from kdissect.history.stream_order import StreamOrder
 from kdissect.history.telemetry import Telemetry
 from kdissect.history.throttling import Throttling
@@ -34,6 +36,8 @@ class History:
         self.share_sessions = ShareSessions()
         self.throttling = Throttling()
         self.producers = Producers()
+        self.quorum_epochs = QuorumEpochs()
+        self.snapshot_fetches = SnapshotFetches()
         self.transactions = Transactions()
         self.classic_groups = ClassicGroups()
         self.modern_groups = ModernGroups()
@@ -42,7 +46,7 @@ class History:
         self.telemetry = Telemetry()
         self._in_stream_order: tuple[Machine, ...] = (
             self.versions, self.sasl, self.fetch_sessions, self.share_sessions, self.throttling,
-            self.producers,
+            self.producers, self.quorum_epochs, self.snapshot_fetches,
         )  # fmt: skip
         self._as_completed: tuple[Machine, ...] = (
             self.transactions, self.classic_groups, self.modern_groups, self.leader_epochs,

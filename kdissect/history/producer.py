@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kdissect.history.fact import Evidence
 from kdissect.history.table import Table
+from kdissect.history.turn import PartitionKey
 
 # A broker remembers 5 batches of a producer and partition and knows a retry among them
 # (ProducerStateEntry.NUM_BATCHES_TO_RETAIN, KIP-98): a client has no more in flight.
@@ -12,8 +13,6 @@ BATCHES_KEPT = 5
 PARTITIONS_KEPT = 2_000  # of one producer
 CLIENTS_KEPT = 8  # client ids that use one producer id: one, unless they share it wrongly
 _MAX_SEQUENCE = 0x7FFFFFFF  # DefaultRecordBatch#incrementSequence: after it comes 0
-
-PartitionKey = tuple[str | bytes, int]
 
 
 def next_sequence(base: int, last_offset_delta: int) -> int:

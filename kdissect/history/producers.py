@@ -9,14 +9,14 @@ from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
 from kdissect.history import apis, codes
-from kdissect.history.batch_headers import BatchHeader, batch_headers
 from kdissect.history.fact import Fact
-from kdissect.history.producer import BATCHES_KEPT, PartitionKey, PartitionSequence, Producer, Sent
+from kdissect.history.producer import BATCHES_KEPT, PartitionSequence, Producer, Sent
 from kdissect.history.table import Table
-from kdissect.history.turn import Turn
+from kdissect.history.turn import PartitionKey, Turn
+from kdissect.model.record_batch import NO_PRODUCER_ID, RecordBatch
 
 PRODUCERS_KEPT = 50_000  # a state is 1 KB and 500 bytes a partition
-NO_PRODUCER_ID = -1  # RecordBatch.NO_PRODUCER_ID
+CONNECTIONS_KEPT = 20_000  # that gave producer ids, or had damaged batches; 100 bytes each
 ALL_IN_SYNC = -1  # acks that idempotence asks for (KIP-98, org.apache.kafka.clients.producer.ProducerConfig)
 
 ProducerKey = tuple[str, int]
@@ -28,6 +28,7 @@ class ProducerFact(StrEnum):
     INITIALISED = "initialised"  # a new producer id
     EPOCH_RAISED = "epoch_raised"  # the same id, a new epoch
     FIRST_SEEN = "first_seen"  # a batch of an id whose InitProducerId was not captured
+    NEVER_GIVEN = "never_given"  # an id without InitProducerId, on a connection that was given another
     RETRIED = "retried"  # a batch that was sent before; `detail` says what became of it
     SEQUENCE_GAP = "sequence_gap"  # higher than what comes next
     SEQUENCE_BACK = "sequence_back"  # lower than what comes next, and none of the last batches
@@ -56,6 +57,10 @@ class Producers:
 
     def __init__(self) -> None:
         self.producers: Table[ProducerKey, Producer] = Table(PRODUCERS_KEPT)
+        self._given_on: Table[str, int] = Table(CONNECTIONS_KEPT)
+        """The producer id that a connection gave last."""
+        self._damaged: Table[str, int] = Table(CONNECTIONS_KEPT)
+        """Requests of a connection that were cut, and batches with a wrong checksum: nobody knows whose."""
 
     def feed(self, turn: Turn) -> list[Fact]:
         """Take the next Produce, InitProducerId or EndTxn."""
@@ -70,6 +75,7 @@ class Producers:
     def _given(self, turn: Turn, producer_id: int, epoch: int) -> list[Fact]:
         """A coordinator gave a producer id and epoch."""
         key: ProducerKey = turn.info.capture_set, producer_id
+        self._given_on.put(turn.info.id, producer_id)
         request = turn.request
         transactional_id = getattr(request, "transactional_id", None)
         known = self.producers.get(key)
@@ -98,19 +104,22 @@ class Producers:
         return facts
 
     def _produce(self, turn: Turn) -> list[Fact]:
-        request = turn.request
-        if request is None:
+        name = turn.info.id
+        if turn.request is None:
+            self._damage(name)
             return []
         errors = _errors(turn.response)
         facts = []
-        for topic in request.topic_data or ():
-            name = topic.topic_id if hasattr(topic, "topic_id") else topic.name
-            for row in topic.partition_data or ():
-                for header in batch_headers(row.records):
-                    if header.producer_id != NO_PRODUCER_ID and not header.is_control:
-                        error = errors.get((name, row.index))
-                        facts += self._batch(_Batch(turn, (name, row.index), header, error))
+        for partition, header in turn.batches:
+            if not header.crc_is_right:
+                self._damage(name)
+            elif header.producer_id != NO_PRODUCER_ID and not header.is_control:
+                losses = turn.losses + (self._damaged.peek(name) or 0)
+                facts += self._batch(_Batch(turn, partition, header, errors.get(partition), losses))
         return facts
+
+    def _damage(self, connection: str) -> None:
+        self._damaged.put(connection, (self._damaged.get(connection) or 0) + 1)
 
     def _batch(self, batch: "_Batch") -> list[Fact]:
         turn, header = batch.turn, batch.header
@@ -120,9 +129,10 @@ class Producers:
         if known is None:
             known = self.producers.put(key, Producer(header.producer_id))
             facts.append(batch.fact(ProducerFact.FIRST_SEEN, "producer_id", seen=header.producer_id))
+            facts += self._never_given(batch)
         known.client(turn.exchange.client_id)
         known.batches += 1
-        known.records += max(0, header.records)
+        known.records += max(0, header.count or 0)
         request = turn.request
         if request.acks != ALL_IN_SYNC:
             facts.append(
@@ -135,14 +145,26 @@ class Producers:
         facts += _sequence(batch, known)
         return [*facts, *_verdict(batch, known)]
 
+    def _never_given(self, batch: "_Batch") -> list[Fact]:
+        """An id that nobody gave, on a connection that gave another: a producer keeps to its own."""
+        given = self._given_on.get(batch.turn.info.id)
+        if given is None:
+            return []
+        kind = ProducerFact.NEVER_GIVEN
+        return [batch.fact(kind, "producer_id", expected=given, seen=batch.header.producer_id)]
+
 
 class _Batch(NamedTuple):
-    """A batch on its way: `error` is the broker's code for its partition, None without an answer."""
+    """A batch on its way: `error` is the broker's code for its partition, None without an answer.
+
+    `losses` counts what of the connection was lost or damaged up to now.
+    """
 
     turn: Turn
     partition: PartitionKey
-    header: BatchHeader
+    header: RecordBatch
     error: int | None
+    losses: int
 
     def fact(self, kind: ProducerFact, field: str, **more: Any) -> Fact:
         more.setdefault("sure", self.turn.all_whole)
@@ -178,14 +200,14 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
     if here.epoch is None or header.producer_epoch > here.epoch:
         facts += _first_of_epoch(batch, known)
         here.begin(header.producer_epoch)
-    elif here.losses == batch.turn.losses and not known.is_ambiguous:
+    elif here.losses == batch.losses and not known.is_ambiguous:
         facts += _next_of_epoch(batch, known, here)
     in_flight = here.in_flight(batch.turn.sent_ns)
     if in_flight >= BATCHES_KEPT:
         kind = ProducerFact.TOO_MANY_IN_FLIGHT
         facts.append(batch.fact(kind, "base_sequence", expected=BATCHES_KEPT, seen=in_flight + 1))
     sent = Sent(header.base_sequence, header.last_offset_delta, batch.turn.evidence, batch.error)
-    here.sent(sent, batch.turn.losses)
+    here.sent(sent, batch.losses)
     return facts
 
 

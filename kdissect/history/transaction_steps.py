@@ -4,10 +4,10 @@ from enum import StrEnum
 from typing import Any
 
 from kdissect.history import apis, codes
-from kdissect.history.batch_headers import BatchHeader
 from kdissect.history.fact import Fact
 from kdissect.history.transaction import Outcome, Transaction, TransactionalId, TransactionState
 from kdissect.history.turn import Turn
+from kdissect.model.record_batch import RecordBatch
 
 # From this version of Produce on a batch joins the transaction by itself (KIP-890).
 _PRODUCE_JOINS = 12
@@ -152,7 +152,7 @@ def group_joins(turn: Turn, known: TransactionalId, group: str) -> list[Fact]:
 
 
 def batch_sent(
-    turn: Turn, known: TransactionalId, partition: tuple[Any, int], header: BatchHeader, error: int
+    turn: Turn, known: TransactionalId, partition: tuple[Any, int], header: RecordBatch, error: int
 ) -> list[Fact]:
     """A transactional batch was sent to a partition's leader."""
     who = header.producer_id, header.producer_epoch
@@ -172,7 +172,7 @@ def batch_sent(
     current = known.current
     if current is not None and current.epoch == header.producer_epoch:
         current.batches += 1
-        current.records += max(0, header.records)
+        current.records += max(0, header.count or 0)
         current.last_produce_ns = max(current.last_produce_ns, turn.sent_ns)
     return facts
 
@@ -191,7 +191,7 @@ def joined_twice(turn: Turn, known: TransactionalId) -> list[Fact]:
     ]  # fmt: skip
 
 
-def _refused_batch(turn: Turn, known: TransactionalId, header: BatchHeader, error: int) -> list[Fact]:
+def _refused_batch(turn: Turn, known: TransactionalId, header: RecordBatch, error: int) -> list[Fact]:
     current = known.current
     if error in _FENCED and current is not None and current.epoch != header.producer_epoch:
         return [

@@ -8,7 +8,6 @@ the next, so the order of completion is that of the transaction.
 from typing import ClassVar
 
 from kdissect.history import apis
-from kdissect.history.batch_headers import batch_headers
 from kdissect.history.fact import Fact
 from kdissect.history.table import Table
 from kdissect.history.transaction import Outcome, TransactionalId, TransactionState
@@ -170,13 +169,9 @@ class Transactions:
         known = self._id(turn, transactional_id)
         errors = produce_errors(turn.response)
         facts = []
-        for topic in turn.request.topic_data or ():
-            name = topic.topic_id if hasattr(topic, "topic_id") else topic.name
-            for row in topic.partition_data or ():
-                for header in batch_headers(row.records):
-                    if header.is_transactional and not header.is_control:
-                        error = errors.get((name, row.index), 0)
-                        facts += batch_sent(turn, known, (name, row.index), header, error)
+        for partition, header in turn.batches:
+            if header.crc_is_right and header.is_transactional and not header.is_control:
+                facts += batch_sent(turn, known, partition, header, errors.get(partition, 0))
         return facts
 
     def _markers(self, turn: Turn) -> list[Fact]:

@@ -5,9 +5,12 @@ from typing import Any
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import body_message
 from kdissect.decoders.compiled import decoder
+from kdissect.decoders.records.sections import Section
+from kdissect.engine.record_sets import record_batches
 from kdissect.history.fact import Evidence, evidence_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
+from kdissect.model.record_batch import RecordBatch
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -17,6 +20,9 @@ _LOSSES = (
     AnomalyKind.PENDING_LIMIT, AnomalyKind.REASSEMBLY_LIMIT,
 )  # fmt: skip
 _UNREAD: Any = object()
+
+PartitionKey = tuple[str | bytes, int]
+"""Name or id of a topic, whichever the message has, and the number of the partition."""
 
 
 class Turn:
@@ -66,6 +72,15 @@ class Turn:
         return self._response
 
     @property
+    def batches(self) -> list[tuple[PartitionKey, RecordBatch]]:
+        """The record batches in the body that carries any, where it fits, with their partitions."""
+        return [
+            (_partition(section), batch)
+            for section, found in record_batches(self.exchange)
+            for batch in found.batches
+        ]
+
+    @property
     def evidence(self) -> Evidence:
         """What a fact about this exchange points at."""
         if self._evidence is None:
@@ -112,3 +127,8 @@ class Turn:
         if end == len(data) or (not is_response and quirks.is_ignorable_tail(self.key, version, data, end)):
             return value
         return None  # bytes left over: the layout is another than the version says
+
+
+def _partition(section: Section) -> PartitionKey:
+    topic = section.topic if section.topic_id is None else section.topic_id
+    return topic or "", -1 if section.partition is None else section.partition

@@ -57,10 +57,14 @@ class AnomalyKind(StrEnum):
     UNKNOWN_MAGIC = "unknown_magic"
     BAD_RECORD_COUNT = "bad_record_count"
     MALFORMED_RECORD = "malformed_record"
+    NEGATIVE_LENGTH = "negative_length"  # of a key, value or header, below the -1 that stands for null
+    NULL_HEADER_KEY = "null_header_key"
     UNKNOWN_CODEC = "unknown_codec"
     CORRUPT_COMPRESSION = "corrupt_compression"
     DECOMPRESSION_LIMIT = "decompression_limit"
     NESTED_COMPRESSION = "nested_compression"
+    INNER_MAGIC = "inner_magic"  # a message inside a compressed one has another magic
+    EMPTY_WRAPPER = "empty_wrapper"  # a compressed message with nothing inside
 
 
 class Anomaly(NamedTuple):

@@ -13,6 +13,7 @@ class FaultKind(StrEnum):
     VARINT = "varint"  # an unsigned varint of more than 32 bits
     TAG_SIZE = "tag_size"  # a known tagged field takes more or fewer bytes than its size says
     LEFT_OVER = "left_over"  # bytes stand behind the body
+    UNKNOWN = "unknown"  # a type or version that the schema does not have: newer, or a vendor's
     OTHER = "other"
 
 

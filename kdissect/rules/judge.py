@@ -15,10 +15,12 @@ from enum import StrEnum
 
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
+from kdissect.history.stream_order import StreamOrder
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.rules import pieces
+from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body, body_of
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
@@ -38,7 +40,6 @@ from kdissect.rules.rule import (
     Once,
     Rule,
 )
-from kdissect.rules.stream_order import StreamOrder
 from kdissect.schema.types import Message
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
@@ -73,6 +74,7 @@ class Judge:
         self._misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
         self._seen: set[tuple[Message, int]] = set()
         self._history = History()
+        self._batches = BatchJudge(rules, self.coverage)
         self._fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
         self._node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
         self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
@@ -160,6 +162,8 @@ class Judge:
             if body.version in rule.versions and (not rule.refusable or has_no_error(body)):
                 self._apply(rule, view, exchange, rule.check(body))
         self._pieces(body, view)
+        for batch_rule, fault in self._batches.faults(body):
+            self._speak(batch_rule, fault, view, exchange)
         if body.api.key == API_VERSIONS and body.side == RESPONSE:
             view.learn_versions(exchange, body.value)
 

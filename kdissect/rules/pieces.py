@@ -44,10 +44,10 @@ def _sort(node: Node) -> str:
         return ERROR
     if field.name == "throttle_time_ms":
         return THROTTLE
-    if field.enum is not None and isinstance(node.value, int):  # bool is one too
-        return ENUM
-    if kind == Primitive.BOOL:
+    if kind == Primitive.BOOL:  # also where its two values have names, as those of EndTxn have
         return BOOL
+    if field.enum is not None and isinstance(node.value, int):
+        return ENUM
     if kind == Primitive.UUID:
         return UUID
     return STRING if kind in ("string", "compact string") else ""

@@ -78,6 +78,8 @@ from kdissect.rules.groups.odd_commit import OddCommit
 from kdissect.rules.groups.other_member_id import OtherMemberId
 from kdissect.rules.groups.other_protocol import OtherProtocol
 from kdissect.rules.groups.protocol_not_offered import ProtocolNotOffered
+from kdissect.rules.groups.rebalance_ignored import RebalanceIgnored
+from kdissect.rules.groups.silent_member import SilentMember
 from kdissect.rules.groups.static_leave_without_instance import StaticLeaveWithoutInstance
 from kdissect.rules.groups.wrong_generation import WrongGeneration
 from kdissect.rules.groups.wrong_member_epoch import WrongMemberEpoch
@@ -92,6 +94,10 @@ from kdissect.rules.headers.negative_version import NegativeVersion
 from kdissect.rules.headers.reused_correlation_id import ReusedCorrelationId
 from kdissect.rules.headers.unknown_api import UnknownApi
 from kdissect.rules.headers.unknown_version import UnknownVersion
+from kdissect.rules.kraft.broker_epoch_back import BrokerEpochBack
+from kdissect.rules.kraft.other_broker_epoch import OtherBrokerEpoch
+from kdissect.rules.kraft.quorum_epoch_back import QuorumEpochBack
+from kdissect.rules.kraft.snapshot_position import SnapshotPosition
 from kdissect.rules.metadata.epoch_went_back import EpochWentBack
 from kdissect.rules.metadata.isr_not_replicas import IsrNotReplicas
 from kdissect.rules.metadata.missing_topic_id import MissingTopicId
@@ -109,25 +115,80 @@ from kdissect.rules.pairing.throttle_ignored import ThrottleIgnored
 from kdissect.rules.pairing.unanswered_request import UnansweredRequest
 from kdissect.rules.pairing.unsolicited_response import UnsolicitedResponse
 from kdissect.rules.produce.epoch_not_from_zero import EpochNotFromZero
+from kdissect.rules.produce.id_never_given import IdNeverGiven
 from kdissect.rules.produce.invalid_acks import InvalidAcks
 from kdissect.rules.produce.mixed_producer_fields import MixedProducerFields
 from kdissect.rules.produce.no_records import NoRecords
 from kdissect.rules.produce.other_transactional_id import OtherTransactionalId
 from kdissect.rules.produce.sequence_gap import SequenceGap
+from kdissect.rules.produce.too_many_in_flight import TooManyInFlight
 from kdissect.rules.produce.weak_acks import WeakAcks
+from kdissect.rules.records.bad_batch_length import BadBatchLength
+from kdissect.rules.records.bad_checksum import BadChecksum
+from kdissect.rules.records.bad_control_key import BadControlKey
+from kdissect.rules.records.base_offset import BaseOffset
+from kdissect.rules.records.base_timestamp import OtherBaseTimestamp
+from kdissect.rules.records.before_fetch_offset import BeforeFetchOffset
+from kdissect.rules.records.cut_batch import CutBatch
+from kdissect.rules.records.empty_wrapper import EmptyWrapper
+from kdissect.rules.records.header_key_not_utf8 import HeaderKeyNotUtf8
+from kdissect.rules.records.header_without_key import HeaderWithoutKey
+from kdissect.rules.records.inner_magic import InnerMagic
+from kdissect.rules.records.inner_offsets import InnerOffsets
+from kdissect.rules.records.lz4_checksum import Lz4Checksum
+from kdissect.rules.records.malformed_own_record import MalformedOwnRecord
+from kdissect.rules.records.malformed_record import MalformedRecord
+from kdissect.rules.records.marker_without_producer import MarkerWithoutProducer
+from kdissect.rules.records.max_timestamp import OtherMaxTimestamp
+from kdissect.rules.records.negative_part import NegativePart
+from kdissect.rules.records.nested_compression import NestedCompression
+from kdissect.rules.records.new_magic_fetched import NewMagicFetched
+from kdissect.rules.records.new_magic_produced import NewMagicProduced
+from kdissect.rules.records.not_decompressing import NotDecompressing
+from kdissect.rules.records.offset_deltas import OffsetDeltas
+from kdissect.rules.records.offsets_go_back import OffsetsGoBack
+from kdissect.rules.records.old_magic_produced import OldMagicProduced
+from kdissect.rules.records.other_last_offset import OtherLastOffset
+from kdissect.rules.records.other_record_count import OtherRecordCount
+from kdissect.rules.records.produced_append_time import ProducedAppendTime
+from kdissect.rules.records.produced_control_batch import ProducedControlBatch
+from kdissect.rules.records.produced_delete_horizon import ProducedDeleteHorizon
+from kdissect.rules.records.record_attributes import RecordAttributes
+from kdissect.rules.records.reserved_bits import ReservedBits
+from kdissect.rules.records.several_batches import SeveralBatches
+from kdissect.rules.records.several_markers import SeveralMarkers
+from kdissect.rules.records.transactional_without_producer import TransactionalWithoutProducer
+from kdissect.rules.records.unknown_codec import UnknownCodec
+from kdissect.rules.records.unknown_magic import UnknownMagic
+from kdissect.rules.records.unknown_own_record import UnknownOwnRecord
+from kdissect.rules.records.wrapper_key import WrapperKey
+from kdissect.rules.records.wrapper_offset import WrapperOffset
+from kdissect.rules.records.zstd_fetched_too_early import ZstdFetchedTooEarly
+from kdissect.rules.records.zstd_produced_too_early import ZstdProducedTooEarly
 from kdissect.rules.rule import Rule
 from kdissect.rules.sasl.authenticate_after_v0 import AuthenticateAfterV0
+from kdissect.rules.sasl.bad_plain_token import BadPlainToken
+from kdissect.rules.sasl.bad_scram_token import BadScramToken
 from kdissect.rules.sasl.handshake_again import HandshakeAgain
+from kdissect.rules.sasl.late_api_versions import LateApiVersions
 from kdissect.rules.sasl.mechanism_changed import MechanismChanged
 from kdissect.rules.sasl.no_handshake import NoHandshake
+from kdissect.rules.sasl.other_principal import OtherPrincipal
 from kdissect.rules.sasl.request_before_authentication import RequestBeforeAuthentication
 from kdissect.rules.sasl.session_expired import SessionExpired
 from kdissect.rules.sasl.used_after_failure import UsedAfterFailure
 from kdissect.rules.sasl.visible_credentials import VisibleCredentials
+from kdissect.rules.telemetry.codec_not_accepted import CodecNotAccepted
+from kdissect.rules.telemetry.not_otlp import NotOtlp
+from kdissect.rules.telemetry.other_subscription import OtherSubscription
+from kdissect.rules.telemetry.pushed_after_end import PushedAfterEnd
+from kdissect.rules.telemetry.pushed_too_early import PushedTooEarly
+from kdissect.rules.telemetry.too_large import MetricsTooLarge
 from kdissect.rules.transactions.bad_timeout import BadTransactionTimeout
 from kdissect.rules.transactions.broker_version_from_client import BrokerVersionFromClient
 from kdissect.rules.transactions.empty_transactional_id import EmptyTransactionalId
 from kdissect.rules.transactions.end_without_begin import EndWithoutBegin
+from kdissect.rules.transactions.joined_twice import JoinedTwice
 from kdissect.rules.transactions.other_producer import OtherProducer
 from kdissect.rules.transactions.produced_before_added import ProducedBeforeAdded
 from kdissect.rules.transactions.produced_while_ending import ProducedWhileEnding
@@ -226,6 +287,10 @@ ALL_RULES: tuple[Rule, ...] = (
     MechanismChanged(),
     SessionExpired(),
     UsedAfterFailure(),
+    LateApiVersions(),
+    BadPlainToken(),
+    BadScramToken(),
+    OtherPrincipal(),
     TopicIdTooEarly(),
     UnknownLeader(),
     IsrNotReplicas(),
@@ -239,6 +304,8 @@ ALL_RULES: tuple[Rule, ...] = (
     EpochNotFromZero(),
     MixedProducerFields(),
     OtherTransactionalId(),
+    TooManyInFlight(),
+    IdNeverGiven(),
     IncrementWithoutSession(),
     ForgottenInFullFetch(),
     OddLimits(),
@@ -272,6 +339,50 @@ ALL_RULES: tuple[Rule, ...] = (
     OtherProtocol(),
     WrongMemberEpoch(),
     OtherMemberId(),
+    SilentMember(),
+    RebalanceIgnored(),
+    BadBatchLength(),
+    CutBatch(),
+    UnknownMagic(),
+    BadChecksum(),
+    NotDecompressing(),
+    NestedCompression(),
+    InnerMagic(),
+    EmptyWrapper(),
+    HeaderWithoutKey(),
+    NegativePart(),
+    MalformedRecord(),
+    OtherRecordCount(),
+    OldMagicProduced(),
+    NewMagicProduced(),
+    NewMagicFetched(),
+    SeveralBatches(),
+    ZstdProducedTooEarly(),
+    ZstdFetchedTooEarly(),
+    UnknownCodec(),
+    ReservedBits(),
+    OtherLastOffset(),
+    BaseOffset(),
+    ProducedAppendTime(),
+    ProducedControlBatch(),
+    ProducedDeleteHorizon(),
+    TransactionalWithoutProducer(),
+    OffsetsGoBack(),
+    BeforeFetchOffset(),
+    WrapperKey(),
+    RecordAttributes(),
+    OffsetDeltas(),
+    HeaderKeyNotUtf8(),
+    OtherMaxTimestamp(),
+    OtherBaseTimestamp(),
+    WrapperOffset(),
+    InnerOffsets(),
+    Lz4Checksum(),
+    SeveralMarkers(),
+    BadControlKey(),
+    MarkerWithoutProducer(),
+    MalformedOwnRecord(),
+    UnknownOwnRecord(),
     BadTransactionTimeout(),
     EmptyTransactionalId(),
     BrokerVersionFromClient(),
@@ -279,6 +390,17 @@ ALL_RULES: tuple[Rule, ...] = (
     EndWithoutBegin(),
     ProducedWhileEnding(),
     OtherProducer(),
+    JoinedTwice(),
+    OtherBrokerEpoch(),
+    BrokerEpochBack(),
+    QuorumEpochBack(),
+    SnapshotPosition(),
+    MetricsTooLarge(),
+    OtherSubscription(),
+    PushedTooEarly(),
+    CodecNotAccepted(),
+    PushedAfterEnd(),
+    NotOtlp(),
     UnknownSpecialTime(),
     OldOffsetsOrder(),
     CountAndAssignment(),

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
@@ -15,6 +16,8 @@ from kdissect.schema.types import NO_UPPER_BOUND, Versions
 if TYPE_CHECKING:
     from kdissect.decoders.node import Node
     from kdissect.history.fact import Fact
+    from kdissect.model.record_batch import RecordFault
+    from kdissect.rules.batch import Batch
     from kdissect.rules.body import Body
     from kdissect.rules.connection_view import ConnectionView
     from kdissect.session.exchange import Exchange
@@ -144,20 +147,57 @@ class BodyRule(Rule):
         raise NotImplementedError
 
 
+class RecordFaultRule(Rule):
+    """Judges bytes in a records field that fit no batch or no record. `kinds` are the faults it owns.
+
+    `expected` is what should stand there.
+    """
+
+    kinds: ClassVar[frozenset[AnomalyKind]] = frozenset()
+    expected: ClassVar[str] = ""
+
+    def check(self, fault: "RecordFault", batch: "Batch") -> Iterable[Fault]:
+        """What is wrong within a batch; nothing if another cause explains the bytes."""
+        yield batch.misfit(fault, self.expected)
+
+
+class BatchRule(Rule):
+    """Judges a record batch, or a message of an old message set, whose checksum is right, by its header."""
+
+    def check(self, batch: "Batch") -> Iterable[Fault]:
+        """What is wrong with the batch; only the first fault is told."""
+        raise NotImplementedError
+
+
+class RecordRule(Rule):
+    """Judges the records of a batch, all of which fit.
+
+    It is not shown batches whose records are usual (`decoders.records.usual`).
+    """
+
+    def check(self, batch: "Batch") -> Iterable[Fault]:
+        """What is wrong with the records; only the first fault is told."""
+        raise NotImplementedError
+
+
 class FactRule(Rule):
     """Judges what a state machine of `history` found. `facts` are the kinds that break the rule.
 
-    The machines know what the capture lacks: a fact that is not sure is inconclusive.
+    The machines know what the capture lacks: a fact that is not sure is inconclusive. `expects` and `sees`
+    put its two values into words.
     """
 
     facts: ClassVar[tuple[StrEnum, ...]] = ()
+    expects: ClassVar[str] = "{}"
+    sees: ClassVar[str] = "{}"
 
     def check(self, fact: "Fact") -> Iterable[Fault]:
         """The fault a fact stands for."""
         if not fact.sure:
             yield Fault(inconclusive="bytes are missing from the capture, or it began too late")
             return
-        yield Fault(f"{_shown(fact.expected)}", _seen(fact), _path(fact.path), side=fact.side)
+        expected, seen = self.expects.format(_shown(fact.expected)), self.sees.format(_seen(fact))
+        yield Fault(expected, seen, _path(fact.path), side=fact.side)
 
 
 def _shown(value: object) -> str:
@@ -174,5 +214,5 @@ def _seen(fact: "Fact") -> str:
 
 
 def _path(path: str) -> str:
-    """A path that leads to one field; those of record batches lead nowhere in a body."""
-    return "" if path.startswith("records.") or "." in path else path
+    """A path that leads to one field of a body: those of headers and record batches do not."""
+    return "" if path.startswith(("records.", "request_api_")) or ("." in path and "[" not in path) else path

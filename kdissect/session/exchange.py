@@ -52,6 +52,7 @@ class Exchange:
         "anomalies",
         "api_key",
         "api_version",
+        "batches_cache",
         "client_id",
         "close",
         "connection",
@@ -82,6 +83,7 @@ class Exchange:
         self.response_body_offset = 0
         self.close: Close | None = None
         self.anomalies: list[Anomaly] | None = None  # None instead of []: most exchanges have none
+        self.batches_cache: Any = None  # of `engine.record_sets`: histories and rules ask for the same
 
     def __repr__(self) -> str:
         what = f"key={self.api_key} v{self.api_version} {self.state}"

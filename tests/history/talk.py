@@ -1,6 +1,5 @@
 """Exchanges made by hand: bytes from the encoder, in frames as the session would hand them on."""
 
-import struct
 from typing import Any
 
 from kdissect.decoders.encoder import encode_request, encode_response
@@ -12,6 +11,7 @@ from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
+from tests.support.batches import batch_bytes, record_bytes
 
 MS = 1_000_000
 START_NS = 1_700_000_000_000_000_000
@@ -84,9 +84,9 @@ def brief(facts: list[Fact]) -> list[tuple[str, Any, Any]]:
 def batch(
     producer_id: int, epoch: int, sequence: int, records: int = 1, transactional: bool = False
 ) -> bytes:
-    """A record batch's header, with as many bytes behind it as it says; written without kdissect's code."""
-    body = struct.pack(
-        ">ibIhiqqqhii", -1, 2, 0, 0x10 if transactional else 0, records - 1, 0, 0, producer_id, epoch,
-        sequence, records,
-    ) + bytes(7 * records)  # fmt: skip
-    return struct.pack(">qi", 0, len(body)) + body
+    """A record batch of so many records; written without kdissect's code."""
+    held = b"".join(record_bytes(offset_delta=index, value=b"v") for index in range(records))
+    return batch_bytes(
+        held, records, attributes=0x10 if transactional else 0, base_timestamp=0, max_timestamp=0,
+        producer_id=producer_id, epoch=epoch, sequence=sequence,
+    )  # fmt: skip

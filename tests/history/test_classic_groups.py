@@ -23,10 +23,11 @@ def subscription(*topics: str) -> bytes:
 def join(
     talk: Talk, member: str, generation: int, leader: str = "a", members: tuple[str, ...] = (),
     asked: str | None = None, error: int = 0, instance: str | None = None, topics: tuple[str, ...] = ("t",),
-    chosen: str = "range",
+    chosen: str = "range", patience: int = 60000,
 ) -> Exchange:  # fmt: skip
     body = {
-        "group_id": "g", "session_timeout_ms": 10000, "member_id": member if asked is None else asked,
+        "group_id": "g", "session_timeout_ms": 10000, "rebalance_timeout_ms": patience,
+        "member_id": member if asked is None else asked,
         "group_instance_id": instance, "protocol_type": "consumer",
         "protocols": [{"name": "range", "metadata": subscription(*topics)}],
     }  # fmt: skip
@@ -217,3 +218,22 @@ def test_a_group_seen_from_the_middle_has_no_known_cause() -> None:
 def test_payloads_of_another_form(data: bytes) -> None:
     assert assigned_partitions(data) is None
     assert subscribed_topics(data) is None
+
+
+def test_a_member_that_does_not_join_again() -> None:
+    def facts(last: int) -> list[Fact]:
+        talk = Talk()
+        return feed(
+            ClassicGroups(), join(talk, "a", 1, members=("a", "b"), patience=9000), join(talk, "b", 1),
+            heartbeat(talk, "a", 1, error=27, at=1000), heartbeat(talk, "a", 1, error=27, at=10_500),
+            heartbeat(talk, "a", 1, error=27, at=last),
+        )  # fmt: skip
+
+    assert "rejoin_overdue" not in kinds(facts(20_000))  # the other member waits for 60 s
+    assert ("rejoin_overdue", 60_000, 61_999) in brief(facts(63_000))
+    talk, machine = Talk(), ClassicGroups()
+    joined = feed(
+        machine, join(talk, "a", 1, members=("a",)), heartbeat(talk, "a", 1, error=27, at=1000),
+        join(talk, "a", 2, members=("a",)), heartbeat(talk, "a", 2, at=70_000),
+    )  # fmt: skip
+    assert "rejoin_overdue" not in kinds(joined)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from kdissect.history.batch_headers import batch_headers
 from kdissect.history.producer import next_sequence
 from kdissect.history.producers import ProducerFact, Producers
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -37,12 +36,33 @@ def odd(facts: list[Any]) -> list[tuple[str, Any, Any]]:
     return [fact for fact in brief(facts) if fact[0] not in ("initialised", "epoch_raised")]
 
 
-def test_the_header_is_read() -> None:
-    (header,) = batch_headers(batch(5, 2, 10, 3, transactional=True))
-    assert tuple(header) == (5, 2, 10, 2, 3, True, False)
-    assert not list(batch_headers(batch(5, 2, 10)[:60]))
-    assert not list(batch_headers(None))
-    assert len(list(batch_headers(batch(5, 0, 0) * 3))) == 3
+def test_a_batch_of_wrong_checksum_is_no_basis() -> None:
+    talk, machine = Talk(), Producers()
+    whole = produce(talk, 0, 3)
+    damaged = produce(talk, 3, 1)
+    assert damaged.request is not None
+    damaged.request.data = damaged.request.data[:-6] + b"x" + damaged.request.data[-5:]
+    assert odd(feed(machine, init(talk), whole, damaged, produce(talk, 4), produce(talk, 6))) == [
+        ("sequence_gap", 5, 6)
+    ]
+
+
+def test_a_request_that_was_cut_explains_a_gap() -> None:
+    talk, machine = Talk(), Producers()
+    whole, cut = produce(talk, 0, 3), produce(talk, 3, 1)
+    assert cut.request is not None
+    cut.request.data = cut.request.data[:-20]
+    assert odd(feed(machine, init(talk), whole, cut, produce(talk, 4), produce(talk, 6))) == [
+        ("sequence_gap", 5, 6)
+    ]
+
+
+def test_an_id_that_was_never_given() -> None:
+    talk, machine = Talk(), Producers()
+    facts = odd(feed(machine, init(talk), produce(talk, 0), produce(talk, 0, producer_id=6)))
+    assert facts == [("first_seen", None, 6), ("never_given", 5, 6)]
+    other = Talk("10.0.0.3")  # its own InitProducerId may have gone anywhere
+    assert odd(feed(machine, produce(other, 0, producer_id=7))) == [("first_seen", None, 7)]
 
 
 def test_sequences_in_order() -> None:

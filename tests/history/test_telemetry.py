@@ -1,5 +1,6 @@
 """Client metrics against their subscription (KIP-714)."""
 
+import gzip
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, brief, feed, kinds
 
 GET, PUSH = 71, 72
+GZIP = 1
 UUID = bytes(range(16))
 
 
@@ -18,6 +20,12 @@ def subscribe(talk: Talk, subscription: int = 9, at: int | None = None) -> Excha
         "push_interval_ms": 1000, "telemetry_max_bytes": 100, "requested_metrics": ["a."],
     }  # fmt: skip
     return talk.ask(GET, 0, {"client_instance_id": bytes(16)}, answer, at=at)
+
+
+def metrics(size: int, codec: int) -> bytes:
+    """So many bytes of MetricsData: a field that nobody knows. What is compressed with gzip, says so."""
+    plain = b"\x7a" + bytes((size - 2,)) + bytes(size - 2) if size < 128 else bytes(size)
+    return gzip.compress(plain, mtime=0) if codec == GZIP else plain
 
 
 def push(
@@ -31,7 +39,7 @@ def push(
 ) -> Exchange:
     body = {
         "client_instance_id": UUID, "subscription_id": subscription, "terminating": last,
-        "compression_type": codec, "metrics": bytes(size),
+        "compression_type": codec, "metrics": metrics(size, codec),
     }  # fmt: skip
     return talk.ask(PUSH, 0, body, {"error_code": error}, at=at)
 

@@ -13,10 +13,10 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.schema.sources import resolve
 from tests.rules.dialogue import findings
-from tests.rules.fixtures import apis, histories, values, wire
+from tests.rules.fixtures import apis, batches, histories, values, wire
 
 GOLDEN = Path(__file__).parent / "golden"
-CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES}
+CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES}
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 
 

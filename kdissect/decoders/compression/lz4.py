@@ -40,15 +40,25 @@ def _bounded(frame: bytes | memoryview, limit: int) -> bytes:
     return content
 
 
+def has_right_checksum(data: memoryview) -> bool | None:
+    """Whether a frame's header has the checksum of the frame format; None where the bytes are no frame."""
+    found = _checksum(data)
+    return None if found is None else data[found[0]] == found[1]
+
+
 def _with_right_checksum(data: memoryview) -> bytes | memoryview:
     """The frame with the checksum its header should have; the frame itself where it is no frame."""
-    if len(data) < 7 or data[:_FLAGS] != _MAGIC:
+    found = _checksum(data)
+    if found is None or data[found[0]] == found[1]:
         return data
+    at, right = found
+    return b"".join((data[:at], bytes((right,)), data[at + 1 :]))
+
+
+def _checksum(data: memoryview) -> tuple[int, int] | None:
+    """Where the header's checksum stands, and what it should be."""
+    if len(data) < 7 or data[:_FLAGS] != _MAGIC:
+        return None
     flags = data[_FLAGS]
     at = _FLAGS + 2 + (8 if flags & _CONTENT_SIZE else 0) + (4 if flags & _DICTIONARY_ID else 0)
-    if at >= len(data):
-        return data
-    right = xxh32(bytes(data[_FLAGS:at])) >> 8 & 0xFF
-    if data[at] == right:
-        return data
-    return b"".join((data[:at], bytes((right,)), data[at + 1 :]))
+    return None if at >= len(data) else (at, xxh32(bytes(data[_FLAGS:at])) >> 8 & 0xFF)

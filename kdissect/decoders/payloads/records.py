@@ -5,7 +5,7 @@ from typing import NamedTuple
 from kdissect.decoders.cursor import uvarint
 from kdissect.decoders.payloads.payload import Found, Layout, Payload, Plain
 from kdissect.decoders.payloads.versioned import VERSION_SIZE, versioned
-from kdissect.model.errors import DecodeError
+from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.schema import registry
 from kdissect.schema.logs import CONTROL, Framing, Log, log
 
@@ -96,7 +96,8 @@ def _framed(logged: Log, data: bytes, start: int, end: int) -> Found:
         return _unknown(logged, number, start)
     message = registry.payload(name)
     if version not in message.versions:
-        return Plain(name, None, DecodeError(name, start, f"version {version} is not in the schema"))
+        why = f"version {version} is not in the schema"
+        return Plain(name, None, DecodeError(name, start, why, FaultKind.UNKNOWN))
     return Layout(message, version, at, version)
 
 
@@ -125,7 +126,8 @@ def _control_value(name: str, is_marker: bool, data: bytes, start: int, end: int
 
 
 def _unknown(logged: Log, number: int, start: int) -> Plain:
-    return Plain(logged.name, None, DecodeError(logged.name, start, f"there is no record type {number}"))
+    why = f"there is no record type {number}"
+    return Plain(logged.name, None, DecodeError(logged.name, start, why, FaultKind.UNKNOWN))
 
 
 SCHEMA_ID_SIZE = 5

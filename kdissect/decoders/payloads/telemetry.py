@@ -1,6 +1,6 @@
 """PushTelemetry's metrics (KIP-714): compressed as a whole, then OpenTelemetry's MetricsData."""
 
-from kdissect.decoders.compression.codec import codec_name, decompress
+from kdissect.decoders.compression.codec import OutputLimitError, codec_name, decompress
 from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.otlp import metrics
 from kdissect.decoders.payloads.payload import Found, Plain, Tree
@@ -24,6 +24,18 @@ def telemetry(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
     except DecodeError as error:
         why = f"{codec_name(codec)}: {error.why}" if codec else error.why
         return Plain(NAME, None, DecodeError(NAME, start, why))
+
+
+def metrics_fault(data: bytes, codec: int) -> str | None:
+    """Why bytes are no metrics compressed with a codec; None if they are. Raises nothing."""
+    try:
+        plain = decompress(codec, data, MAX_METRICS) if codec else data
+        metrics(plain, 0, len(plain))
+    except OutputLimitError:
+        return None  # larger than is read here
+    except DecodeError as error:
+        return error.why
+    return None
 
 
 def _uncompressed(data: bytes, start: int, end: int) -> Tree:

@@ -28,6 +28,16 @@ def iter_messages(batch: RecordBatch, faults: list[RecordFault], limit: int) -> 
             yield message
 
 
+def inner_messages(batch: RecordBatch, faults: list[RecordFault], limit: int) -> Iterator[RecordBatch]:
+    """The messages directly inside a compressed one as they stand there: offsets are those of the wire.
+
+    Raises nothing.
+    """
+    content = _Reader(faults, limit).content(batch, "records", False)
+    if content is not None:
+        yield from iter_batches(content, 0, len(content), [])
+
+
 class _Reader:
     """Reads messages; `_left` is what may still be decompressed, over all levels."""
 
@@ -57,7 +67,9 @@ class _Reader:
         start = at + 4
         length = int.from_bytes(batch.data[at:start], signed=True)
         if length < -1 or start + max(length, 0) > batch.end:
-            self._note(path, at, f"length {length}, {max(batch.end - start, 0)} bytes follow", inside)
+            why = f"length {length}, {max(batch.end - start, 0)} bytes follow"
+            kind = AnomalyKind.NEGATIVE_LENGTH if length < -1 else AnomalyKind.MALFORMED_RECORD
+            note(self._faults, RecordFault(kind, path, at, why, inside))
             return None, at, False
         if length < 0:
             return None, start, True
@@ -68,7 +80,7 @@ class _Reader:
 
     def inner(self, batch: RecordBatch, path: str, depth: int) -> Iterator[Record]:
         """The messages inside a compressed one, with absolute offsets and the wrapper's append time."""
-        content = self._content(batch, path, depth > 0)
+        content = self.content(batch, path, depth > 0)
         if content is None:
             return
         base = _base(batch, content)
@@ -86,6 +98,9 @@ class _Reader:
         self, wrapper: RecordBatch, message: RecordBatch, path: str, base: int, depth: int
     ) -> Iterator[Record]:
         message.base_offset += base
+        if message.magic != wrapper.magic:
+            why = f"magic {message.magic} inside a message of magic {wrapper.magic}"
+            note(self._faults, RecordFault(AnomalyKind.INNER_MAGIC, path, message.start, why, True))
         if message.codec:
             why = f"a {codec_name(message.codec)} message inside a {codec_name(wrapper.codec)} message"
             note(self._faults, RecordFault(AnomalyKind.NESTED_COMPRESSION, path, message.start, why, True))
@@ -93,7 +108,6 @@ class _Reader:
                 yield from self.inner(message, f"{path}.records", depth + 1)
             return
         if message.magic > 1:
-            self._note(path, message.start, f"magic {message.magic} inside a message set", True)
             return
         record = self.message(message, path, inside=True)
         if record is not None:
@@ -101,7 +115,8 @@ class _Reader:
                 record = record._replace(timestamp=wrapper.max_timestamp)
             yield record
 
-    def _content(self, batch: RecordBatch, path: str, inside: bool) -> bytes | None:
+    def content(self, batch: RecordBatch, path: str, inside: bool) -> bytes | None:
+        """A compressed message's value decompressed; None, and a fault, where that fails."""
         if batch.codec >= len(CODEC_NAMES):
             why = f"there is no codec {batch.codec}"
             note(
@@ -113,7 +128,9 @@ class _Reader:
         if wrapper is None:
             return None
         if wrapper.value is None:
-            self._note(f"{path}.value", batch.records_start, "a compressed message without a value", inside)
+            why = "a compressed message without a value"
+            fault = RecordFault(AnomalyKind.EMPTY_WRAPPER, f"{path}.value", batch.records_start, why, inside)
+            note(self._faults, fault)
             return None
         try:
             content = decompress(batch.codec, wrapper.value, self._left, magic=batch.magic)
@@ -125,6 +142,9 @@ class _Reader:
             note(self._faults, RecordFault(kind, path, start, why, inside))
             return None
         self._left -= len(content)
+        if not content:
+            why = "a compressed message with none inside"
+            note(self._faults, RecordFault(AnomalyKind.EMPTY_WRAPPER, path, batch.end, why, inside))
         return content
 
 

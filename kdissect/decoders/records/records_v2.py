@@ -13,11 +13,14 @@ from kdissect.model.record_batch import RecordBatch, RecordFault
 class _MisfitError(Exception):
     """A part of a record does not fit: its name, its offset, the reason."""
 
-    def __init__(self, part: str, offset: int, why: str) -> None:
+    def __init__(
+        self, part: str, offset: int, why: str, kind: AnomalyKind = AnomalyKind.MALFORMED_RECORD
+    ) -> None:
         super().__init__(part, offset, why)
         self.part = part
         self.offset = offset
         self.why = why
+        self.kind = kind
 
 
 def iter_records_v2(
@@ -50,7 +53,7 @@ def iter_records_v2(
 
 def _fault(index: int, misfit: _MisfitError, inside: bool) -> RecordFault:
     path = f"records[{index}].{misfit.part}"
-    return RecordFault(AnomalyKind.MALFORMED_RECORD, path, misfit.offset, misfit.why, inside)
+    return RecordFault(misfit.kind, path, misfit.offset, misfit.why, inside)
 
 
 def _record(batch: RecordBatch, data: bytes, at: int, stop: int) -> Record:
@@ -94,7 +97,7 @@ def _bytes(part: str, data: bytes, at: int, stop: int) -> tuple[bytes | None, in
     length, begin = _pull(part, data, at, stop)
     if length < 0:
         if length != -1:
-            raise _MisfitError(part, at, f"length {length} is negative")
+            raise _MisfitError(part, at, f"length {length} is negative", AnomalyKind.NEGATIVE_LENGTH)
         return None, begin
     end = begin + length
     if end > stop:
@@ -114,7 +117,8 @@ def _headers(data: bytes, at: int, stop: int) -> tuple[tuple[Header, ...], int]:
         begin = at
         key, at = _bytes(f"headers[{index}].key", data, at, stop)
         if key is None:
-            raise _MisfitError(f"headers[{index}].key", begin, "null is not allowed")
+            why = "null is not allowed"
+            raise _MisfitError(f"headers[{index}].key", begin, why, AnomalyKind.NULL_HEADER_KEY)
         value, at = _bytes(f"headers[{index}].value", data, at, stop)
         headers.append((text_or_bytes(key), value))
     return tuple(headers), at

@@ -49,17 +49,24 @@ class RepeatedPartition(BodyRule):
     )
 
     def check(self, body: Body) -> Iterator[Fault]:
-        """Partitions by topic name or id."""
-        field = _TOPICS.get(body.api.name, "topics")
-        seen: set[tuple[object, int]] = set()
-        for index, topic in enumerate(getattr(body.value, field, None) or ()):
-            for path, partition in _partitions(topic):
-                key = _topic_of(topic), partition
-                if key in seen:
-                    yield body.fault(
-                        f"{field}[{index}].{path}", "each partition once", f"partition {partition} again"
-                    )
-                seen.add(key)
+        """Partitions by topic name or id, within one list of topics."""
+        for field, topics in _lists(body):
+            seen: set[tuple[object, int]] = set()
+            for index, topic in enumerate(topics):
+                for path, partition in _partitions(topic):
+                    key = _topic_of(topic), partition
+                    if key in seen:
+                        where = f"{field}[{index}].{path}"
+                        yield body.fault(where, "each partition once", f"partition {partition} again")
+                    seen.add(key)
+
+
+def _lists(body: Body) -> Iterator[tuple[str, Any]]:
+    """Every list of topics with its path. From AddPartitionsToTxn v4 on each transaction has its own."""
+    for index, transaction in enumerate(getattr(body.value, "transactions", None) or ()):
+        yield f"transactions[{index}].topics", transaction.topics or ()
+    field = _TOPICS.get(body.api.name, "topics")
+    yield field, getattr(body.value, field, None) or ()
 
 
 def _topic_of(topic: Any) -> object:

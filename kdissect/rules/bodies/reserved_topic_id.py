@@ -12,7 +12,11 @@ from kdissect.rules.rule import (
 )
 
 METADATA_TOPIC = bytes(15) + b"\x01"  # Uuid#METADATA_TOPIC_ID
-CLIENT_APIS = frozenset({"Produce", "Metadata", "OffsetCommit", "OffsetFetch", "ShareFetch", "DeleteTopics"})
+# Fetch is left out: controllers fetch their log with it.
+CLIENT_APIS = frozenset(
+    {"Produce", "Metadata", "OffsetCommit", "OffsetFetch", "ShareFetch", "ShareAcknowledge", "DeleteTopics",
+     "CreateTopics", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "DescribeTopicPartitions"}
+)  # fmt: skip
 
 
 class ReservedTopicId(NodeRule):

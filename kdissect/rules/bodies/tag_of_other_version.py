@@ -33,7 +33,7 @@ class TagOfOtherVersion(NodeRule):
 
     def check(self, node: Node, body: Body) -> Iterator[Fault]:
         """Tags that were skipped although the message has them elsewhere."""
-        known = all_tags(body)
+        known = all_tags(body.message)
         for child in node.children:
             if is_unknown(child) and child.value in known:
                 yield Fault(

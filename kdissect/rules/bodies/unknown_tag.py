@@ -1,6 +1,7 @@
 """BDY010: A tag this schema does not know in any version."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Level
@@ -11,7 +12,7 @@ from kdissect.rules.rule import (
     NodeRule,
     Once,
 )
-from kdissect.schema.types import Array, Struct
+from kdissect.schema.types import Array, Message, Struct
 
 
 def is_unknown(tag: Node) -> bool:
@@ -39,16 +40,17 @@ class UnknownTag(NodeRule):
 
     def check(self, node: Node, body: Body) -> Iterator[Fault]:
         """Tags that were skipped."""
-        known = all_tags(body)
+        known = all_tags(body.message)
         for child in node.children:
             if is_unknown(child) and child.value not in known:
                 yield Fault("a tag of this schema", f"tag {child.value}, {child.end - child.start} bytes")
 
 
-def all_tags(body: Body) -> frozenset[int]:
-    """Every tag number that some version of the message has, in whatever struct."""
+@lru_cache(maxsize=512)  # two messages of each API
+def all_tags(message: Message) -> frozenset[int]:
+    """Every tag number that some version of a message has, in whatever struct."""
     found: set[int] = set()
-    stack = [body.message.root]
+    stack = [message.root]
     while stack:
         for field in stack.pop().fields:
             if field.tag is not None:

@@ -24,3 +24,5 @@ class AcknowledgedAtOpening(FactRule):
         "org.apache.kafka.common.requests.ShareRequestMetadata",
     )
     facts = (ShareFact.ACKNOWLEDGED_AT_OPENING,)
+    expects = "no acknowledgements"
+    sees = "acknowledgements"

@@ -21,3 +21,5 @@ class PartitionOutsideSession(FactRule):
     who = Who.BROKER
     cites = ("KIP-227",)
     facts = (FetchFact.STRANGE_PARTITION,)
+    expects = "partitions of the session"
+    sees = "partition {}"

@@ -22,3 +22,5 @@ class UnknownSession(FactRule):
     who = Who.CLIENT
     cites = ("KIP-227",)
     facts = (FetchFact.UNKNOWN_SESSION,)
+    expects = "a session that the broker gave"
+    sees = "{}"

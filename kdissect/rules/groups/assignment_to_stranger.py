@@ -22,3 +22,5 @@ class AssignmentToStranger(FactRule):
     who = Who.CLIENT
     cites = ("org.apache.kafka.clients.consumer.internals.ConsumerCoordinator",)
     facts = (ClassicFact.ASSIGNMENT_TO_STRANGER,)
+    expects = "members of the generation"
+    sees = "member {}"

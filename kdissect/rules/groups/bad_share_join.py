@@ -27,6 +27,7 @@ class BadShareJoin(BodyRule):
     who = Who.CLIENT
     cites = ("KIP-932", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
     on = (("ShareGroupHeartbeat", REQUEST),)
+    shadows = ("GRP015",)  # an epoch that no member has is none that it was told
 
     def check(self, body: Body) -> Iterator[Fault]:
         """Epoch and subscription."""

@@ -29,7 +29,7 @@ class ClientIdChanges(ExchangeRule):
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The client id against the one before."""
         before = view.previous
-        if before is None or exchange.request is None or exchange.client_id is None:
+        if before is None or exchange.request is None or not exchange.client_id:  # no name: HDR005
             return
-        if before.client_id is not None and before.client_id != exchange.client_id:
+        if before.client_id and before.client_id != exchange.client_id:
             yield Fault(f"{before.client_id!r} as before", repr(exchange.client_id), start=8, end=10)

@@ -3,20 +3,31 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.compiled import decoder
+from kdissect.decoders.headers import request_header_version, response_header_version
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.rules.body import Body
 from kdissect.rules.connection_view import API_VERSIONS
-from kdissect.rules.rule import Fault, MisfitRule
+from kdissect.rules.rule import REQUEST, Fault, MisfitRule
+
+_NO_TAGS = 0  # the empty tag section is one zero byte (KIP-482)
 
 
 def _shift(body: Body) -> int:
     """By how many bytes the body must be read elsewhere to fit; 0 if that explains nothing."""
     if not any(body.data[body.offset :]):  # zeros fit wherever one begins to read
         return 0
-    for shift in (-1, 1):
-        if _fits_at(body, body.offset + shift):
-            return shift
-    return 0
+    shift = -1 if _has_tags(body) else 1  # a section that was left out, or one that does not belong there
+    section = body.offset + min(shift, 0)
+    if section >= len(body.data) or body.data[section] != _NO_TAGS:
+        return 0
+    return shift if _fits_at(body, body.offset + shift) else 0
+
+
+def _has_tags(body: Body) -> bool:
+    """Whether the header of this version ends in a tag section."""
+    if body.side == REQUEST:
+        return request_header_version(body.api.key, body.version) == 2
+    return response_header_version(body.api.key, body.version) == 1
 
 
 def _fits_at(body: Body, start: int) -> bool:

@@ -22,3 +22,5 @@ class EpochNotFromZero(FactRule):
     who = Who.CLIENT
     cites = ("org.apache.kafka.storage.internals.log.ProducerAppendInfo",)
     facts = (ProducerFact.EPOCH_NOT_FROM_ZERO,)
+    expects = "sequence {}"
+    sees = "sequence {}"

@@ -28,6 +28,7 @@ class InvalidAcks(BodyRule):
     who = Who.CLIENT
     cites = ("spec/000 Produce API", "org.apache.kafka.common.requests.ProduceRequest")
     on = (("Produce", REQUEST),)
+    shadows = ("PRD003",)
 
     def check(self, body: Body) -> Iterator[Fault]:
         """The field."""

@@ -24,3 +24,5 @@ class MixedProducerFields(FactRule):
         "org.apache.kafka.storage.internals.log.LogValidator",
     )
     facts = (ProducerFact.MIXED_FIELDS,)
+    expects = "producer id, epoch and sequence, or none"
+    sees = "epoch and sequence {}"

@@ -29,3 +29,5 @@ class SequenceGap(FactRule):
         ProducerFact.SEQUENCE_GAP,
         ProducerFact.SEQUENCE_BACK,
     )
+    expects = "sequence {}"
+    sees = "sequence {}"

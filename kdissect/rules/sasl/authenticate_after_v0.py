@@ -24,3 +24,5 @@ class AuthenticateAfterV0(FactRule):
         "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",
     )
     facts = (SaslFact.AFTER_RAW_HANDSHAKE,)
+    expects = "bare tokens"
+    sees = "SaslAuthenticate"

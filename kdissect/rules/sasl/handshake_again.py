@@ -24,3 +24,5 @@ class HandshakeAgain(FactRule):
         "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",
     )
     facts = (SaslFact.HANDSHAKE_AGAIN,)
+    expects = "SASL tokens"
+    sees = "another SaslHandshake"

@@ -24,3 +24,5 @@ class NoHandshake(FactRule):
         "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",
     )
     facts = (SaslFact.WITHOUT_HANDSHAKE,)
+    expects = "SaslHandshake first"
+    sees = "SaslAuthenticate without it"

@@ -25,3 +25,5 @@ class RequestBeforeAuthentication(FactRule):
         "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",
     )
     facts = (SaslFact.REQUEST_BEFORE_END,)
+    expects = "SASL tokens until authentication ends"
+    sees = "a request of API key {}"

@@ -22,3 +22,5 @@ class UsedAfterFailure(FactRule):
     who = Who.CLIENT
     cites = ("spec/000 SASL Authentication Sequence",)
     facts = (SaslFact.USED_AFTER_FAILURE,)
+    expects = "no request after a failure"
+    sees = "a request of API key {}"

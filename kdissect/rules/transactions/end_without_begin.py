@@ -25,3 +25,5 @@ class EndWithoutBegin(FactRule):
         "org.apache.kafka.coordinator.transaction.TransactionState",
     )
     facts = (TransactionFact.END_WITHOUT_BEGIN,)
+    expects = "a transaction to end"
+    sees = "EndTxn, committed {}"

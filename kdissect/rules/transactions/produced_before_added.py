@@ -22,3 +22,5 @@ class ProducedBeforeAdded(FactRule):
     who = Who.CLIENT
     cites = ("KIP-98",)
     facts = (TransactionFact.PRODUCED_BEFORE_ADDED,)
+    expects = "partitions that were added"
+    sees = "partition {}"

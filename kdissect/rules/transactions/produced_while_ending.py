@@ -23,3 +23,5 @@ class ProducedWhileEnding(FactRule):
     cites = ("KIP-98",)
     facts = (TransactionFact.PRODUCED_WHILE_ENDING,)
     shadows = ("TXN004",)
+    expects = "no batch until EndTxn is answered"
+    sees = "a batch"

@@ -155,7 +155,7 @@ def test_header_keys_are_text_and_header_values_may_be_null() -> None:
     assert read_records(batch).records[0].headers == (("é", b""), ("", None))
     null_key = b"\0\0\0\1\1" + zigzag(1) + zigzag(-1) + zigzag(-1)
     assert faults_of(whole(batch_bytes(zigzag(len(null_key)) + null_key))) == [
-        "malformed_record records[0].headers[0].key: null is not allowed at byte 68"
+        "null_header_key records[0].headers[0].key: null is not allowed at byte 68"
     ]
 
 

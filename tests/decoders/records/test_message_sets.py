@@ -127,7 +127,7 @@ def test_nesting_ends_at_a_depth() -> None:
 
 def test_a_compressed_message_without_a_value() -> None:
     assert faults_of(whole(message_bytes(None, attributes=1))) == [
-        "malformed_record records.value: a compressed message without a value at byte 26"
+        "empty_wrapper records.value: a compressed message without a value at byte 26"
     ]
 
 

@@ -1,0 +1,27 @@
+"""GRP017: A member should be heard of within its session timeout."""
+
+from kdissect.history.classic_steps import ClassicFact
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.rule import FactRule
+
+
+class SilentMember(FactRule):
+    """A member should be heard of within its session timeout.
+
+    The coordinator takes it out of the group otherwise and answers UNKNOWN_MEMBER_ID. A paused client looks
+    the same as one that counts wrongly.
+
+    Example: session timeout 10 s, heartbeats 15 s apart.
+
+    What to do: heartbeat three times as often.
+    """
+
+    code = "GRP017"
+    name = "session-timeout"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.CLIENT
+    cites = ("KIP-62", "spec/000 Heartbeat API")
+    facts = (ClassicFact.SILENT_TOO_LONG,)
+    expects = "a request within {} ms"
+    sees = "{} ms of silence"

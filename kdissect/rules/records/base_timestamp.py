@@ -1,0 +1,37 @@
+"""REC034: The base timestamp of a produced batch should be that of its first record."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.batch import Batch
+from kdissect.rules.rule import Fault, Once, RecordRule
+
+
+class OtherBaseTimestamp(RecordRule):
+    """The base timestamp of a produced batch should be that of its first record.
+
+    Any other is legal: records have their distance from it. Compaction changes it in the log, so that only
+    producers are judged.
+
+    Example: base timestamp 1000, and a first delta of 5.
+
+    What to do: nothing; smaller deltas take fewer bytes.
+    """
+
+    code = "REC034"
+    name = "base-timestamp"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    severity = Severity.INFO
+    who = Who.CLIENT
+    cites = ("org.apache.kafka.common.record.internal.DefaultRecordBatch", "spec/001 5.3.1 Record Batch")
+    once = Once.PARTY
+
+    def check(self, batch: Batch) -> Iterator[Fault]:
+        """The first record of produced batches of magic 2."""
+        found = batch.batch
+        if not batch.records.is_produce or not batch.is_current or found.is_log_append_time:
+            return
+        first = batch.content[0].timestamp
+        if first != found.base_timestamp:
+            yield batch.fault("base_timestamp", first, found.base_timestamp)

@@ -1,0 +1,33 @@
+"""REC033: The maximum timestamp of a batch must be that of its latest record."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Severity
+from kdissect.rules.batch import Batch
+from kdissect.rules.rule import Fault, RecordRule
+
+
+class OtherMaxTimestamp(RecordRule):
+    """The maximum timestamp of a batch must be that of its latest record.
+
+    Brokers find offsets by time and delete old segments by it. Apache Kafka computes it anew when it
+    appends. With log append time it stands for all records.
+
+    Example: maximum 1000, and a record of 2000.
+
+    What to do: keep the largest timestamp while writing.
+    """
+
+    code = "REC033"
+    name = "max-timestamp"
+    severity = Severity.WARNING
+    cites = ("org.apache.kafka.common.record.internal.DefaultRecordBatch", "spec/001 5.3.1 Record Batch")
+
+    def check(self, batch: Batch) -> Iterator[Fault]:
+        """Timestamps of the records of magic 2."""
+        found = batch.batch
+        if not batch.is_current or found.is_log_append_time or not batch.is_whole:
+            return
+        latest = max(record.timestamp for record in batch.content)
+        if latest != found.max_timestamp:
+            yield batch.fault("max_timestamp", latest, found.max_timestamp)

@@ -1,0 +1,36 @@
+"""REC031: Offset deltas of records must rise from 0 to the last offset delta."""
+
+from collections.abc import Iterator
+
+from kdissect.rules.batch import Batch
+from kdissect.rules.rule import Fault, RecordRule
+
+
+class OffsetDeltas(RecordRule):
+    """Offset deltas of records must rise from 0 to the last offset delta.
+
+    In a Produce they count up by one. In the log compaction leaves gaps. Brokers rewrite what they can,
+    consumers skip and repeat by them.
+
+    Example: deltas 0, 1, 1.
+
+    What to do: number the records of a batch from 0.
+    """
+
+    code = "REC031"
+    name = "offset-deltas"
+    cites = ("spec/001 5.3.2 Record", "org.apache.kafka.storage.internals.log.LogValidator")
+
+    def check(self, batch: Batch) -> Iterator[Fault]:
+        """Offsets of the records of magic 2."""
+        if not batch.is_current:
+            return
+        found, last = batch.batch, -1
+        for index, record in enumerate(batch.content):
+            delta = record.offset - found.base_offset
+            if batch.records.is_produce and delta != index:
+                yield batch.inside(f"records[{index}].offset_delta", index, delta)
+            elif delta <= last or delta > found.last_offset_delta:
+                expected = f"more than {last}, at most {found.last_offset_delta}"
+                yield batch.inside(f"records[{index}].offset_delta", expected, delta)
+            last = delta

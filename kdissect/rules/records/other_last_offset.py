@@ -1,0 +1,39 @@
+"""REC021: The last offset delta of a batch must agree with its count of records."""
+
+from collections.abc import Iterator
+
+from kdissect.rules.batch import Batch
+from kdissect.rules.rule import BatchRule, Fault
+
+
+class OtherLastOffset(BatchRule):
+    """The last offset delta of a batch must agree with its count of records.
+
+    In a Produce it is the count less one, and there is a record; brokers answer INVALID_RECORD. In the log
+    compaction takes records away: then it is that or more, and the count may be 0.
+
+    Example: count 3 with last offset delta 5 in a Produce.
+
+    What to do: number the records from 0.
+    """
+
+    code = "REC021"
+    name = "batch-offsets"
+    cites = ("org.apache.kafka.storage.internals.log.LogValidator", "spec/001 5.3.1 Record Batch")
+    shadows = ("REC012", "REC031")
+
+    def check(self, batch: Batch) -> Iterator[Fault]:
+        """Count and last offset delta of magic 2."""
+        found = batch.batch
+        if not batch.is_current or found.count is None:
+            return
+        delta = found.last_offset_delta
+        if batch.records.is_produce:
+            if found.count < 1:
+                yield batch.fault("count", "1 or more", found.count)
+            elif delta != found.count - 1:
+                yield batch.fault("last_offset_delta", found.count - 1, delta)
+        elif found.count < 0 or delta < max(found.count - 1, 0):
+            yield batch.fault(
+                "last_offset_delta", f"{max(found.count - 1, 0)} or more", f"{delta}, count {found.count}"
+            )

@@ -1,0 +1,31 @@
+"""REC030: The attributes of a record must be 0."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Severity
+from kdissect.rules.batch import Batch
+from kdissect.rules.rule import Fault, RecordRule
+
+
+class RecordAttributes(RecordRule):
+    """The attributes of a record must be 0.
+
+    None of their bits means anything; a later format may give them a meaning. Apache Kafka ignores them.
+
+    Example: attributes 1 in a record.
+
+    What to do: write 0.
+    """
+
+    code = "REC030"
+    name = "record-attributes"
+    severity = Severity.WARNING
+    cites = ("spec/001 5.3.2 Record",)
+
+    def check(self, batch: Batch) -> Iterator[Fault]:
+        """Attributes of records of magic 2."""
+        if not batch.is_current:
+            return
+        for index, found in enumerate(batch.content):
+            if found.attributes:
+                yield batch.inside(f"records[{index}].attributes", 0, found.attributes)

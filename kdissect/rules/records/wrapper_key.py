@@ -1,0 +1,33 @@
+"""REC029: The key of a compressed message should be null."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level
+from kdissect.rules.batch import Batch
+from kdissect.rules.rule import BatchRule, Fault
+
+
+class WrapperKey(BatchRule):
+    """The key of a compressed message should be null.
+
+    Its value holds the messages, which have keys of their own. Apache Kafka ignores it.
+
+    Example: a gzip message with a key of 3 bytes.
+
+    What to do: write key length -1.
+    """
+
+    code = "REC029"
+    name = "wrapper-key"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    cites = ("spec/001 5.3.3 Old Message Format",)
+
+    def check(self, batch: Batch) -> Iterator[Fault]:
+        """The length of the key of compressed messages of magic 0 and 1."""
+        found = batch.batch
+        if batch.is_current or not found.codec:
+            return
+        length = int.from_bytes(found.data[found.records_start : found.records_start + 4], signed=True)
+        if length != -1:
+            yield batch.inside("key", "null", f"length {length}")

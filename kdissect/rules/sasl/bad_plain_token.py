@@ -1,0 +1,34 @@
+"""SAS010: A PLAIN token must be an authorization identity, a user and a password with NULs between them."""
+
+from collections.abc import Iterator
+
+from kdissect.history.fact import Fact
+from kdissect.history.sasl import SaslFact
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.rule import FactRule, Fault
+
+
+class BadPlainToken(FactRule):
+    """A PLAIN token must be an authorization identity, a user and a password with NULs between them.
+
+    Two NULs, the user and the password not empty; the identity mostly is. Brokers answer
+    SASL_AUTHENTICATION_FAILED. Findings show no byte of it.
+
+    Example: a token with one NUL.
+
+    What to do: send NUL, user, NUL, password.
+    """
+
+    code = "SAS010"
+    name = "plain-token"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("RFC 4616 section 2", "org.apache.kafka.common.security.plain.internals.PlainSaslServer")
+    facts = (SaslFact.TOKEN_DIFFERS,)
+
+    def check(self, fact: Fact) -> Iterator[Fault]:
+        """The form of the token; its bytes are secret."""
+        if fact.expected != "PLAIN":
+            return
+        for fault in super().check(fact):
+            yield fault._replace(expected="[identity] NUL user NUL password", seen=fact.detail, path="")

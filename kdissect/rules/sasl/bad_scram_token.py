@@ -1,0 +1,35 @@
+"""SAS011: SCRAM tokens must follow each other, and carry the nonces on."""
+
+from collections.abc import Iterator
+
+from kdissect.history.fact import Fact
+from kdissect.history.sasl import SaslFact
+from kdissect.rules.rule import FactRule, Fault
+
+
+class BadScramToken(FactRule):
+    """SCRAM tokens must follow each other, and carry the nonces on.
+
+    The client's nonce, the server's that begins with it, at least 4096 iterations, a salt, then the proof
+    with the server's nonce. Either end stops otherwise. Findings show no byte of them.
+
+    Example: a server nonce that does not begin with the client's.
+
+    What to do: use a library for it; check what the other end sends.
+    """
+
+    code = "SAS011"
+    name = "scram-tokens"
+    cites = (
+        "RFC 5802 section 5",
+        "RFC 7677 section 4",
+        "org.apache.kafka.common.security.scram.internals.ScramMessages",
+    )
+    facts = (SaslFact.TOKEN_DIFFERS,)
+
+    def check(self, fact: Fact) -> Iterator[Fault]:
+        """The form of the token; its bytes are secret."""
+        if fact.expected == "PLAIN":
+            return
+        for fault in super().check(fact):
+            yield fault._replace(expected="the messages of SCRAM", seen=fact.detail, path="")

@@ -1,0 +1,31 @@
+"""SAS012: Re-authentication must be as the same principal."""
+
+from collections.abc import Iterator
+
+from kdissect.history.fact import Fact
+from kdissect.history.sasl import SaslFact
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.rule import FactRule, Fault
+
+
+class OtherPrincipal(FactRule):
+    """Re-authentication must be as the same principal.
+
+    Brokers close the connection otherwise, as what it may do was decided for the first one.
+
+    Example: alice, and bob after an hour.
+
+    What to do: open another connection for another principal.
+    """
+
+    code = "SAS012"
+    name = "same-principal"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-368", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
+    facts = (SaslFact.PRINCIPAL_CHANGED,)
+
+    def check(self, fact: Fact) -> Iterator[Fault]:
+        """The names; the bytes of the token are secret."""
+        for fault in super().check(fact):
+            yield fault._replace(path="")

@@ -1,0 +1,34 @@
+"""TEL005: Pushed metrics must be OpenTelemetry MetricsData."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.payloads.telemetry import metrics_fault
+from kdissect.model.finding import Severity, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import REQUEST, BodyRule, Fault
+
+
+class NotOtlp(BodyRule):
+    """Pushed metrics must be OpenTelemetry MetricsData.
+
+    Protocol Buffers, compressed as a whole with the codec that the request names. Brokers hand them to
+    plugins, which may fail.
+
+    Example: bytes that are no Protocol Buffers message.
+
+    What to do: encode MetricsData, then compress it.
+    """
+
+    code = "TEL005"
+    name = "telemetry-otlp"
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("KIP-714",)
+    on = (("PushTelemetry", REQUEST),)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """The metrics, decompressed and decoded."""
+        metrics, codec = bytes(body.value.metrics), body.value.compression_type
+        why = metrics_fault(metrics, codec) if metrics else None
+        if why is not None:
+            yield body.fault("metrics", "MetricsData", why)

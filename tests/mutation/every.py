@@ -1,0 +1,24 @@
+"""All mutators: importing this registers them, area by area."""
+
+from tests.mutation import (
+    authentication,
+    bytes_of_bodies,
+    bytes_of_headers,
+    histories,
+    order_of_lines,
+    producers,
+    values_of_any_api,
+    values_of_apis,
+)
+from tests.mutation.mutators import MUTATORS, Mutator
+
+AREAS = (
+    bytes_of_headers, bytes_of_bodies, values_of_any_api, values_of_apis, order_of_lines, authentication,
+    histories, producers,
+)  # fmt: skip
+
+
+def every_mutator() -> list[Mutator]:
+    """Every mutator, by the code of the rule that owns it."""
+    assert AREAS
+    return sorted(MUTATORS, key=lambda mutator: (mutator.owner, mutator.name))

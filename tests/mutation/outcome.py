@@ -1,0 +1,51 @@
+"""What became of the mutants of a mutator."""
+
+from collections import Counter
+from functools import cache
+from typing import NamedTuple
+
+from kdissect.model.finding import Finding, Severity
+from tests.mutation.corpus import codes_before
+from tests.mutation.mutators import Mutant, Mutator
+from tests.mutation.talk import judged
+from tests.support.traffic import CLIENT
+
+Codes = Counter[str]
+
+
+class Outcome(NamedTuple):
+    """`mutants` in all, descriptions of those the owner `missed`, and how often other rules spoke beside it.
+
+    `collateral` counts mutants by code; `info` holds the codes among them that were only information.
+    """
+
+    mutants: int
+    missed: tuple[str, ...]
+    collateral: Codes
+    info: frozenset[str]
+
+
+@cache
+def outcome_of(mutator: Mutator) -> Outcome:
+    """Judge every mutant of a mutator."""
+    count, missed = 0, []
+    collateral: Codes = Counter()
+    loud: set[str] = set()
+    for mutant in mutator.mutants():
+        count += 1
+        found = judged(mutant.talk).findings.all()
+        if not any(f.code == mutator.owner and is_there(f, mutant) for f in found):
+            missed.append(f"{mutant}: {', '.join(map(repr, found)) or 'nothing'}")
+        known = codes_before(mutant.scene) | {mutator.owner}
+        others = [f for f in found if f.code not in known]
+        collateral.update({f.code for f in others})
+        loud |= {f.code for f in others if f.severity is not Severity.INFO}
+    return Outcome(count, tuple(missed), collateral, frozenset(collateral) - loud)
+
+
+def is_there(finding: Finding, mutant: Mutant) -> bool:
+    """Whether a finding speaks of what was changed."""
+    if mutant.exchange is not None and finding.place.exchange != mutant.exchange:
+        return False
+    side = "request" if mutant.side == CLIENT else "response"
+    return mutant.side is None or finding.place.side in ("", side)

@@ -1,0 +1,92 @@
+"""What mutants of real exchanges (`tests/mutation`) found wrong with rules, in the smallest conversations."""
+
+from kdissect.model.packet import Packet
+from kdissect.rules.body import body_of
+from tests.rules.dialogue import Dialogue, findings
+from tests.support.batches import batch_bytes, record_bytes
+from tests.support.run import exchanges_of
+from tests.support.traffic import CLIENT
+
+METADATA_TOPIC = bytes(15) + b"\x01"
+
+
+def codes(packets: list[Packet]) -> set[str]:
+    return {finding.code for finding in findings(packets) if finding.code != "VER003"}
+
+
+def raw(content: str) -> list[Packet]:
+    """A request in hex as the second of a connection, unanswered."""
+    return Dialogue().raw(CLIENT, bytes.fromhex(content)).close()
+
+
+def test_a_boolean_with_names_is_a_boolean() -> None:
+    """EndTxn's `committed` has names for its values, and was looked at as an enumerated number alone."""
+    head = "001a0000 00000002 000474657374"
+    assert codes(raw(f"{head} 000174 0000000000000001 0000 02")) == {"BDY015"}
+
+
+def test_a_long_varint_is_no_second_tag_section() -> None:
+    """Six bytes of varint fit one byte later, as five: the byte before is no empty tag section."""
+    head = "0010 0003 00000002 000474657374 00"  # ListGroups v3
+    assert codes(raw(f"{head} 80808080 8000")) == {"BDY005"}
+
+
+def test_a_header_without_tags_cannot_lack_them() -> None:
+    """Metadata v1 has no tag section: what fits one byte earlier says nothing."""
+    packets = raw("0003 0001 00000002 0003740000 000001 000174")
+    (exchange,) = [e for e in exchanges_of(packets) if e.ordinal == 1]
+    body = body_of(exchange, "request")
+    assert body is not None
+    assert body.error is not None
+    assert "HDR003" not in codes(packets)
+
+
+def test_partitions_twice_in_one_transaction() -> None:
+    """From AddPartitionsToTxn v4 on topics stand below transactions."""
+    topic = {"name": "t", "partitions": [0, 0]}
+    once = {"name": "t", "partitions": [0]}
+    one = {"transactional_id": "a", "producer_id": 1, "topics": [topic]}
+    other = {"transactional_id": "b", "producer_id": 2, "topics": [once]}
+    for transactions, expected in (([one], True), ([other, other], False)):
+        dialogue = Dialogue()
+        dialogue.ask("AddPartitionsToTxn", 4, {"transactions": transactions})
+        assert ("BDY022" in codes(dialogue.close())) is expected
+
+
+def test_reserved_topic_in_acknowledgements() -> None:
+    dialogue = Dialogue()
+    fields = {"group_id": "g", "member_id": "m", "topics": [{"topic_id": METADATA_TOPIC, "partitions": []}]}
+    dialogue.ask("ShareAcknowledge", 1, fields)
+    assert "BDY020" in codes(dialogue.close())
+
+
+def test_the_array_of_the_draft_in_every_version_without_a_body() -> None:
+    """KIP-35's array, empty, behind ApiVersions v2: told once, as that."""
+    packets = Dialogue(negotiate=False).raw(CLIENT, bytes.fromhex("00120002 00000001 000474657374 00000000"))
+    assert codes(packets.close()) == {"VER010"}
+
+
+def test_an_unreadable_client_id_is_not_missing() -> None:
+    assert codes(raw("0003 0001 00000002 fffb 00000000")) == {"HDR001"}
+
+
+def test_a_request_without_a_name_is_no_other_name() -> None:
+    dialogue = Dialogue()
+    dialogue.ask("Metadata", 1, {"topics": []}, client_id="")
+    assert codes(dialogue.close()) == {"HDR005"}
+
+
+def test_an_epoch_that_no_member_has() -> None:
+    member = {"group_id": "g", "member_id": "m"}
+    told = {"member_id": "m", "member_epoch": 3, "heartbeat_interval_ms": 1000}
+    dialogue = Dialogue().exchange("ShareGroupHeartbeat", 1, {**member, "member_epoch": 3}, told)
+    dialogue.ask("ShareGroupHeartbeat", 1, {**member, "member_epoch": -3})
+    assert codes(dialogue.close()) == {"GRP007"}
+
+
+def test_acks_that_do_not_exist_are_not_weak_too() -> None:
+    batch = batch_bytes(record_bytes(), producer_id=1, epoch=0, sequence=0)
+    topic = {"name": "t", "partition_data": [{"index": 0, "records": batch}]}
+    dialogue = Dialogue()
+    dialogue.ask("Produce", 9, {"acks": 2, "timeout_ms": 1, "topic_data": [topic]})
+    assert codes(dialogue.close()) == {"PRD001"}
