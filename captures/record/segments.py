@@ -20,9 +20,9 @@ _ENTRIES = 24  # a multiple of the 8 and 12 bytes of their entries
 _BESIDE = (".index", ".timeindex", ".txnindex", ".snapshot")
 
 
-def keep(lab: Lab, prefix: str, topics: list[str]) -> None:
-    """Copy the segments of these topics of node 1 that hold something to logs/PREFIX_PARTITION/, dumped."""
-    home = lab.cluster.nodes[0].home
+def keep(lab: Lab, prefix: str, topics: list[str], node: int = 1) -> None:
+    """Copy the segments of these topics of a node that hold something to logs/PREFIX_PARTITION/, dumped."""
+    home = lab.cluster.nodes[node - 1].home
     for folder in sorted([*home.glob("d1/*"), *home.glob("d2/*")]):
         topic = folder.name.rpartition("-")[0]
         if folder.is_dir() and topic in topics:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import NamedTuple
 
 from kdissect.decoders.records.batches import BatchList, split_batches
 from kdissect.decoders.records.paths import records_path
@@ -14,6 +15,20 @@ from kdissect.schema.registry import api_name, request_message, response_message
 from kdissect.session.exchange import Exchange
 
 
+class PieceEnd(NamedTuple):
+    """The bytes a piece of a snapshot ends with that are no whole batch.
+
+    `is_aligned`: whether the first of them is the first of a batch.
+    """
+
+    content: bytes
+    is_aligned: bool
+
+
+BEGINNING = PieceEnd(b"", True)
+UNKNOWN = PieceEnd(b"", False)
+
+
 class RecordSet:
     """One records field: its place, its frame, its batches.
 
@@ -21,7 +36,7 @@ class RecordSet:
     by.
     """
 
-    __slots__ = ("_found", "end", "exchange", "frame", "is_response", "section")
+    __slots__ = ("_before", "_found", "end", "exchange", "frame", "is_response", "section")
 
     def __init__(self, exchange: Exchange, is_response: bool, frame: Frame, section: Section) -> None:
         self.exchange = exchange
@@ -31,12 +46,28 @@ class RecordSet:
         self.end = min(section.end, len(frame.data))
         """Where the records end in the frame, as far as it was captured."""
         self._found: BatchList | None = None
+        self._before = UNKNOWN if section.position else BEGINNING
+
+    def lead(self, before: PieceEnd) -> None:
+        """Say what the pieces before left, if this is a piece of a snapshot."""
+        self._before = before
+        self._found = None
+
+    def piece_end(self) -> PieceEnd:
+        """What the last batch that is whole leaves of a piece of a snapshot."""
+        found = self.found
+        if found.faults:
+            return UNKNOWN
+        content = self._before.content + self.frame.data[self.section.start : self.end]
+        if not self._before.is_aligned and not found.batches:
+            return PieceEnd(content, False)
+        return PieceEnd(content[len(content) - found.cut :], True)
 
     @property
     def found(self) -> BatchList:
         """The batches, cut when first asked for."""
         if self._found is None:
-            self._found = _split(self)
+            self._found = _split(self, self._before)
         return self._found
 
     @property
@@ -63,10 +94,10 @@ class RecordSet:
 
     def anomalies(self, faults: Iterable[tuple[int, RecordFault]]) -> list[Anomaly]:
         """What is wrong with the field, and `faults` of the records, with the index of their batch."""
-        found = [str(fault) for fault in self.found.faults]
+        found = [self._told(fault) for fault in self.found.faults]
         kinds = [fault.kind for fault in self.found.faults]
         for index, fault in faults:
-            found.append(f"batches[{index}].{fault}")
+            found.append(f"batches[{index}].{self._told(fault)}")
             kinds.append(fault.kind)
         if not found:
             return []
@@ -75,6 +106,14 @@ class RecordSet:
             Anomaly(kind, f"{path}.{text}", frame.first_ref, frame.time_ns)
             for kind, text in zip(kinds, found, strict=True)
         ]
+
+    def _told(self, fault: RecordFault) -> str:
+        """A fault with the place of its byte: in the frame, or in the snapshot of which this is a piece."""
+        before = len(self._before.content)
+        if not before or fault.inside:
+            return str(fault)
+        start = (self.section.position or 0) - before
+        return f"{fault._replace(offset=start + fault.offset)} of the snapshot"
 
 
 def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
@@ -94,9 +133,12 @@ def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
             yield RecordSet(exchange, is_response, frame, section)
 
 
-def _split(records: RecordSet) -> BatchList:
+def _split(records: RecordSet, before: PieceEnd) -> BatchList:
     data, start, end = records.frame.data, records.section.start, records.end
-    if records.section.position:
+    if before.content:
+        data = before.content + data[start:end]
+        start, end = 0, len(data)
+    if not before.is_aligned:
         # A piece of a snapshot begins anywhere (KIP-630): its first whole batch is where a checksum is right.
         found = find_batch(data, start, end)
         start = end if found is None else found
