@@ -1,5 +1,5 @@
-"""Keeps log segments and snapshots of a stopped broker, each with what the broker's own dump tool says of
-it.
+"""Keeps log segments, their indexes and snapshots of a stopped broker, each with what the broker's own dump
+tool says of it.
 """
 
 import os
@@ -15,11 +15,14 @@ _DECODERS = {
     "__share_group_state": "--share-group-state-decoder",
     "__cluster_metadata": "--cluster-metadata-decoder",
 }
+_ALLOCATED = (".index", ".timeindex")
+_ENTRIES = 24  # a multiple of the 8 and 12 bytes of their entries
+_BESIDE = (".index", ".timeindex", ".txnindex", ".snapshot")
 
 
-def keep(lab: Lab, prefix: str, topics: list[str]) -> None:
-    """Copy the segments of these topics of node 1 that hold something to logs/PREFIX_PARTITION/, dumped."""
-    home = lab.cluster.nodes[0].home
+def keep(lab: Lab, prefix: str, topics: list[str], node: int = 1) -> None:
+    """Copy the segments of these topics of a node that hold something to logs/PREFIX_PARTITION/, dumped."""
+    home = lab.cluster.nodes[node - 1].home
     for folder in sorted([*home.glob("d1/*"), *home.glob("d2/*")]):
         topic = folder.name.rpartition("-")[0]
         if folder.is_dir() and topic in topics:
@@ -35,12 +38,28 @@ def _keep_partition(lab: Lab, folder: Path, what: str, topic: str) -> None:
     target = lab.output / "logs" / what
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    for path in files:
-        shutil.copyfile(path, target / path.name)
-        (target / f"{path.name}.dump.txt").write_text(_dump(lab, target, path.name, topic))
+    for path in files + _beside(folder):
+        (target / path.name).write_bytes(_without_room(path))
+        (target / f"{path.name}.dump.txt").write_text(_dump(lab, folder, path.name, topic))
+
+
+def _beside(folder: Path) -> list[Path]:
+    """Indexes and producer snapshots that hold something; a stopped broker has cut the others to nothing."""
+    files = [path for suffix in _BESIDE for path in sorted(folder.glob(f"*{suffix}"))]
+    return [path for path in files if path.stat().st_size]
+
+
+def _without_room(path: Path) -> bytes:
+    """What a file holds; of the 10 MB of zeros that are allocated behind an open index only a little."""
+    data = path.read_bytes()
+    if path.suffix not in _ALLOCATED:
+        return data
+    entries = len(data.rstrip(b"\0")) // _ENTRIES + 100
+    return data[: entries * _ENTRIES]
 
 
 def _dump(lab: Lab, folder: Path, name: str, topic: str) -> str:
+    # In the broker's own folder: the tool opens the other files of a segment too, also those that are empty.
     version = lab.cluster.spec.version
     tool = (
         "org.apache.kafka.tools.DumpLogSegments" if lab.cluster.spec.modern else "kafka.tools.DumpLogSegments"

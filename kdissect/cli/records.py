@@ -19,7 +19,7 @@ from kdissect.cli.selection import add_selection, globs, selection_of
 from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.record_sets import RecordSet, record_sets
 from kdissect.engine.rows import Row
-from kdissect.history.topics import TELLING
+from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.model.anomaly import Anomaly
 
 if TYPE_CHECKING:
@@ -153,14 +153,15 @@ def selected_sets(
     topics = dissection.topics
     accepts = selection_of(options, lambda: start_ns(dissection), topics.topics_of)
     is_wanted = globs(options.topic) if options.topic else None
+    pieces = SnapshotPieces()
     for exchange in dissection:
         if progress is not None:
             progress.tick()
-        if exchange.api_key in TELLING:
-            topics.topics_of(exchange, exchange.request_summary(), exchange.response_summary())
+        topics.pass_by(exchange)
         if accepts is not None and not accepts(exchange):
             continue
         for records in record_sets(exchange):
+            pieces.join(records)
             if is_wanted is None or is_wanted(topic_of(dissection, records) or ""):
                 yield records
 

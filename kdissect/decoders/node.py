@@ -59,4 +59,15 @@ class Node:
         raise KeyError(name)
 
 
+class Decompressed(Node):
+    """What compressed bytes hold: here and below spans count in `content`, not in the message."""
+
+    __slots__ = ("content",)
+
+    def __init__(self, name: str, content: bytes) -> None:
+        super().__init__(name, "decompressed", 0)
+        self.end = len(content)
+        self.content = content
+
+
 TAG_SECTION = "tagged_fields"  # as the protocol guide prints it

@@ -9,14 +9,13 @@ from kdissect.decoders.records.reader import iter_records
 from kdissect.engine.record_sets import RecordSet
 from kdissect.engine.record_values import VALUE_FORMS
 from kdissect.engine.rows import Row, topic_id_text
-from kdissect.engine.times import rfc3339
+from kdissect.engine.times import MS_NS, rfc3339
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.model.record import Record
 from kdissect.model.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, RecordBatch, RecordFault
 from kdissect.schema.logs import log
 
-MS_NS = 1_000_000
 TopicNames = Callable[[RecordSet], str | None]
 """The name of the topic of a records field that has only its id on the wire; None where nobody knows."""
 

@@ -17,6 +17,7 @@ _TIMES = {
     "time": pa.timestamp("ns", "UTC"),
     "timestamp": pa.timestamp("ms", "UTC"),
     "max_timestamp": pa.timestamp("ms", "UTC"),
+    "last_timestamp": pa.timestamp("ms", "UTC"),
 }
 
 

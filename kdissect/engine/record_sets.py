@@ -22,6 +22,20 @@ class SectionBatches(NamedTuple):
     found: BatchList
 
 
+class PieceEnd(NamedTuple):
+    """The bytes a piece of a snapshot ends with that are no whole batch.
+
+    `is_aligned`: whether the first of them is the first of a batch.
+    """
+
+    content: bytes
+    is_aligned: bool
+
+
+BEGINNING = PieceEnd(b"", True)
+UNKNOWN = PieceEnd(b"", False)
+
+
 class RecordSet:
     """One records field: its place, its frame, its batches.
 
@@ -29,7 +43,7 @@ class RecordSet:
     by.
     """
 
-    __slots__ = ("_found", "end", "exchange", "frame", "is_response", "section")
+    __slots__ = ("_before", "_found", "end", "exchange", "frame", "is_response", "section")
 
     def __init__(self, exchange: Exchange, is_response: bool, frame: Frame, section: Section) -> None:
         self.exchange = exchange
@@ -39,12 +53,28 @@ class RecordSet:
         self.end = min(section.end, len(frame.data))
         """Where the records end in the frame, as far as it was captured."""
         self._found: BatchList | None = None
+        self._before = _before(section)
+
+    def lead(self, before: PieceEnd) -> None:
+        """Say what the pieces before left, if this is a piece of a snapshot."""
+        self._before = before
+        self._found = None
+
+    def piece_end(self) -> PieceEnd:
+        """What the last batch that is whole leaves of a piece of a snapshot."""
+        found = self.found
+        if found.faults:
+            return UNKNOWN
+        content = self._before.content + self.frame.data[self.section.start : self.end]
+        if not self._before.is_aligned and not found.batches:
+            return PieceEnd(content, False)
+        return PieceEnd(content[len(content) - found.cut :], True)
 
     @property
     def found(self) -> BatchList:
         """The batches, cut when first asked for."""
         if self._found is None:
-            self._found = _split(self.frame.data, self.section, self.is_response)
+            self._found = _split(self.frame.data, self.section, self.is_response, self._before)
         return self._found
 
     @property
@@ -71,10 +101,10 @@ class RecordSet:
 
     def anomalies(self, faults: Iterable[tuple[int, RecordFault]]) -> list[Anomaly]:
         """What is wrong with the field, and `faults` of the records, with the index of their batch."""
-        found = [str(fault) for fault in self.found.faults]
+        found = [self._told(fault) for fault in self.found.faults]
         kinds = [fault.kind for fault in self.found.faults]
         for index, fault in faults:
-            found.append(f"batches[{index}].{fault}")
+            found.append(f"batches[{index}].{self._told(fault)}")
             kinds.append(fault.kind)
         if not found:
             return []
@@ -83,6 +113,14 @@ class RecordSet:
             Anomaly(kind, f"{path}.{text}", frame.first_ref, frame.time_ns)
             for kind, text in zip(kinds, found, strict=True)
         ]
+
+    def _told(self, fault: RecordFault) -> str:
+        """A fault with the place of its byte: in the frame, or in the snapshot of which this is a piece."""
+        before = len(self._before.content)
+        if not before or fault.inside:
+            return str(fault)
+        start = (self.section.position or 0) - before
+        return f"{fault._replace(offset=start + fault.offset)} of the snapshot"
 
 
 def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
@@ -102,7 +140,7 @@ def record_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
         known = ()
         if found is not None:
             is_response, frame, sections = found
-            known = tuple(SectionBatches(s, _split(frame.data, s, is_response)) for s in sections)
+            known = tuple(SectionBatches(s, _split(frame.data, s, is_response, _before(s))) for s in sections)
         # Without a way back to the exchange: a cycle would keep its frames until the garbage is collected.
         exchange.batches_cache = known
     return known
@@ -126,13 +164,21 @@ def _may_be_cut(data: bytes, section: Section, is_response: bool) -> bool:
     return is_response or section.end > len(data)
 
 
-def _split(data: bytes, section: Section, is_response: bool) -> BatchList:
+def _before(section: Section) -> PieceEnd:
+    """What stands before a field, as long as nobody says: a piece of a snapshot begins anywhere (KIP-630)."""
+    return UNKNOWN if section.position else BEGINNING
+
+
+def _split(data: bytes, section: Section, is_response: bool, before: PieceEnd) -> BatchList:
     start, end = section.start, min(section.end, len(data))
-    if section.position:
-        # A piece of a snapshot begins anywhere (KIP-630): its first whole batch is where a checksum is right.
+    may_be_cut = _may_be_cut(data, section, is_response)
+    if before.content:
+        data = before.content + data[start:end]
+        start, end = 0, len(data)
+    if not before.is_aligned:  # the first whole batch is where a checksum is right
         found = find_batch(data, start, end)
         start = end if found is None else found
-    return split_batches(data, start, end, may_be_cut=_may_be_cut(data, section, is_response))
+    return split_batches(data, start, end, may_be_cut=may_be_cut)
 
 
 @cache

@@ -16,7 +16,10 @@ from kdissect.model.anomaly import Anomaly
 ROWS_AT_ONCE = 20_000  # rows are dicts of 2 KB: 40 MB
 _WRAP = 1 << 64
 _MAY_PASS_64_BITS = ("offset", "last_offset", "timestamp_ms")
-_TIMES = (("time", "time_ns"), ("timestamp", "timestamp_ms"), ("max_timestamp", "max_timestamp_ms"))
+_TIMES = (
+    ("time", "time_ns"),
+    *((name, f"{name}_ms") for name in ("timestamp", "max_timestamp", "last_timestamp")),
+)
 
 
 class RowTables:

@@ -7,10 +7,10 @@ from typing import Any
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.records.reader import iter_records
 from kdissect.engine.record_fields import RECORD_FIELDS
-from kdissect.engine.record_rows import MS_NS, RecordRows, timestamp_type
+from kdissect.engine.record_rows import RecordRows, timestamp_type
 from kdissect.engine.rows import Row, RowField
 from kdissect.engine.segment_reader import PlacedBatch
-from kdissect.engine.times import rfc3339
+from kdissect.engine.times import millis_text
 from kdissect.model.record_batch import (
     MAX_SEQUENCE,
     NO_PRODUCER_ID,
@@ -134,9 +134,7 @@ class SegmentRows:
             "codec": codec_name(batch.codec),
             "timestamp_type": timestamp_type(batch),
             "base_timestamp_ms": _millis(batch.base_timestamp),
-            "max_timestamp": None
-            if batch.max_timestamp == NO_TIMESTAMP
-            else rfc3339(batch.max_timestamp * MS_NS),
+            "max_timestamp": millis_text(batch.max_timestamp),
             "max_timestamp_ms": _millis(batch.max_timestamp),
             "delete_horizon_ms": batch.delete_horizon_ms,
             "producer_id": batch.producer_id if has_producer else None,

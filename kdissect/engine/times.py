@@ -2,7 +2,10 @@
 
 import time
 
+from kdissect.model.record_batch import NO_TIMESTAMP
+
 SECOND_NS = 1_000_000_000
+MS_NS = 1_000_000
 _prefixes: dict[int, str] = {}
 
 
@@ -15,6 +18,11 @@ def rfc3339(time_ns: int) -> str:
             _prefixes.clear()
         prefix = _prefixes[second] = _prefix(second)
     return f"{prefix}.{nanos:09d}Z"
+
+
+def millis_text(millis: int) -> str | None:
+    """Milliseconds since 1970 UTC in the same form; None for -1, which stands for no timestamp."""
+    return None if millis == NO_TIMESTAMP else rfc3339(millis * MS_NS)
 
 
 def _prefix(second: int) -> str:

@@ -3,27 +3,27 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.payloads.records import decode_record
-from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import iter_records
-from kdissect.decoders.records.sections import record_sections
+from kdissect.engine.record_sets import record_sets
+from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.session.exchange import Exchange
 
 _TOPIC_RECORD = "TopicRecord"
 
 
-def topic_records(exchange: Exchange, topic: str, topic_id: bytes) -> Iterator[tuple[bytes, str]]:
+def topic_records(
+    exchange: Exchange, topic: str, topic_id: bytes, pieces: SnapshotPieces
+) -> Iterator[tuple[bytes, str]]:
     """Id and name of each topic that was created in the records of a response. Raises nothing.
 
-    `topic` and `topic_id` are those of the metadata log.
+    `topic` and `topic_id` are those of the metadata log; `pieces` knows the snapshots that came in parts.
     """
-    frame, key, version = exchange.response, exchange.api_key, exchange.api_version
-    if frame is None or key is None or version is None:
-        return
-    for section in record_sections(frame.data, exchange.response_body_offset, key, version, True):
-        if section.topic != topic and section.topic_id != topic_id:
+    for records in record_sets(exchange):
+        section = records.section
+        if not records.is_response or (section.topic != topic and section.topic_id != topic_id):
             continue
-        end = min(section.end, len(frame.data))
-        for batch in split_batches(frame.data, section.start, end, may_be_cut=True).batches:
+        pieces.join(records)
+        for batch in records.found.batches:
             if batch.is_control:
                 continue
             for record in iter_records(batch, []):

@@ -10,12 +10,18 @@ Rules:
   responses name; an id that two clusters give to two names has none where the cluster is not known.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from kdissect.decoders.summary import Summary
 from kdissect.engine.rows import union
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+
+if TYPE_CHECKING:
+    from kdissect.engine.snapshot_pieces import SnapshotPieces
 
 # Messages that say names of ids, by API key: True for the response, False for the request.
 # A test holds this equal to what the schema says.
@@ -70,6 +76,7 @@ class TopicNames:
         self._answers: dict[object, tuple[str, ...]] = {}
         self._told: set[int] = set()
         self._pending: list[Exchange] = []
+        self._pieces: SnapshotPieces | None = None
 
     def topics_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
         """Topics of an exchange: names on the wire, or those of its topic ids. Learns from the exchange."""
@@ -78,7 +85,7 @@ class TopicNames:
         if ids != answered.topic_ids:
             ids = union(ids, answered.topic_ids)
         if not ids:
-            if exchange.api_key == DESCRIBE_CLUSTER:
+            if exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics:
                 self.learn(exchange)
             return topics
         if METADATA_TOPIC_ID in ids:
@@ -91,7 +98,7 @@ class TopicNames:
 
     def pass_by(self, exchange: Exchange) -> None:
         """Learn from an exchange that is not shown; the same as `topics_of`, for the few that tell names."""
-        if exchange.api_key in TELLING:
+        if exchange.api_key in TELLING or exchange.api_key == FETCH_SNAPSHOT:
             self.topics_of(exchange, exchange.request_summary(), exchange.response_summary())
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
@@ -165,10 +172,14 @@ class TopicNames:
         request = exchange.request
         if request is None or not any(mark in request.data for mark in _METADATA_MARKS):
             return
-        from kdissect.history.metadata_log import topic_records  # few captures have a controller's traffic
+        # Few captures have a controller's traffic.
+        from kdissect.engine.snapshot_pieces import SnapshotPieces
+        from kdissect.history.metadata_log import topic_records
 
+        if self._pieces is None:
+            self._pieces = SnapshotPieces()
         place = _place(exchange.connection)
-        for topic_id, name in topic_records(exchange, METADATA_TOPIC, METADATA_TOPIC_ID):
+        for topic_id, name in topic_records(exchange, METADATA_TOPIC, METADATA_TOPIC_ID, self._pieces):
             self._add(self._clusters.get(place), topic_id, name)
 
     def _add(self, cluster: str | None, topic_id: bytes, name: str) -> None:

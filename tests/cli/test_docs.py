@@ -15,6 +15,7 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
+from kdissect.engine.indexes.kinds import KINDS
 from kdissect.engine.record_fields import RECORD_FIELDS
 from kdissect.engine.rows import EXCHANGE_FIELDS, RowField
 from kdissect.engine.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS
@@ -44,6 +45,7 @@ def kind_list() -> str:
         ("record fields", field_table(RECORD_FIELDS)),
         ("segment batch fields", field_table(SEGMENT_BATCH_FIELDS)),
         ("segment record fields", field_table(SEGMENT_RECORD_FIELDS)),
+        *((f"{kind.name} fields", field_table(kind.fields())) for kind in KINDS.values()),
         ("anomaly kinds", kind_list()),
     ],
 )

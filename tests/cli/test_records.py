@@ -16,7 +16,7 @@ from tests.support.batches import batch_bytes, record_bytes
 from tests.support.captures import manifest
 from tests.support.console import CAPTURES, TXN, run_on_terminal
 from tests.support.pcaps import write_pcap
-from tests.support.records import batches_of, theirs
+from tests.support.records import joined_batches, theirs
 from tests.support.traffic import Conversation, request
 
 GROUPS = str(CAPTURES / "tansu_kp3_groups.pcap")
@@ -38,8 +38,7 @@ def content(value: Any) -> bytes | None:
 def test_rows_are_what_kafka_python_reads(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     expected = [
         (record[0], -1 if record[1] is None else record[1], *record[2:])
-        for exchange in kdissect.open(path)
-        for batch in batches_of(exchange)
+        for batch in joined_batches(kdissect.open(path))
         for record in theirs(batch.data[batch.start : batch.end])
     ]
     rows = lines(capfd, path, "--show-secrets")

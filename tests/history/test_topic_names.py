@@ -12,7 +12,7 @@ from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.decoders.naming import naming_of
 from kdissect.history import topics as history
-from kdissect.history.topics import METADATA_TOPIC_ID, TELLING, TopicNames
+from kdissect.history.topics import FETCH_SNAPSHOT, METADATA_TOPIC_ID, TELLING, TopicNames
 from kdissect.schema import registry
 from kdissect.schema.types import Array, Primitive, Struct
 from tests.decoders.payloads.vectors import records
@@ -102,20 +102,40 @@ def test_created_topics_tell_their_names(tmp_path: Path) -> None:
     assert topics(capture(tmp_path, client))[0] == ["orders"]
 
 
-def test_records_of_the_metadata_log_tell_names(tmp_path: Path) -> None:
+def topic_batch() -> bytes:
     """A TopicRecord as Apache Kafka writes it, in a batch built here by hand."""
     value = next(row[3] for row in records() if row[1] == "TopicRecord")
     assert value is not None
     record = b"\0\0\0\x01" + bytes([len(value) * 2]) + value + b"\0"
     batch = struct.pack(">hiqqqhii", 0, 0, 0, 0, -1, -1, -1, 1) + bytes([len(record) * 2]) + record
     batch = struct.pack(">ibI", 0, 2, crc32c(batch)) + batch
-    batch = struct.pack(">qi", 0, len(batch)) + batch
+    return struct.pack(">qi", 0, len(batch)) + batch
+
+
+TOPIC_ID = bytes.fromhex("01020304050607081112131415161718")
+
+
+def test_records_of_the_metadata_log_tell_names(tmp_path: Path) -> None:
     asked = {"topics": [{"topic_id": METADATA_TOPIC_ID, "partitions": [{"partition": 0}]}]}
-    part = {"partition_index": 0, "aborted_transactions": None, "records": batch}
+    part = {"partition_index": 0, "aborted_transactions": None, "records": topic_batch()}
     answered = {"responses": [{"topic_id": METADATA_TOPIC_ID, "partitions": [part]}]}
-    topic_id = bytes.fromhex("01020304050607081112131415161718")
-    path = capture(tmp_path, Client().fetch(topic_id).ask(FETCH, 13, asked, answered))
+    path = capture(tmp_path, Client().fetch(TOPIC_ID).ask(FETCH, 13, asked, answered))
     assert topics(path) == [["orders"], ["__cluster_metadata"]]
+
+
+def test_a_snapshot_in_pieces_tells_names(tmp_path: Path) -> None:
+    """FetchSnapshot: the record that tells a name is in none of the responses as a whole."""
+    batch, client = topic_batch(), Client()
+    for at in range(0, len(batch), 30):
+        name = {"name": "__cluster_metadata"}
+        place = {"snapshot_id": {"end_offset": 7, "epoch": 1}, "position": at}
+        part = place | {"index": 0, "size": len(batch), "unaligned_records": batch[at : at + 30]}
+        asked = {"topics": [name | {"partitions": [place | {"partition": 0}]}]}
+        client.ask(FETCH_SNAPSHOT, 0, asked, {"topics": [name | {"partitions": [part]}]})
+    packets = client.fetch(TOPIC_ID).packets
+    assert topics(write_pcap(tmp_path / "snapshot.pcap", packets))[-1] == ["orders"]
+    ran = run("inspect", "-", "--format", "jsonl", stdin=pcap_bytes(packets))
+    assert json.loads(ran.out.splitlines()[-1])["topics"] == ["orders"]
 
 
 @pytest.mark.parametrize(

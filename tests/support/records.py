@@ -6,12 +6,27 @@ from typing import Any
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
 from kdissect.decoders.records.sections import record_sections
+from kdissect.engine.record_sets import record_sets
+from kdissect.engine.snapshot_pieces import SnapshotPieces
+from kdissect.history.topics import FETCH_SNAPSHOT
 from kdissect.model.record import Record
 from kdissect.model.record_batch import RecordBatch
 from kdissect.session.exchange import Exchange
 from tests.support.kafka_python import MemoryRecords
 
 Plain = tuple[int, int, bytes | None, bytes | None, tuple[Any, ...]]
+
+
+def joined_batches(exchanges: Iterable[Exchange]) -> Iterator[RecordBatch]:
+    """The batches of exchanges, those of snapshots that came in pieces too (`test_snapshot_pieces`)."""
+    pieces = SnapshotPieces()
+    for exchange in exchanges:
+        if exchange.api_key != FETCH_SNAPSHOT:
+            yield from batches_of(exchange)
+            continue
+        for records in record_sets(exchange):
+            pieces.join(records)
+            yield from records.found.batches
 
 
 def batches_of(exchange: Exchange, *, whole_frames: bool = False) -> Iterator[RecordBatch]:

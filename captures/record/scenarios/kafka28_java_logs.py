@@ -1,6 +1,7 @@
 """Apache Kafka 2.8.2 with ZooKeeper, one broker, Java client 2.8.2: the message formats 0 (0.9), 1 (0.10)
 and 2 (2.8) with each codec they have, written and read back; a transaction. Afterwards the log segments
-are kept under logs/, those of the internal topics too, each with the output of the broker's dump tool.
+are kept under logs/ with their indexes and producer snapshots, those of the internal topics too, each file
+with the output of the broker's dump tool.
 """
 
 from captures.record import segments
@@ -12,7 +13,11 @@ NAME = "kafka28_java_logs"
 BROKER = Spec(
     "2.8.2",
     zookeeper=True,
-    properties={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"},
+    properties={
+        "offsets.topic.num.partitions": "1",
+        "transaction.state.log.num.partitions": "1",
+        "log.index.interval.bytes": "100",  # so that small segments have indexes
+    },
 )
 _FORMATS = {"0.9.0": "magic0", "0.10.2": "magic1", "2.8": "magic2"}
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -1,8 +1,8 @@
 """Apache Kafka 4.4.0, one KRaft node, Java client 4.4.0: what brokers keep on disk. A topic per codec, one
 with transactions (committed, aborted, open), one that is compacted with tombstones while the broker runs,
 and read back; classic, KIP-848 and share groups that commit. Afterwards the log segments are kept under
-logs/, internal topics and the metadata log with a snapshot among them, each with the output of the
-broker's dump tool.
+logs/ with their indexes and producer snapshots, internal topics and the metadata log with a snapshot among
+them, each file with the output of the broker's dump tool.
 """
 
 import time
@@ -20,6 +20,7 @@ BROKER = Spec(
         "offsets.topic.num.partitions": "1",
         "transaction.state.log.num.partitions": "1",
         "share.coordinator.state.topic.num.partitions": "1",
+        "log.index.interval.bytes": "100",  # so that small segments have indexes
     },
 )
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

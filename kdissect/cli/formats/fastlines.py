@@ -10,7 +10,7 @@ from typing import Any
 
 from kdissect.engine.rows import TopicsOf, anomaly_row, closed_row, topic_id_text, union, wire_topics
 from kdissect.engine.times import SECOND_NS, rfc3339
-from kdissect.history.topics import DESCRIBE_CLUSTER
+from kdissect.history.topics import DESCRIBE_CLUSTER, METADATA_TOPIC
 from kdissect.model.frame import Frame
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.schema.errors import error_name
@@ -77,7 +77,7 @@ class FastLines:
         ids = asked.topic_ids
         if ids != answered.topic_ids:
             ids = union(ids, answered.topic_ids)
-        if ids or exchange.api_key == DESCRIBE_CLUSTER:
+        if ids or exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics:
             topics = self._topics_of(exchange, asked, answered)
         latency: int | str = "null"
         if request is not None and response is not None:

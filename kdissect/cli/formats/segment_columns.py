@@ -37,6 +37,31 @@ def record_columns() -> list[TableColumn]:
     return place + [column for column in records.record_columns() if column.title not in gone]
 
 
+def entry_columns(names: list[str]) -> list[TableColumn]:
+    """The columns of indexes and producer snapshots: all fields but `faults` as they are."""
+    file = TableColumn("file", _file, 8, 1)
+    entry = TableColumn("entry", lambda row: Cell(str(row["entry"]), "dim"), 5, 3, right=True)
+    own = [_entry_column(name) for name in names if name not in ("faults", *_TEXT_TIMES)]
+    return [file, entry, *own, TableColumn("state", _entry_state, 7)]
+
+
+_TEXT_TIMES = ("timestamp", "last_timestamp")  # the table shows them, but not their milliseconds
+
+
+def _entry_column(name: str) -> TableColumn:
+    text = name.removesuffix("_ms")
+    if text in _TEXT_TIMES:
+        return TableColumn(
+            text.replace("_", " "), lambda row: Cell((row[text] or "")[:23].replace("T", " "), "dim"), 23
+        )
+    return TableColumn(name.replace("_", " "), lambda row: Cell(cell(row[name])), len(name), right=True)
+
+
+def _entry_state(row: Row) -> Cell:
+    faults = row["faults"]
+    return Cell(printable("; ".join(faults)), "bad") if faults else Cell("ok", "good")
+
+
 def _file(row: Row) -> Cell:
     parts = row["file"].replace("\\", "/").split("/")
     return Cell(printable("/".join(parts[-2:])))

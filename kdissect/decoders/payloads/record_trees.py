@@ -1,8 +1,8 @@
 """Keys and values of Kafka's own logs within the trees of record batches (`records.spans`)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.node import Decompressed, Node
 from kdissect.decoders.payloads.nesting import nest
 from kdissect.decoders.payloads.payload import Found
 from kdissect.decoders.payloads.records import Bytes, find_record, record_log
@@ -12,23 +12,21 @@ from kdissect.decoders.values import Value, present
 from kdissect.model.record_batch import CONTROL
 
 TopicName = Callable[[bytes], str | None]
-_BATCH, _RECORD = "record batch", "record"  # types of nodes, as `records.spans` names them
-_DECOMPRESSED = "decompressed"
+# Types of nodes, as `records.spans` names them.
+_BATCH, _RECORD, _MESSAGE = "record batch", "record", "message"
+_INT32, _INT32_SIZE = "int32", 4  # the length of a message's parts (spec/001 "5.3.3 Old Message Format")
 
 
 def nest_record_payloads(root: Node, data: bytes, topic_name: TopicName) -> None:
-    """Put trees of keys and values below the records of a message's tree. Raises nothing.
+    """Put trees of keys and values below the records of a message's tree, also of compressed ones.
 
-    `topic_name` names topic ids. Records inside of compressed batches stay bytes: their bytes are not in
-    `data`, and Kafka writes its own logs uncompressed.
+    `topic_name` names topic ids. Raises nothing.
     """
     _walk(root, data, topic_name, None)
 
 
 def _walk(node: Node, data: bytes, topic_name: TopicName, topic: str | None) -> None:
-    if node.type == _DECOMPRESSED:
-        return
-    if node.type == _BATCH:
+    if node.type in (_BATCH, _MESSAGE):
         _batch(node, data, topic)
         return
     if isinstance(node.value, Value):
@@ -48,29 +46,48 @@ def _topic_of(value: Value, topic_name: TopicName) -> str | None:
 
 def _batch(node: Node, data: bytes, topic: str | None) -> None:
     attributes = next((child.value for child in node.children if child.name == "attributes"), 0)
-    is_control = bool(attributes & CONTROL)
+    is_control = node.type != _MESSAGE and bool(attributes & CONTROL)
     if record_log(topic, is_control) is None:
         return
-    for record in node.children:
-        if record.type == _RECORD and record.error is None:
-            parts = {child.name: child for child in record.children if child.name in ("key", "value")}
-            key, value = (_content(parts[name], data) if name in parts else None for name in ("key", "value"))
-            found = find_record(topic, key, value, is_control)
-            _nest(parts.get("key"), key, found.key)
-            _nest(parts.get("value"), value, found.value)
+    for record, buffer in _records_of(node, data):
+        parts = {child.name: child for child in record.children if child.name in ("key", "value")}
+        kind = _INT32 if record.type == _MESSAGE else "varint"
+        key, value = (
+            _content(parts[name], buffer, kind) if name in parts else None for name in ("key", "value")
+        )
+        found = find_record(topic, key, value, is_control)
+        _nest(parts.get("key"), key, found.key, kind)
+        _nest(parts.get("value"), value, found.value, kind)
 
 
-def _content(node: Node, data: bytes) -> Bytes | None:
-    """The bytes behind the length; None for null."""
-    length, begin = varint(data, node.start, node.end)
+def _records_of(node: Node, data: bytes) -> Iterator[tuple[Node, bytes]]:
+    """The records of a batch that fit, or the message itself, with the buffer they count in."""
+    inside = [child for child in node.walk() if isinstance(child, Decompressed)]
+    if not inside and node.type == _MESSAGE:
+        yield node, data
+        return
+    places = [(child.children, child.content) for child in inside] or [(node.children, data)]
+    for children, buffer in places:
+        for record in children:
+            if record.type == _MESSAGE or (record.type == _RECORD and record.error is None):
+                yield record, buffer
+
+
+def _content(node: Node, data: bytes, kind: str) -> Bytes | None:
+    """The bytes behind the length, which is of a `kind`; None for null."""
+    if kind == _INT32:
+        begin = node.start + _INT32_SIZE
+        length = int.from_bytes(data[node.start : begin], signed=True)
+    else:
+        length, begin = varint(data, node.start, node.end)
     return None if length < 0 else (data, begin, node.end)
 
 
-def _nest(node: Node | None, content: Bytes | None, found: Found | None) -> None:
+def _nest(node: Node | None, content: Bytes | None, found: Found | None, kind: str) -> None:
     if node is None or content is None or found is None:
         return
     data, start, end = content
-    length = Node("length", "varint", node.start)
+    length = Node("length", kind, node.start)
     length.end = start
     tree = found.dissect(data, start, end)
     node.children = [length, tree]

@@ -16,13 +16,15 @@ from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 # The fields that say where the records belong, by the names of Produce, Fetch, ShareFetch and FetchSnapshot.
 _PARTITION = frozenset({"index", "partition", "partition_index"})
 _POSITION = "position"
+_SNAPSHOT = "snapshot_id"
+_SNAPSHOT_PARTS = ("end_offset", "epoch")
 
 
 class Section(NamedTuple):
     """A records field that is not null: `data[start:end]`; `end` may lie past the data of a cut frame.
 
-    `topic` is None where the wire has a topic id, and the other way round. `position` is where the bytes
-    stand in the snapshot (FetchSnapshot), else None.
+    `topic` is None where the wire has a topic id, and the other way round. In FetchSnapshot `position` is
+    where the bytes stand in the snapshot, and `snapshot` its end offset and epoch; both are None elsewhere.
     """
 
     topic: str | None
@@ -31,6 +33,7 @@ class Section(NamedTuple):
     position: int | None
     start: int
     end: int
+    snapshot: tuple[int, int] | None = None
 
 
 SectionFinder = Callable[[bytes, int], list[Section]]
@@ -69,7 +72,8 @@ def section_finder(message: Message, version: int) -> SectionFinder | None:
     emitter = Emitter(message, version, _SectionSink())
     emitter.emit_root(depth=2)
     lines = ["def sections(b, p):", "    end = len(b)", "    found = []"]
-    lines += ["    topic = topic_id = partition = position = None", "    try:", *emitter.lines]
+    lines += ["    topic = topic_id = partition = position = end_offset = epoch = None"]
+    lines += ["    try:", *emitter.lines]
     lines += [f"    except {FAULTS}:", "        pass", "    return found"]
     names = emitter.names | {"new": tuple.__new__, "Section": Section}
     finder: SectionFinder = compile_function(lines, names, f"<{message.name} v{version} to sections>")
@@ -77,12 +81,17 @@ def section_finder(message: Message, version: int) -> SectionFinder | None:
 
 
 class _SectionSink(Sink):
-    """Locals `topic`, `topic_id`, `partition`, `position` hold what was read last when records appear."""
+    """Locals `topic`, `topic_id`, `partition` ... hold what was read last when records appear."""
+
+    def __init__(self) -> None:
+        self._has_snapshot = False
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
         """A local for what is wanted, and for containers of records."""
         if isinstance(field.type, Array | Struct):
-            return "inner" if _has_records(field.type) else None
+            return "inner" if _has_records(field.type) else self._snapshot_target(field)
+        if owner == _SNAPSHOT:
+            return field.name if field.name in _SNAPSHOT_PARTS else None
         if field.type is Primitive.RECORDS:
             return "records"
         if field.entity == "topicName":
@@ -92,6 +101,10 @@ class _SectionSink(Sink):
         if field.name in _PARTITION:
             return "partition"
         return "position" if field.name == _POSITION else None
+
+    def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
+        """The name by which `target` knows the fields of a snapshot's id."""
+        return _SNAPSHOT if target == _SNAPSHOT else "skipped"
 
     def wants(self, of: Type) -> bool:
         """Whether there are records below."""
@@ -104,5 +117,13 @@ class _SectionSink(Sink):
 
     def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
         """One more section."""
-        place = f"{start}, {stop}"
+        snapshot = "(end_offset, epoch)" if self._has_snapshot else "None"
+        place = f"{start}, {stop}, {snapshot}"
         emitter.emit(f"found.append(new(Section, (topic, topic_id, partition, position, {place})))")
+
+    def _snapshot_target(self, field: Field) -> str | None:
+        """Of structs without records only the snapshot's id before a piece of it; Fetch has one as a tag."""
+        if field.name != _SNAPSHOT or field.tag is not None:
+            return None
+        self._has_snapshot = True
+        return _SNAPSHOT

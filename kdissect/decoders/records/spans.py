@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from kdissect.decoders.compression.codec import MAX_OUTPUT, codec_name
 from kdissect.decoders.jsonable import text_or_bytes
-from kdissect.decoders.node import Node
+from kdissect.decoders.node import Decompressed, Node
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.layout import CURRENT_MAGIC, HEADER_V0, HEADER_V1, HEADER_V2
 from kdissect.decoders.records.reader import decompressed
@@ -159,7 +159,7 @@ def _record_nodes(batch: RecordBatch) -> list[Node]:
 
 
 def _decompressed(content: bytes, children: list[Node]) -> Node:
-    node = _leaf("records", "decompressed", 0, len(content), None)
+    node = Decompressed("records", content)
     node.children = children
     node.error = next((child.error for child in children if child.error), None)
     return node

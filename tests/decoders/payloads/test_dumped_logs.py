@@ -20,7 +20,9 @@ from kdissect.decoders.records.reader import iter_records
 from tests.support.console import CAPTURES
 
 LOGS = Path(os.environ.get("KDISSECT_LOGS", CAPTURES / "logs"))
-DUMPS = sorted(LOGS.glob("kafka44_*_*-0/*.dump.txt"))
+DUMPS = sorted(
+    dump for ending in ("log", "checkpoint") for dump in LOGS.glob(f"kafka44_*_*-0/*.{ending}.dump.txt")
+)
 _LINE = re.compile(
     r"^\| offset: (\d+) .*?headerKeys: \[\](?: key: (\{.*?\}))?(?: payload: (\{.*\}| ?<DELETE>)?)?$"
 )

@@ -11,7 +11,7 @@ from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.decoders.masking import secret_nodes
 from kdissect.decoders.messages import request_to_jsonable, response_to_jsonable
-from kdissect.decoders.node import Node
+from kdissect.decoders.node import Decompressed, Node
 from kdissect.decoders.payloads.dispatch import FINDERS
 from kdissect.decoders.payloads.record_trees import nest_record_payloads
 from kdissect.decoders.records.spans import nest_records
@@ -21,6 +21,7 @@ from kdissect.schema import registry
 from kdissect.schema.types import Array, Primitive
 from kdissect.schema.walk import all_fields, has_payloads, may_hold_secrets
 from tests.decoders.payloads.vectors import assert_tiles, groups, records
+from tests.support.batches import kafka_python_batch, kafka_python_messages
 
 JOIN_GROUP, SYNC_GROUP, DESCRIBE_GROUPS, ALTER_CONFIGS, ENVELOPE, TELEMETRY = 11, 14, 15, 44, 58, 72
 
@@ -254,3 +255,40 @@ def test_records_of_kafkas_own_logs_nest_in_the_tree(version: int) -> None:
     assert "SALTSECRET" not in shown
     assert b"SALTSECRET".hex(" ") not in shown
     assert b"SALTSECRET".hex(" ") in "\n".join(render(tree, frame, show_secrets=True))
+
+
+def metadata_tree(records_field: bytes, topic: str = METADATA_TOPIC) -> tuple[Node, bytes]:
+    part = {"partition_index": 0, "aborted_transactions": None, "records": records_field}
+    frame = encode_response(1, 12, 7, {"responses": [{"topic": topic, "partitions": [part]}]})
+    tree = dissect_response(frame, 1, 12)
+    nest_records(tree, frame, may_be_cut=True, may_hold_secrets=True)
+    nest_record_payloads(tree, frame, lambda topic_id: None)
+    return tree, frame
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_records_of_compressed_batches_nest_too(codec: int) -> None:
+    own = [row for row in records() if row[0] == "__cluster_metadata"]
+    samples = [(1, None, value, []) for _, _, _, value in own]
+    tree, frame = metadata_tree(kafka_python_batch(samples, codec))
+    (inside,) = (node for node in tree.walk() if isinstance(node, Decompressed))
+    assert [node.name for node in payload_nodes(tree)] == [name for _, name, _, _ in own]
+    for node, (_, _, _, value) in zip(payload_nodes(tree), own, strict=True):
+        assert inside.content[node.start : node.end] == value
+        assert_tiles(node)
+    shown = "\n".join(render(tree, frame))
+    assert 'name: compact string = "alice"' in shown
+    assert "SALTSECRET" not in shown
+    assert b"SALTSECRET".hex(" ") not in shown
+
+
+@pytest.mark.parametrize(("magic", "codec"), [(0, 0), (1, 0), (0, 1), (1, 1), (1, 3)])
+def test_messages_of_old_formats_nest_too(magic: int, codec: int) -> None:
+    """__consumer_offsets as brokers of 0.9 and 0.10 wrote it."""
+    own = [row for row in records() if row[0] == "__consumer_offsets" and row[1].startswith("OffsetCommit")]
+    samples = [(1, key or b"", value, []) for _, _, key, value in own if value is not None]
+    tree, _ = metadata_tree(kafka_python_messages(samples, magic, codec), "__consumer_offsets")
+    names = [node.name for node in payload_nodes(tree)]
+    assert names == ["OffsetCommitKey", "OffsetCommitValue"] * len(samples)
+    for node in tree.walk():
+        assert node.error is None

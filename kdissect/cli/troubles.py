@@ -1,0 +1,27 @@
+"""What is wrong with the files of a command that reads files one after the other."""
+
+from collections.abc import Iterable
+from itertools import islice
+
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import OK, UNREADABLE
+
+# An index of 10 MiB has 1.3 million entries, and people look at the first few.
+MAX_LINES = 20
+
+
+class Troubles:
+    """Tells them on stderr; `code` is the exit code that follows."""
+
+    def __init__(self) -> None:
+        self.code = OK
+
+    def tell(self, text: str) -> None:
+        """One line."""
+        say(text)
+        self.code = UNREADABLE
+
+    def tell_some(self, path: str, faults: Iterable[str]) -> None:
+        """A line for each of the first faults of a file."""
+        for fault in islice(faults, MAX_LINES):
+            self.tell(f"{path}: {fault}")
