@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Sequence
 
 from kdissect.api import Dissection
+from kdissect.cli.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
 from kdissect.cli.inputs import add_inputs, open_inputs
 from kdissect.cli.output import Output
@@ -26,7 +27,7 @@ FORMATS = ("text", "json", "junit", "github")
 def run(arguments: Sequence[str]) -> int:
     """Judge the captures and print the report; gives the exit code."""
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parse_options(parser, arguments)
     who = None if options.judge == "both" else Who(options.judge)
     try:
         rules = select(ALL_RULES, options.select, options.ignore, who)
@@ -37,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
     verdicts: list[Verdict] = []
 
     def body(output: Output) -> None:
-        verdicts.append(_judge(dissection, judge, options.strict))
+        verdicts.append(_judge(dissection, judge, options))
         output.write(_report(verdicts[0], options).encode("utf-8", "replace"))
 
     code = printing(parser, options, dissection, body)
@@ -47,19 +48,20 @@ def run(arguments: Sequence[str]) -> int:
 def _parser() -> ArgumentParser:
     parser = command_parser("check", "Hold the traffic of captures to the rules of the protocol.")
     add_inputs(parser)
+    add_config(parser)
     rules = parser.add_argument_group("which rules (see: kdissect rules)").add_argument
     rules("--select", metavar="RULE,...", type=_words, action="extend", default=[], help=(
         "only these: codes, beginnings of codes, or names"
     ))  # fmt: skip
     rules("--ignore", metavar="RULE,...", type=_words, action="extend", default=[], help="all but these")
     rules("--judge", choices=("client", "broker", "both"), default="both", help="whose bytes; default: both")
-    rules("--strict", action="store_true", help="a broken should is an error")
+    rules("--strict", action=BooleanOptionalAction, help="a broken should is an error")
     verdict = parser.add_argument_group("what fails").add_argument
     verdict("--fail-on", choices=("error", "warning", "never"), default="error", help="default: error")
-    verdict("--exit-zero", action="store_true", help="exit with 0 whatever is found")
+    verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 whatever is found")
     report = parser.add_argument_group("the report").add_argument
     report("--format", choices=FORMATS, default="text", help="default: text")
-    report("--statistics", action="store_true", help="count the findings of each rule")
+    report("--statistics", action=BooleanOptionalAction, help="count the findings of each rule")
     report("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     report("--label", metavar="END=NAME", type=_label, action="append", default=[], help=(
         "call an end NAME: END is an address, a host, client or broker"
@@ -78,7 +80,7 @@ def _label(text: str) -> tuple[str, str]:
     return end, name
 
 
-def _judge(dissection: Dissection, judge: Judge, strict: bool) -> Verdict:
+def _judge(dissection: Dissection, judge: Judge, options: CheckOptions) -> Verdict:
     progress = progress_of(dissection)
     for event in dissection.events():
         if progress is not None:
@@ -90,14 +92,14 @@ def _judge(dissection: Dissection, judge: Judge, strict: bool) -> Verdict:
     files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
     quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files))
-    if strict:
+    if options.strict:
         for finding in judge.findings.all():
             if finding.level is Level.SHOULD:
                 finding.severity = Severity.ERROR
-    return Verdict(judge, quality, dissection.file_names)
+    return Verdict(judge, quality, dissection.file_names, options.suppressions)
 
 
-def _report(verdict: Verdict, options: Namespace) -> str:
+def _report(verdict: Verdict, options: CheckOptions) -> str:
     if options.format == "json":
         from kdissect.report.json import report_json
 
@@ -115,7 +117,7 @@ def _report(verdict: Verdict, options: Namespace) -> str:
     return report_text(verdict, options.statistics)
 
 
-def _exit_code(verdict: Verdict, options: Namespace, reading: int) -> int:
+def _exit_code(verdict: Verdict, options: CheckOptions, reading: int) -> int:
     """Findings first: they stand whatever else could not be read. An empty capture is not green."""
     if options.exit_zero:
         return reading

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from kdissect.config.suppression import Suppression
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding, Party, Place
 from kdissect.model.packet import ref_file, ref_number
@@ -35,6 +36,11 @@ def report_row(verdict: Verdict) -> Row:
         "captures": [{"path": path, "sha256": sha256_of(path)} for path in verdict.files],
         "findings": [_finding(finding, verdict) for finding in verdict.findings],
         "findings_dropped": verdict.dropped,
+        "suppressed": [
+            {**_finding(finding, verdict), "suppression": _suppression(by)}
+            for finding, by in verdict.suppressed
+        ],
+        "unused_suppressions": [_suppression(entry) for entry in verdict.unused_suppressions],
         "not_exercised": [{"code": rule.code, "name": rule.name} for rule in verdict.not_exercised],
         "inconclusive": [
             {"code": code, "why": why, "count": count}
@@ -65,6 +71,12 @@ def _finding(finding: Finding, verdict: Verdict) -> Row:
         "last_time_ns": finding.last_time_ns,
         "command": command(finding.place, verdict.files),
     }
+
+
+def _suppression(entry: Suppression) -> Row:
+    matchers = {name.replace("-", "_"): list(patterns) for name, patterns in entry.matchers}
+    where = {"file": entry.file, "line": entry.line or None}
+    return {"rule": entry.rule, "reason": entry.reason, **where, "matchers": matchers}
 
 
 def _url(citation: str) -> str | None:

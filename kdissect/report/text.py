@@ -102,11 +102,23 @@ def _report(verdict: Verdict, statistics: bool) -> Iterator[str]:
     yield f"{found} in {verdict.exchanges} exchanges; capture quality: {quality.verdict}"
     for reason in quality.reasons:
         yield f"  {reason}"
+    yield from _suppressed(verdict)
     if verdict.inconclusive:
         total = sum(verdict.inconclusive.values())
         yield f"inconclusive: {total} checks of {len({code for code, _ in verdict.inconclusive})} rules"
     used = len(verdict.rules) - len(verdict.not_exercised)
     yield f"{used} of {len(verdict.rules)} rules had something to judge"
+
+
+def _suppressed(verdict: Verdict) -> Iterator[str]:
+    """What a project lives with is counted, so that it cannot be forgotten; what is over is said."""
+    if verdict.suppressed:
+        yield f"suppressed: {len(verdict.suppressed)}"
+    for finding, by in verdict.suppressed:
+        times = f" {finding.count} times" if finding.count > 1 else ""
+        yield f"  {finding.code} {finding.name}{times}: {printable(by.reason)} ({printable(by.where)})"
+    for entry in verdict.unused_suppressions:
+        yield f"  {printable(entry.where)}: suppresses nothing: {entry.rule}, {printable(entry.reason)}"
 
 
 def _statistics(verdict: Verdict) -> Iterator[str]:

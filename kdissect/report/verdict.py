@@ -3,22 +3,36 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding, Severity
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.judge import Judge
 from kdissect.rules.quality import CaptureQuality
 from kdissect.rules.rule import Rule
+from kdissect.rules.suppressions import Suppressed, Suppressions
 
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
 class Verdict:
-    """Findings, loudest first, and what surrounds them. `files` are the inputs' names by file index."""
+    """Findings, loudest first, and what surrounds them. `files` are the inputs' names by file index.
 
-    def __init__(self, judge: Judge, quality: CaptureQuality, files: Sequence[str]) -> None:
-        self.findings: list[Finding] = sorted(
-            judge.findings.all(), key=lambda f: (_ORDER[f.severity], f.code)
-        )
+    `suppressed` are findings that a project has decided to live with; they are in no other list or count.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        quality: CaptureQuality,
+        files: Sequence[str],
+        suppressions: Sequence[Suppression] = (),
+    ) -> None:
+        self.findings: list[Finding]
+        self.suppressed: list[Suppressed]
+        loudest_first = sorted(judge.findings.all(), key=lambda f: (_ORDER[f.severity], f.code))
+        applied = Suppressions(suppressions, judge.rules)
+        self.findings, self.suppressed = applied.split(loudest_first)
+        self.unused_suppressions = applied.unused
         self.dropped = judge.findings.dropped
         self.inconclusive: Counter[tuple[str, str]] = judge.inconclusive
         self.coverage: Coverage = judge.coverage
