@@ -6,6 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Sequence
 
 from kdissect.api import Dissection
+from kdissect.cli.check_baseline import add_baseline, read_baseline, write_baseline
 from kdissect.cli.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
 from kdissect.cli.inputs import add_inputs, open_inputs
@@ -15,6 +16,7 @@ from kdissect.cli.printing import printing
 from kdissect.cli.progress import progress_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
+from kdissect.report.baseline import Baseline
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
@@ -33,12 +35,13 @@ def run(arguments: Sequence[str]) -> int:
         rules = select(ALL_RULES, options.select, options.ignore, who)
     except ValueError as error:
         parser.error(str(error))
+    baseline = read_baseline(options.baseline)
     judge = Judge(rules, who, dict(options.label))
     dissection = open_inputs(options)
     verdicts: list[Verdict] = []
 
     def body(output: Output) -> None:
-        verdicts.append(_judge(dissection, judge, options))
+        verdicts.append(_judge(dissection, judge, options, baseline))
         output.write(_report(verdicts[0], options).encode("utf-8", "replace"))
 
     code = printing(parser, options, dissection, body)
@@ -59,6 +62,7 @@ def _parser() -> ArgumentParser:
     verdict = parser.add_argument_group("what fails").add_argument
     verdict("--fail-on", choices=("error", "warning", "never"), default="error", help="default: error")
     verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 whatever is found")
+    add_baseline(verdict)
     report = parser.add_argument_group("the report").add_argument
     report("--format", choices=FORMATS, default="text", help="default: text")
     report("--statistics", action=BooleanOptionalAction, help="count the findings of each rule")
@@ -80,7 +84,7 @@ def _label(text: str) -> tuple[str, str]:
     return end, name
 
 
-def _judge(dissection: Dissection, judge: Judge, options: CheckOptions) -> Verdict:
+def _judge(dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None) -> Verdict:
     progress = progress_of(dissection)
     for event in dissection.events():
         if progress is not None:
@@ -96,7 +100,7 @@ def _judge(dissection: Dissection, judge: Judge, options: CheckOptions) -> Verdi
         for finding in judge.findings.all():
             if finding.level is Level.SHOULD:
                 finding.severity = Severity.ERROR
-    return Verdict(judge, quality, dissection.file_names, options.suppressions)
+    return Verdict(judge, quality, dissection.file_names, options.suppressions, baseline)
 
 
 def _report(verdict: Verdict, options: CheckOptions) -> str:
@@ -119,10 +123,12 @@ def _report(verdict: Verdict, options: CheckOptions) -> str:
 
 def _exit_code(verdict: Verdict, options: CheckOptions, reading: int) -> int:
     """Findings first: they stand whatever else could not be read. An empty capture is not green."""
+    if options.write_baseline:
+        return write_baseline(options.write_baseline, verdict) or reading
     if options.exit_zero:
         return reading
     failing = {"error": {Severity.ERROR}, "warning": {Severity.ERROR, Severity.WARNING}, "never": set()}
-    if any(finding.severity in failing[options.fail_on] for finding in verdict.findings):
+    if any(f.severity in failing[options.fail_on] and not f.known for f in verdict.findings):
         return FINDINGS
     if reading != OK:
         return reading

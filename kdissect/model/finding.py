@@ -85,6 +85,7 @@ class Finding:
         "consequence",
         "count",
         "expected",
+        "known",
         "last_time_ns",
         "level",
         "name",
@@ -118,6 +119,7 @@ class Finding:
         self.seen = seen
         self.consequence = consequence
         self.count = 1
+        self.known = False  # recorded in a baseline: fails nothing
         self.last_time_ns = place.time_ns
 
     def __repr__(self) -> str:

@@ -16,7 +16,8 @@ def finding_text(finding: Finding, files: Sequence[str]) -> str:
 
 def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
     times = f", {finding.count} times" if finding.count > 1 else ""
-    yield f"{finding.code} {finding.name}  {finding.severity}, {finding.level}, {finding.claim}{times}"
+    known = ", known" if finding.known else ""
+    yield f"{finding.code} {finding.name}  {finding.severity}, {finding.level}, {finding.claim}{times}{known}"
     yield f"  who       {printable(party_text(finding.party))}"
     place = finding.place
     yield f"  where     {printable(place_text(place, files))}"
@@ -102,12 +103,25 @@ def _report(verdict: Verdict, statistics: bool) -> Iterator[str]:
     yield f"{found} in {verdict.exchanges} exchanges; capture quality: {quality.verdict}"
     for reason in quality.reasons:
         yield f"  {reason}"
+    yield from _compared(verdict)
     yield from _suppressed(verdict)
     if verdict.inconclusive:
         total = sum(verdict.inconclusive.values())
         yield f"inconclusive: {total} checks of {len({code for code, _ in verdict.inconclusive})} rules"
     used = len(verdict.rules) - len(verdict.not_exercised)
     yield f"{used} of {len(verdict.rules)} rules had something to judge"
+
+
+def _compared(verdict: Verdict) -> Iterator[str]:
+    if verdict.baseline is None:
+        return
+    known = sum(finding.known for finding in verdict.findings)
+    new, fixed = len(verdict.findings) - known, len(verdict.fixed)
+    yield f"baseline {printable(verdict.baseline.path)}: {known} known, {new} new, {fixed} fixed"
+    for item in verdict.fixed:
+        yield f"  fixed: {printable(item.text)}"
+    for item in verdict.not_judged:
+        yield f"  not seen, for nothing like it came up: {printable(item.text)}"
 
 
 def _suppressed(verdict: Verdict) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding, Severity
+from kdissect.report.baseline import Baseline, Known
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.judge import Judge
 from kdissect.rules.quality import CaptureQuality
@@ -26,6 +27,7 @@ class Verdict:
         quality: CaptureQuality,
         files: Sequence[str],
         suppressions: Sequence[Suppression] = (),
+        baseline: Baseline | None = None,
     ) -> None:
         self.findings: list[Finding]
         self.suppressed: list[Suppressed]
@@ -39,6 +41,20 @@ class Verdict:
         self.rules: Sequence[Rule] = judge.rules
         self.quality = quality
         self.files = files
+        self.baseline = baseline
+        self.fixed: list[Known] = []
+        """Findings of the baseline that are gone."""
+        self.not_judged: list[Known] = []
+        """Findings of the baseline whose rule or API version did not come up: they may be there still."""
+        if baseline is not None:
+            self._compare(baseline)
+
+    def _compare(self, baseline: Baseline) -> None:
+        baseline.mark(self.findings)
+        exercised = {rule.code for rule in self.rules if self.coverage.rules[rule.code]}
+        for known in baseline.missing([*self.findings, *(finding for finding, _ in self.suppressed)]):
+            came_up = known.code in exercised and known.api in {(None, None), *self.coverage.apis}
+            (self.fixed if came_up else self.not_judged).append(known)
 
     @property
     def exchanges(self) -> int:

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding
+from kdissect.rules.fingerprint import bare_path
 from kdissect.rules.rule import Rule
 from kdissect.rules.selection import fits
-
-_INDEX = re.compile(r"\[\d+\]")
 
 
 class Suppressed(NamedTuple):
@@ -59,17 +58,13 @@ def matches(entry: Suppression, finding: Finding) -> bool:
 
 
 def _fits(pattern: str, value: str | None) -> bool:
-    return value is not None and _compiled(_bare(pattern)).fullmatch(value) is not None
+    return value is not None and _compiled(bare_path(pattern)).fullmatch(value) is not None
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     """`*` is any text and `?` any character; brackets are plain, for paths have them."""
     return re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
-
-
-def _bare(path: str) -> str:
-    return _INDEX.sub("[]", path)
 
 
 def _addresses(finding: Finding) -> tuple[str, ...]:
@@ -86,5 +81,5 @@ _VALUES: dict[str, Callable[[Finding], tuple[str | None, ...]]] = {
     "address": _addresses,
     "api": lambda finding: (finding.place.api,),
     "label": lambda finding: (finding.party.label,),
-    "path": lambda finding: (_bare(finding.place.path),),
+    "path": lambda finding: (bare_path(finding.place.path),),
 }
