@@ -72,6 +72,7 @@ class Judge:
         self._usual_rules = [rule for rule in self._exchange_rules if not rule.only_odd]
         self._misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
         self._seen: set[tuple[Message, int]] = set()
+        self._bodies = 0
         self._history = History()
         self._fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
         self._node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
@@ -114,6 +115,8 @@ class Judge:
         for rule in self._exchange_rules:
             if rule.only_odd:  # every exchange was looked at, if only for whether it is odd
                 self.coverage.rules[rule.code] = self.coverage.exchanges
+        for rule in self._misfit_rules:  # a body that fits was looked at, and keeps them
+            self.coverage.rules[rule.code] = self._bodies
 
     def _view(self, exchange: Exchange) -> tuple[ConnectionView, StreamOrder]:
         info = exchange.connection
@@ -151,6 +154,7 @@ class Judge:
         view.end(exchange, self._muted)
 
     def _body(self, body: Body, view: ConnectionView) -> None:
+        self._bodies += 1
         exchange = body.exchange
         error = body.error
         if error is not None or not body.fits:
@@ -166,7 +170,6 @@ class Judge:
     def _misfit(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
         """The first rule that explains the bytes has the word."""
         for rule in self._misfit_rules:
-            self.coverage.exercise(rule.code)
             if error.kind not in rule.kinds:
                 continue
             if self._apply(rule, view, body.exchange, rule.check(body, error)):
