@@ -27,8 +27,9 @@ class Dissection:
         files = self.captures.files
         self.file_names = [_text(file.path) for file in files]
         """Names of the inputs by file index, as they stand in rows."""
-        self._ports = frozenset(ports)
-        self.analyzer = Analyzer(self._ports, lambda index: files[index].capture_set)
+        self.ports = frozenset(ports)
+        """Ports taken for brokers without detection."""
+        self.analyzer = Analyzer(self.ports, lambda index: files[index].capture_set)
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
         """Names of topic ids; `topic_ids` are known beforehand."""
@@ -42,7 +43,7 @@ class Dissection:
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
         """The exchanges of the files once more, for the names they tell."""
-        return iter(Dissection(paths, self._ports))
+        return iter(Dissection(paths, self.ports))
 
     def __iter__(self) -> Iterator[Exchange]:
         for event in self.events():

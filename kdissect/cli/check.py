@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kdissect.api import Dissection
 from kdissect.cli.check_baseline import add_baseline, read_baseline, write_baseline
 from kdissect.cli.check_config import CheckOptions, add_config, parse_options
+from kdissect.cli.check_evidence import add_evidence, check_evidence, write_evidence
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
 from kdissect.cli.inputs import add_inputs, open_inputs
 from kdissect.cli.output import Output
@@ -36,16 +37,23 @@ def run(arguments: Sequence[str]) -> int:
     except ValueError as error:
         parser.error(str(error))
     baseline = read_baseline(options.baseline)
-    judge = Judge(rules, who, dict(options.label))
     dissection = open_inputs(options)
+    check_evidence(options, dissection)
     verdicts: list[Verdict] = []
+    failed: list[int] = []
+
+    def new_judge() -> Judge:
+        return Judge(rules, who, dict(options.label))
 
     def body(output: Output) -> None:
-        verdicts.append(_judge(dissection, judge, options, baseline))
-        output.write(_report(verdicts[0], options).encode("utf-8", "replace"))
+        verdict = _judge(dissection, new_judge(), options, baseline)
+        verdicts.append(verdict)
+        if options.evidence:
+            failed.append(write_evidence(options, verdict, new_judge))
+        output.write(_report(verdict, options).encode("utf-8", "replace"))
 
     code = printing(parser, options, dissection, body)
-    return _exit_code(verdicts[0], options, code) if verdicts else code
+    return _exit_code(verdicts[0], options, code or max(failed, default=OK)) if verdicts else code
 
 
 def _parser() -> ArgumentParser:
@@ -63,6 +71,7 @@ def _parser() -> ArgumentParser:
     verdict("--fail-on", choices=("error", "warning", "never"), default="error", help="default: error")
     verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 whatever is found")
     add_baseline(verdict)
+    add_evidence(verdict)
     report = parser.add_argument_group("the report").add_argument
     report("--format", choices=FORMATS, default="text", help="default: text")
     report("--statistics", action=BooleanOptionalAction, help="count the findings of each rule")

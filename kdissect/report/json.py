@@ -75,6 +75,7 @@ def _finding(finding: Finding, verdict: Verdict) -> Row:
         "known": finding.known,
         "last_time_ns": finding.last_time_ns,
         "command": command(finding.place, verdict.files),
+        "evidence": finding.evidence,
     }
 
 

@@ -33,6 +33,8 @@ def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
     if rule is not None:
         yield f"  cites     {'; '.join(rule.cites)}"
     yield f"  again     {printable(command(place, files))}"
+    if finding.evidence:
+        yield f"  evidence  {printable(finding.evidence)}"
 
 
 def party_text(party: Party) -> str:

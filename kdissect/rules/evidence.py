@@ -33,10 +33,12 @@ def finding_of(
     side = fault.side or _side_of(rule, fault, exchange)
     who = fault.who or rule.who or (Who.CLIENT if side == REQUEST else Who.BROKER)
     place = place_of(info, exchange, side, fault)
-    return Finding(
+    finding = Finding(
         rule.code, rule.name, rule.level, rule.claim, rule.loudness(), party_of(info, who, labels), place,
         fault.expected, fault.seen, consequence_of(exchange, who),
     )  # fmt: skip
+    finding.earlier = fault.earlier
+    return finding
 
 
 def _side_of(rule: Rule, fault: Fault, exchange: Exchange | None) -> str:

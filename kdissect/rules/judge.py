@@ -115,8 +115,8 @@ class Judge:
         for rule in self._exchange_rules:
             if rule.only_odd:  # every exchange was looked at, if only for whether it is odd
                 self.coverage.rules[rule.code] = self.coverage.exchanges
-        for rule in self._misfit_rules:  # a body that fits was looked at, and keeps them
-            self.coverage.rules[rule.code] = self._bodies
+        for misfit in self._misfit_rules:  # a body that fits was looked at, and keeps them
+            self.coverage.rules[misfit.code] = self._bodies
 
     def _view(self, exchange: Exchange) -> tuple[ConnectionView, StreamOrder]:
         info = exchange.connection
