@@ -1,6 +1,6 @@
 """Secrets in frames overwritten: as many bytes as before, so that everything around them stays as it was."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kdissect.decoders.frames import dissect_request, dissect_response
@@ -9,7 +9,7 @@ from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.nesting import token_node
 from kdissect.engine.facts import payload_facts
 from kdissect.engine.own_records import METADATA_TOPIC, METADATA_TOPIC_ID, may_hold_secrets_of
-from kdissect.engine.record_sets import RecordSet, record_sets
+from kdissect.engine.record_sets import RecordSet, record_sets, records_side
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch
 from kdissect.schema import registry
@@ -36,23 +36,36 @@ def secret_patches(exchange: Exchange, side: str) -> list[Patch]:
     Where the schema says that secrets may stand, everything that cannot be decoded is taken for one.
     """
     frame = exchange.request if side == "request" else exchange.response
-    if frame is None:
+    if frame is None or not (_may_hold_secrets(exchange) or _has_records(exchange)):
         return []
-    tree = _tree(exchange, side, frame)
-    found = [] if tree is None else [*_masks(tree, secret_nodes(tree)), *_undecoded(exchange, tree, frame)]
-    patches = [Patch(start, FILLER * (end - start)) for start, end in found if end > start]
+    patches = [Patch(start, FILLER * (end - start)) for start, end in _fields(exchange, side, frame)]
     for records in record_sets(exchange):
         if records.frame is frame and may_hold_secrets_of(_topic(records)):
             patches += _records(records)
     return patches
 
 
-def patched(content: bytes, patches: list[Patch]) -> bytes:
-    """The content with the patches on it."""
-    out = bytearray(content)
-    for start, data in patches:
-        out[start : start + len(data)] = data[: max(len(out) - start, 0)]
+def patched(content: bytes, patches: Sequence[Patch], start: int = 0, end: int | None = None) -> bytes:
+    """The content from `start` to `end`, with what the patches put there."""
+    out = bytearray(content[start:end])
+    for at, data in patches:
+        low, high = max(at, start), min(at + len(data), start + len(out))
+        if low < high:
+            out[low - start : high - start] = data[low - at : high - at]
     return bytes(out)
+
+
+def _fields(exchange: Exchange, side: str, frame: Frame) -> Iterator[tuple[int, int]]:
+    if not _may_hold_secrets(exchange):  # the tree of a large body takes long
+        return
+    tree = _tree(exchange, side, frame)
+    if tree is not None:
+        yield from _masks(tree, secret_nodes(tree))
+        yield from _undecoded(tree, frame)
+
+
+def _has_records(exchange: Exchange) -> bool:
+    return exchange.api_key is not None and records_side(exchange.api_key) is not None
 
 
 def _tree(exchange: Exchange, side: str, frame: Frame) -> Node | None:
@@ -82,9 +95,9 @@ def _masks(node: Node, secret: frozenset[int]) -> Iterator[tuple[int, int]]:
                 yield child.start, child.end
 
 
-def _undecoded(exchange: Exchange, tree: Node, frame: Frame) -> Iterator[tuple[int, int]]:
+def _undecoded(tree: Node, frame: Frame) -> Iterator[tuple[int, int]]:
     """What the tree does not reach because something before it did not fit."""
-    if tree.end < len(frame.data) and _may_hold_secrets(exchange):
+    if tree.end < len(frame.data):
         yield _last_sound(tree), len(frame.data)
 
 

@@ -5,9 +5,9 @@ between wanted frames goes away, and the streams are closed over it: readers of 
 was none. Holes in the middle of a wanted frame stay.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from kdissect.engine.secret_bytes import FILLER, Patch
+from kdissect.engine.secret_bytes import FILLER, Patch, patched
 from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.plan import ConnectionPlan, FramePlan
 from kdissect.model.segment import ACK, FIN, PSH, RST
@@ -91,7 +91,8 @@ class StreamCutter:
     def _piece(self, payload: bytes, ref: int, time_ns: int) -> None:
         frame = self._frame
         assert frame is not None
-        data = _patched(payload, self._at - _SIZE_BYTES, frame.patches)
+        begin = self._at - _SIZE_BYTES
+        data = patched(payload, [Patch(at - begin, put) for at, put in frame.patches])
         self._send(Piece(ref, time_ns, self._direction, data, 0, PSH | ACK, frame.exchange, frame.is_request))
         self._advance(len(payload))
 
@@ -126,19 +127,3 @@ def _find(payload: bytes, mark: bytes, at: int) -> int:
         if payload[position:] == mark[: len(payload) - position]:
             return position
     return -1
-
-
-def _patched(payload: bytes, start: int, patches: tuple[Patch, ...]) -> bytes:
-    """The part of a frame that begins at `start` of its content, with the patches that reach into it."""
-    out = bytearray(payload)
-    for at, data in _inside(start, len(payload), patches):
-        out[at : at + len(data)] = data
-    return bytes(out)
-
-
-def _inside(start: int, length: int, patches: tuple[Patch, ...]) -> Iterator[tuple[int, bytes]]:
-    for patch in patches:
-        low = max(patch.start, start)
-        high = min(patch.start + len(patch.data), start + length)
-        if low < high:
-            yield low - start, patch.data[low - patch.start : high - patch.start]

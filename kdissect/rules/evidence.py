@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from kdissect.decoders.spanned import dissect
+from kdissect.engine.secret_bytes import patched, secret_patches
 from kdissect.model.finding import EVIDENCE_BYTES, Finding, Party, Place, Who
 from kdissect.model.frame import Frame
 from kdissect.rules.body import Body, body_of
@@ -62,11 +63,17 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
     if frame is None:
         return place
     start, end, path = _span(exchange, side, fault)
-    seen = frame.data[start : min(end, start + EVIDENCE_BYTES)] if start >= 0 else b""
+    seen = _bytes_seen(exchange, side, frame, start, end) if start >= 0 else b""
     return place._replace(
         first_ref=frame.first_ref, last_ref=frame.last_ref, time_ns=frame.time_ns,
         start=start, end=end, bytes_seen=seen, path=path,
     )  # fmt: skip
+
+
+def _bytes_seen(exchange: Exchange, side: str, frame: Frame, start: int, end: int) -> bytes:
+    """The bytes of a finding, secrets overwritten."""
+    end = min(end, start + EVIDENCE_BYTES)
+    return patched(frame.data, secret_patches(exchange, side), start, end)
 
 
 def _span(exchange: Exchange, side: str, fault: Fault) -> tuple[int, int, str]:
