@@ -32,11 +32,12 @@ class Dissection:
         files = self.captures.files
         self.file_names = [_text(file.path) for file in files]
         """Names of the inputs by file index, as they stand in rows."""
-        self._ports = frozenset(ports)
+        self.ports = frozenset(ports)
+        """Ports taken for brokers without detection."""
         self._key_log_paths = tuple(key_logs)
         self.key_logs = KeyLogs(self._key_log_paths, may_grow=any(file.is_stream for file in files))
         """Secrets of TLS: of the files named, and of those the captures hold."""
-        self.analyzer = Analyzer(self._ports, lambda index: files[index].capture_set, self.key_logs)
+        self.analyzer = Analyzer(self.ports, lambda index: files[index].capture_set, self.key_logs)
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
         """Names of topic ids; `topic_ids` are known beforehand."""
@@ -54,7 +55,7 @@ class Dissection:
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
         """The exchanges of the files once more, for the names they tell."""
-        return iter(Dissection(paths, self._ports, key_logs=self._key_log_paths))
+        return iter(Dissection(paths, self.ports, key_logs=self._key_log_paths))
 
     def __iter__(self) -> Iterator[Exchange]:
         for event in self.events():

@@ -16,13 +16,10 @@ _ORDERS = {"big": ">", "little": "<"}
 _SNAPLEN = 262144  # libpcap MAXIMUM_SNAPLEN
 
 _SECTION, _INTERFACE, _SIMPLE, _STATISTICS, _ENHANCED, _SECRETS = 0x0A0D0D0A, 1, 3, 5, 6, 10
-_COMMENT, _IF_NAME, _IF_TSRESOL, _IF_TSOFFSET, _IF_DROPS = (
-    1,
-    2,
-    9,
-    14,
-    5,
-)  # option codes, pcapng sections 3.5.1, 4.2, 4.6
+# Option codes, pcapng sections 3.5.1, 4.1, 4.2, 4.6.
+_COMMENT, _APPLICATION, _IF_NAME, _IF_TSRESOL, _IF_TSOFFSET, _IF_DROPS = 1, 4, 2, 9, 14, 5
+# The length of an option is 16 bits (pcapng section 3.5); a comment that is longer is cut.
+_MAX_OPTION = 0xFFFF
 _MICROSECONDS = 6
 
 
@@ -61,17 +58,25 @@ class PcapWriter:
 class PcapngWriter:
     """Writes a pcapng file to a binary stream; a section is begun at once, a block written when given."""
 
-    def __init__(self, stream: BinaryIO, *, byte_order: ByteOrder = "little", comment: str = "") -> None:
+    def __init__(
+        self,
+        stream: BinaryIO,
+        *,
+        byte_order: ByteOrder = "little",
+        comment: str = "",
+        application: str = "",
+    ) -> None:
         self._write = stream.write
         self._resolutions: list[tuple[int, int]] = []
-        self.section(byte_order, comment=comment)
+        self.section(byte_order, comment=comment, application=application)
 
-    def section(self, byte_order: ByteOrder = "little", *, comment: str = "") -> None:
-        """Begin a section: interfaces must be added anew."""
+    def section(self, byte_order: ByteOrder = "little", *, comment: str = "", application: str = "") -> None:
+        """Begin a section: interfaces must be added anew. `application` is the program that writes."""
         self._order = _ORDERS[byte_order]
         self._resolutions = []
         head = self._pack("IHHq", 0x1A2B3C4D, 1, 0, -1)  # section 4.1: version 1.0, length not given
-        self.block(_SECTION, head + self._options([(_COMMENT, comment.encode())]))
+        options = [(_COMMENT, _text(comment)), (_APPLICATION, _text(application))]
+        self.block(_SECTION, head + self._options(options))
 
     def interface(
         self,
@@ -88,7 +93,7 @@ class PcapngWriter:
         `resolution` as if_tsresol: n for units of 10**-n seconds, 128 + n for 2**-n; `offset` is if_tsoffset
         in seconds.
         """
-        options = [(_COMMENT, comment.encode()), (_IF_NAME, name.encode())]
+        options = [(_COMMENT, _text(comment)), (_IF_NAME, _text(name))]
         if resolution != _MICROSECONDS:
             options.append((_IF_TSRESOL, bytes([resolution])))
         if offset:
@@ -111,7 +116,7 @@ class PcapngWriter:
         stamp = (time_ns - offset * _SECOND) * units // _SECOND
         wire = len(data) if wire_length is None else wire_length
         head = self._pack("IIIII", interface, stamp >> 32, stamp & 0xFFFFFFFF, len(data), wire)
-        self.block(_ENHANCED, head + _padded(data) + self._options([(_COMMENT, comment.encode())]))
+        self.block(_ENHANCED, head + _padded(data) + self._options([(_COMMENT, _text(comment))]))
 
     def write_packet(self, packet: Packet, *, interface: int = 0) -> None:
         """Write a packet as it was read."""
@@ -145,6 +150,12 @@ class PcapngWriter:
 
     def _pack(self, form: str, *values: int) -> bytes:
         return Struct(self._order + form).pack(*values)
+
+
+def _text(text: str) -> bytes:
+    """UTF-8, no longer than an option may be, cut between two characters."""
+    data = text.encode("utf-8", "replace")
+    return data if len(data) <= _MAX_OPTION else data[:_MAX_OPTION].decode("utf-8", "ignore").encode()
 
 
 def _padded(data: bytes) -> bytes:

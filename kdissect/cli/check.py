@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Sequence
 
 from kdissect.api import Dissection
+from kdissect.cli.check_baseline import add_baseline, read_baseline, write_baseline
+from kdissect.cli.check_config import CheckOptions, add_config, parse_options
+from kdissect.cli.check_evidence import add_evidence, check_evidence, write_evidence
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
 from kdissect.cli.inputs import add_inputs, open_inputs
 from kdissect.cli.output import Output
@@ -14,6 +17,7 @@ from kdissect.cli.printing import printing
 from kdissect.cli.progress import progress_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
+from kdissect.report.baseline import Baseline
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
@@ -26,40 +30,51 @@ FORMATS = ("text", "json", "junit", "github")
 def run(arguments: Sequence[str]) -> int:
     """Judge the captures and print the report; gives the exit code."""
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parse_options(parser, arguments)
     who = None if options.judge == "both" else Who(options.judge)
     try:
         rules = select(ALL_RULES, options.select, options.ignore, who)
     except ValueError as error:
         parser.error(str(error))
-    judge = Judge(rules, who, dict(options.label))
+    baseline = read_baseline(options.baseline)
     dissection = open_inputs(options)
+    check_evidence(options, dissection)
     verdicts: list[Verdict] = []
+    failed: list[int] = []
+
+    def new_judge() -> Judge:
+        return Judge(rules, who, dict(options.label))
 
     def body(output: Output) -> None:
-        verdicts.append(_judge(dissection, judge, options.strict))
-        output.write(_report(verdicts[0], options).encode("utf-8", "replace"))
+        verdict = _judge(dissection, new_judge(), options, baseline)
+        verdicts.append(verdict)
+        if options.evidence:
+            failed.append(write_evidence(options, verdict, new_judge))
+        output.write(_report(verdict, options).encode("utf-8", "replace"))
 
     code = printing(parser, options, dissection, body)
-    return _exit_code(verdicts[0], options, code) if verdicts else code
+    return _exit_code(verdicts[0], options, code or max(failed, default=OK)) if verdicts else code
 
 
 def _parser() -> ArgumentParser:
     parser = command_parser("check", "Hold the traffic of captures to the rules of the protocol.")
     add_inputs(parser)
+    add_config(parser)
     rules = parser.add_argument_group("which rules (see: kdissect rules)").add_argument
     rules("--select", metavar="RULE,...", type=_words, action="extend", default=[], help=(
         "only these: codes, beginnings of codes, or names"
     ))  # fmt: skip
     rules("--ignore", metavar="RULE,...", type=_words, action="extend", default=[], help="all but these")
     rules("--judge", choices=("client", "broker", "both"), default="both", help="whose bytes; default: both")
-    rules("--strict", action="store_true", help="a broken should is an error")
+    rules("--strict", action=BooleanOptionalAction, help="a broken should is an error")
     verdict = parser.add_argument_group("what fails").add_argument
     verdict("--fail-on", choices=("error", "warning", "never"), default="error", help="default: error")
-    verdict("--exit-zero", action="store_true", help="exit with 0 whatever is found")
+    verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 whatever is found")
+    add_baseline(verdict)
+    add_evidence(verdict)
     report = parser.add_argument_group("the report").add_argument
     report("--format", choices=FORMATS, default="text", help="default: text")
-    report("--statistics", action="store_true", help="count the findings of each rule")
+    report("--statistics", action=BooleanOptionalAction, help="count the findings of each rule")
     report("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     report("--label", metavar="END=NAME", type=_label, action="append", default=[], help=(
         "call an end NAME: END is an address, a host, client or broker"
@@ -78,7 +93,7 @@ def _label(text: str) -> tuple[str, str]:
     return end, name
 
 
-def _judge(dissection: Dissection, judge: Judge, strict: bool) -> Verdict:
+def _judge(dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None) -> Verdict:
     progress = progress_of(dissection)
     for event in dissection.events():
         if progress is not None:
@@ -90,14 +105,14 @@ def _judge(dissection: Dissection, judge: Judge, strict: bool) -> Verdict:
     files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
     quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files))
-    if strict:
+    if options.strict:
         for finding in judge.findings.all():
             if finding.level is Level.SHOULD:
                 finding.severity = Severity.ERROR
-    return Verdict(judge, quality, dissection.file_names)
+    return Verdict(judge, quality, dissection.file_names, options.suppressions, baseline)
 
 
-def _report(verdict: Verdict, options: Namespace) -> str:
+def _report(verdict: Verdict, options: CheckOptions) -> str:
     if options.format == "json":
         from kdissect.report.json import report_json
 
@@ -115,12 +130,14 @@ def _report(verdict: Verdict, options: Namespace) -> str:
     return report_text(verdict, options.statistics)
 
 
-def _exit_code(verdict: Verdict, options: Namespace, reading: int) -> int:
+def _exit_code(verdict: Verdict, options: CheckOptions, reading: int) -> int:
     """Findings first: they stand whatever else could not be read. An empty capture is not green."""
+    if options.write_baseline:
+        return write_baseline(options.write_baseline, verdict) or reading
     if options.exit_zero:
         return reading
     failing = {"error": {Severity.ERROR}, "warning": {Severity.ERROR, Severity.WARNING}, "never": set()}
-    if any(finding.severity in failing[options.fail_on] for finding in verdict.findings):
+    if any(f.severity in failing[options.fail_on] and not f.known for f in verdict.findings):
         return FINDINGS
     if reading != OK:
         return reading

@@ -84,7 +84,10 @@ class Finding:
         "code",
         "consequence",
         "count",
+        "earlier",
+        "evidence",
         "expected",
+        "known",
         "last_time_ns",
         "level",
         "name",
@@ -118,6 +121,9 @@ class Finding:
         self.seen = seen
         self.consequence = consequence
         self.count = 1
+        self.known = False  # recorded in a baseline: fails nothing
+        self.earlier: tuple[str, int] | None = None  # exchange that the expectation comes from
+        self.evidence: str | None = None  # path of the file that shows it
         self.last_time_ns = place.time_ns
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
 """The report as workflow commands of GitHub Actions: one annotation for each finding."""
 
-from kdissect.model.finding import Severity
+from kdissect.model.finding import Finding, Severity
 from kdissect.report.printable import printable
 from kdissect.report.text import finding_text
 from kdissect.report.verdict import Verdict
@@ -11,10 +11,15 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 def report_github(verdict: Verdict) -> str:
     """One line for each finding."""
     return "".join(
-        f"::{_COMMANDS[finding.severity]} title={_property(f'{finding.code} {finding.name}')}::"
+        f"::{_command(finding)} title={_property(f'{finding.code} {finding.name}')}::"
         f"{_data(finding_text(finding, verdict.files))}\n"
         for finding in verdict.findings
     )
+
+
+def _command(finding: Finding) -> str:
+    """A finding that is in the baseline is told, and marks no line as wrong."""
+    return _COMMANDS[Severity.INFO if finding.known else finding.severity]
 
 
 def _data(text: str) -> str:

@@ -3,12 +3,15 @@
 import json
 from typing import Any
 
+from kdissect.config.suppression import Suppression
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding, Party, Place
 from kdissect.model.packet import ref_file, ref_number
+from kdissect.report.baseline import Known
 from kdissect.report.hashes import sha256_of
 from kdissect.report.text import command
 from kdissect.report.verdict import Verdict
+from kdissect.rules.fingerprint import fingerprint
 from kdissect.rules.registry import rule_by
 from kdissect.schema.registry import api_name
 from kdissect.schema.releases import newest_release
@@ -35,6 +38,12 @@ def report_row(verdict: Verdict) -> Row:
         "captures": [{"path": path, "sha256": sha256_of(path)} for path in verdict.files],
         "findings": [_finding(finding, verdict) for finding in verdict.findings],
         "findings_dropped": verdict.dropped,
+        "suppressed": [
+            {**_finding(finding, verdict), "suppression": _suppression(by)}
+            for finding, by in verdict.suppressed
+        ],
+        "baseline": _baseline(verdict),
+        "unused_suppressions": [_suppression(entry) for entry in verdict.unused_suppressions],
         "not_exercised": [{"code": rule.code, "name": rule.name} for rule in verdict.not_exercised],
         "inconclusive": [
             {"code": code, "why": why, "count": count}
@@ -62,9 +71,36 @@ def _finding(finding: Finding, verdict: Verdict) -> Row:
         "expected": finding.expected,
         "seen": finding.seen,
         "consequence": finding.consequence or None,
+        "fingerprint": fingerprint(finding),
+        "known": finding.known,
         "last_time_ns": finding.last_time_ns,
         "command": command(finding.place, verdict.files),
+        "evidence": finding.evidence,
     }
+
+
+def _baseline(verdict: Verdict) -> Row | None:
+    """How the findings compare to a baseline; `not_judged` are those whose rule and API did not come up."""
+    if verdict.baseline is None:
+        return None
+    known = sum(finding.known for finding in verdict.findings)
+    return {
+        "file": verdict.baseline.path,
+        "known": known,
+        "new": len(verdict.findings) - known,
+        "fixed": [_known(item) for item in verdict.fixed],
+        "not_judged": [_known(item) for item in verdict.not_judged],
+    }
+
+
+def _known(item: Known) -> Row:
+    return {"fingerprint": item.fingerprint, "code": item.code, "name": item.name, "text": item.text}
+
+
+def _suppression(entry: Suppression) -> Row:
+    matchers = {name.replace("-", "_"): list(patterns) for name, patterns in entry.matchers}
+    where = {"file": entry.file, "line": entry.line or None}
+    return {"rule": entry.rule, "reason": entry.reason, **where, "matchers": matchers}
 
 
 def _url(citation: str) -> str | None:

@@ -16,7 +16,7 @@ def report_junit(verdict: Verdict) -> str:
     for finding in verdict.findings:
         by_code.setdefault(finding.code, []).append(finding)
     idle = {rule.code for rule in verdict.not_exercised}
-    failed = {code for code, found in by_code.items() if any(f.severity is Severity.ERROR for f in found)}
+    failed = {code for code, found in by_code.items() if any(map(_fails, found))}
     skipped = idle - set(by_code)
     counts = f'tests="{len(verdict.rules)}" failures="{len(failed)}" skipped="{len(skipped)}" errors="0"'
     lines = [
@@ -33,13 +33,17 @@ def _case(rule: Rule, found: list[Finding], is_skipped: bool, verdict: Verdict) 
     yield f'<testcase classname="kdissect.{rule.code[:3]}" name={quoteattr(f"{rule.code} {rule.name}")}>'
     if is_skipped:
         yield '<skipped message="not exercised"/>'
-    failures = [finding for finding in found if finding.severity is Severity.ERROR]
+    failures = [finding for finding in found if _fails(finding)]
     if failures:
         text = "\n".join(finding_text(finding, verdict.files) for finding in failures)
         message = quoteattr(printable(failures[0].seen))
         yield f'<failure type="{rule.claim}" message={message}>{escape(text)}</failure>'
-    others = [finding for finding in found if finding.severity is not Severity.ERROR]
+    others = [finding for finding in found if not _fails(finding)]
     if others:
         text = "\n".join(finding_text(finding, verdict.files) for finding in others)
         yield f"<system-out>{escape(text)}</system-out>"
     yield "</testcase>"
+
+
+def _fails(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR and not finding.known

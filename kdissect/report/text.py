@@ -16,7 +16,8 @@ def finding_text(finding: Finding, files: Sequence[str]) -> str:
 
 def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
     times = f", {finding.count} times" if finding.count > 1 else ""
-    yield f"{finding.code} {finding.name}  {finding.severity}, {finding.level}, {finding.claim}{times}"
+    known = ", known" if finding.known else ""
+    yield f"{finding.code} {finding.name}  {finding.severity}, {finding.level}, {finding.claim}{times}{known}"
     yield f"  who       {printable(party_text(finding.party))}"
     place = finding.place
     yield f"  where     {printable(place_text(place, files))}"
@@ -32,6 +33,8 @@ def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
     if rule is not None:
         yield f"  cites     {'; '.join(rule.cites)}"
     yield f"  again     {printable(command(place, files))}"
+    if finding.evidence:
+        yield f"  evidence  {printable(finding.evidence)}"
 
 
 def party_text(party: Party) -> str:
@@ -102,11 +105,36 @@ def _report(verdict: Verdict, statistics: bool) -> Iterator[str]:
     yield f"{found} in {verdict.exchanges} exchanges; capture quality: {quality.verdict}"
     for reason in quality.reasons:
         yield f"  {reason}"
+    yield from _compared(verdict)
+    yield from _suppressed(verdict)
     if verdict.inconclusive:
         total = sum(verdict.inconclusive.values())
         yield f"inconclusive: {total} checks of {len({code for code, _ in verdict.inconclusive})} rules"
     used = len(verdict.rules) - len(verdict.not_exercised)
     yield f"{used} of {len(verdict.rules)} rules had something to judge"
+
+
+def _compared(verdict: Verdict) -> Iterator[str]:
+    if verdict.baseline is None:
+        return
+    known = sum(finding.known for finding in verdict.findings)
+    new, fixed = len(verdict.findings) - known, len(verdict.fixed)
+    yield f"baseline {printable(verdict.baseline.path)}: {known} known, {new} new, {fixed} fixed"
+    for item in verdict.fixed:
+        yield f"  fixed: {printable(item.text)}"
+    for item in verdict.not_judged:
+        yield f"  not seen, for nothing like it came up: {printable(item.text)}"
+
+
+def _suppressed(verdict: Verdict) -> Iterator[str]:
+    """What a project lives with is counted, so that it cannot be forgotten; what is over is said."""
+    if verdict.suppressed:
+        yield f"suppressed: {len(verdict.suppressed)}"
+    for finding, by in verdict.suppressed:
+        times = f" {finding.count} times" if finding.count > 1 else ""
+        yield f"  {finding.code} {finding.name}{times}: {printable(by.reason)} ({printable(by.where)})"
+    for entry in verdict.unused_suppressions:
+        yield f"  {printable(entry.where)}: suppresses nothing: {entry.rule}, {printable(entry.reason)}"
 
 
 def _statistics(verdict: Verdict) -> Iterator[str]:

@@ -3,28 +3,58 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding, Severity
+from kdissect.report.baseline import Baseline, Known
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.judge import Judge
 from kdissect.rules.quality import CaptureQuality
 from kdissect.rules.rule import Rule
+from kdissect.rules.suppressions import Suppressed, Suppressions
 
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
 class Verdict:
-    """Findings, loudest first, and what surrounds them. `files` are the inputs' names by file index."""
+    """Findings, loudest first, and what surrounds them. `files` are the inputs' names by file index.
 
-    def __init__(self, judge: Judge, quality: CaptureQuality, files: Sequence[str]) -> None:
-        self.findings: list[Finding] = sorted(
-            judge.findings.all(), key=lambda f: (_ORDER[f.severity], f.code)
-        )
+    `suppressed` are findings that a project has decided to live with; they are in no other list or count.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        quality: CaptureQuality,
+        files: Sequence[str],
+        suppressions: Sequence[Suppression] = (),
+        baseline: Baseline | None = None,
+    ) -> None:
+        self.findings: list[Finding]
+        self.suppressed: list[Suppressed]
+        loudest_first = sorted(judge.findings.all(), key=lambda f: (_ORDER[f.severity], f.code))
+        applied = Suppressions(suppressions, judge.rules)
+        self.findings, self.suppressed = applied.split(loudest_first)
+        self.unused_suppressions = applied.unused
         self.dropped = judge.findings.dropped
         self.inconclusive: Counter[tuple[str, str]] = judge.inconclusive
         self.coverage: Coverage = judge.coverage
         self.rules: Sequence[Rule] = judge.rules
         self.quality = quality
         self.files = files
+        self.baseline = baseline
+        self.fixed: list[Known] = []
+        """Findings of the baseline that are gone."""
+        self.not_judged: list[Known] = []
+        """Findings of the baseline whose rule or API version did not come up: they may be there still."""
+        if baseline is not None:
+            self._compare(baseline)
+
+    def _compare(self, baseline: Baseline) -> None:
+        baseline.mark(self.findings)
+        exercised = {rule.code for rule in self.rules if self.coverage.rules[rule.code]}
+        for known in baseline.missing([*self.findings, *(finding for finding, _ in self.suppressed)]):
+            came_up = known.code in exercised and known.api in {(None, None), *self.coverage.apis}
+            (self.fixed if came_up else self.not_judged).append(known)
 
     @property
     def exchanges(self) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from kdissect.decoders.spanned import dissect
+from kdissect.engine.secret_bytes import patched, secret_patches
 from kdissect.model.finding import EVIDENCE_BYTES, Finding, Party, Place, Who
 from kdissect.model.frame import Frame
 from kdissect.rules.body import Body, body_of
@@ -33,10 +34,12 @@ def finding_of(
     side = fault.side or _side_of(rule, fault, exchange)
     who = fault.who or rule.who or (Who.CLIENT if side == REQUEST else Who.BROKER)
     place = place_of(info, exchange, side, fault)
-    return Finding(
+    finding = Finding(
         rule.code, rule.name, rule.level, rule.claim, rule.loudness(), party_of(info, who, labels), place,
         fault.expected, fault.seen, consequence_of(exchange, who),
     )  # fmt: skip
+    finding.earlier = fault.earlier
+    return finding
 
 
 def _side_of(rule: Rule, fault: Fault, exchange: Exchange | None) -> str:
@@ -60,11 +63,17 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
     if frame is None:
         return place
     start, end, path = _span(exchange, side, fault)
-    seen = frame.data[start : min(end, start + EVIDENCE_BYTES)] if start >= 0 else b""
+    seen = _bytes_seen(exchange, side, frame, start, end) if start >= 0 else b""
     return place._replace(
         first_ref=frame.first_ref, last_ref=frame.last_ref, time_ns=frame.time_ns,
         start=start, end=end, bytes_seen=seen, path=path,
     )  # fmt: skip
+
+
+def _bytes_seen(exchange: Exchange, side: str, frame: Frame, start: int, end: int) -> bytes:
+    """The bytes of a finding, secrets overwritten."""
+    end = min(end, start + EVIDENCE_BYTES)
+    return patched(frame.data, secret_patches(exchange, side), start, end)
 
 
 def _span(exchange: Exchange, side: str, fault: Fault) -> tuple[int, int, str]:

@@ -73,6 +73,7 @@ class Judge:
         self._usual_rules = [rule for rule in self._exchange_rules if not rule.only_odd]
         self._misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
         self._seen: set[tuple[Message, int]] = set()
+        self._bodies = 0
         self._history = History()
         self._batches = BatchJudge(rules, self.coverage)
         self._fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
@@ -116,6 +117,8 @@ class Judge:
         for rule in self._exchange_rules:
             if rule.only_odd:  # every exchange was looked at, if only for whether it is odd
                 self.coverage.rules[rule.code] = self.coverage.exchanges
+        for misfit in self._misfit_rules:  # a body that fits was looked at, and keeps them
+            self.coverage.rules[misfit.code] = self._bodies
 
     def _view(self, exchange: Exchange) -> tuple[ConnectionView, StreamOrder]:
         info = exchange.connection
@@ -153,6 +156,7 @@ class Judge:
         view.end(exchange, self._muted)
 
     def _body(self, body: Body, view: ConnectionView) -> None:
+        self._bodies += 1
         exchange = body.exchange
         error = body.error
         if error is not None or not body.fits:
@@ -170,7 +174,6 @@ class Judge:
     def _misfit(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
         """The first rule that explains the bytes has the word."""
         for rule in self._misfit_rules:
-            self.coverage.exercise(rule.code)
             if error.kind not in rule.kinds:
                 continue
             if self._apply(rule, view, body.exchange, rule.check(body, error)):

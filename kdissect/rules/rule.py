@@ -32,7 +32,8 @@ class Fault(NamedTuple):
 
     `path` names a field below the body (`topics[2].name`), or `start` and `end` are offsets in the frame's
     content; neither: the whole frame. `who` only where a rule judges both ends. `inconclusive` says why
-    nothing can be said; then it is no finding.
+    nothing can be said; then it is no finding. `earlier` is the exchange (connection, ordinal) that the
+    expectation comes from, where that is another one.
     """
 
     expected: str = ""
@@ -43,6 +44,7 @@ class Fault(NamedTuple):
     side: str = ""
     who: Who | None = None
     inconclusive: str = ""
+    earlier: tuple[str, int] | None = None
 
 
 class Once:
@@ -197,7 +199,8 @@ class FactRule(Rule):
             yield Fault(inconclusive="bytes are missing from the capture, or it began too late")
             return
         expected, seen = self.expects.format(_shown(fact.expected)), self.sees.format(_seen(fact))
-        yield Fault(expected, seen, _path(fact.path), side=fact.side)
+        earlier = None if fact.earlier is None else (fact.earlier.connection, fact.earlier.ordinal)
+        yield Fault(expected, seen, _path(fact.path), side=fact.side, earlier=earlier)
 
 
 def _shown(value: object) -> str:

@@ -1,11 +1,24 @@
 """Which rules a run applies: by code, prefix or name."""
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from kdissect.model.finding import Who
 from kdissect.rules.rule import Rule
 
 ALL = "ALL"
+
+
+class Coded(Protocol):
+    """What has a code and a name: a rule, or a finding of it."""
+
+    @property
+    def code(self) -> str:
+        """`BDY001`."""
+
+    @property
+    def name(self) -> str:
+        """`tag-order`."""
 
 
 def select(
@@ -18,7 +31,7 @@ def select(
     """
     wanted, unwanted = list(chosen) or [ALL], list(ignored)
     for word in [*wanted, *unwanted]:
-        if not any(_fits(word, rule) for rule in rules):
+        if not any(fits(word, rule) for rule in rules):
             raise ValueError(f"no rule has the code, name or prefix {word!r}")
     return [
         rule for rule in rules if _is_on(rule, wanted, unwanted) and rule.who in (None, judge or rule.who)
@@ -35,14 +48,15 @@ def _best(rule: Rule, words: Sequence[str]) -> int:
 
 def _weight(word: str, rule: Rule) -> int:
     """How closely a word names a rule: 0 not at all."""
-    if not _fits(word, rule):
+    if not fits(word, rule):
         return 0
     if word == ALL:
         return 1
     return 100 if word == rule.name else 1 + len(word)
 
 
-def _fits(word: str, rule: Rule) -> bool:
+def fits(word: str, rule: Coded) -> bool:
+    """Whether a word (code, prefix of one, name, `ALL`) means a rule."""
     return word in (ALL, rule.name) or (
         bool(word) and rule.code.startswith(word.upper()) and word != rule.name
     )

@@ -9,10 +9,15 @@ from typing import Any
 import pytest
 from crc32c import crc32c
 
+from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
+from kdissect.engine.record_sets import record_sets
+from kdissect.excerpt.excerpt import excerpts
+from kdissect.excerpt.wish import EVERY, Wish
 from kdissect.history.topics import METADATA_TOPIC_ID
+from kdissect.model.packet import Packet
 from kdissect.schema.secrets import is_password
 from tests.decoders.payloads.vectors import groups, records
 from tests.support.pcaps import write_pcap
@@ -154,6 +159,10 @@ OUTPUTS = [
     ("connections", "--format", "jsonl"),
     ("info", "--deep", "--format", "json"),
     ("info", "--deep"),
+    ("check",),
+    ("check", "--format", "json"),
+    ("check", "--format", "junit"),
+    ("check", "--format", "github"),
 ]
 Run = Callable[..., bytes]
 
@@ -177,6 +186,42 @@ def test_no_output_holds_a_secret(command: tuple[str, ...], capture: str, run: R
         for needle in needles(secret):
             at = out.find(needle)
             assert at < 0, (secret, out[max(at - 300, 0) : at + 40])
+
+
+def excerpt(capture: str, show_secrets: bool) -> list[Packet]:
+    """Every exchange of the capture as evidence would have it."""
+    wish = Wish(EVERY, whole=True, until_ns=1 << 62)
+    (packets,) = excerpts([[wish]], lambda: Dissection(capture), show_secrets)
+    return [item.packet for item in packets]
+
+
+def test_no_excerpt_holds_a_secret(capture: str) -> None:
+    shown, masked = (b"".join(p.data for p in excerpt(capture, asked)) for asked in (True, False))
+    assert len(shown) == len(masked)
+    assert b"alice" in masked
+    for secret in PLANTED:
+        assert any(needle in shown for needle in needles(secret)), secret
+        assert not any(needle in masked for needle in needles(secret)), secret
+
+
+def test_an_excerpt_stays_what_it_was(capture: str, tmp_path: Path) -> None:
+    """As many exchanges, and checksums of records that are right."""
+    path = write_pcap(tmp_path / "masked.pcap", excerpt(capture, False))
+    before, after = list(Dissection(capture)), list(Dissection(path))
+    assert [(e.api_key, e.state) for e in after] == [(e.api_key, e.state) for e in before]
+    batches = [batch for e in after for records in record_sets(e) for batch in records.found.batches]
+    assert len(batches) == 1
+    assert batches[0].crc_is_right
+
+
+def test_no_evidence_holds_a_secret(capture: str, run: Run, tmp_path: Path) -> None:
+    out = run("check", capture, "--evidence", str(tmp_path))
+    written = list(tmp_path.iterdir())
+    assert len(written) > 5
+    assert b"evidence" in out
+    for data in (out, *(path.read_bytes() for path in written)):
+        for secret in PLANTED:
+            assert not any(needle in data for needle in needles(secret)), secret
 
 
 def test_no_column_holds_a_secret(capture: str, run: Run, tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ dataclasses, inspect, uuid and json: 30 ms).
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kdissect.engine.own_records import METADATA_TOPIC
 from kdissect.engine.rows import TopicsOf, anomaly_row, closed_row, topic_id_text, union, wire_topics
 from kdissect.engine.times import SECOND_NS, rfc3339
-from kdissect.history.topics import DESCRIBE_CLUSTER, METADATA_TOPIC
+from kdissect.history.topics import DESCRIBE_CLUSTER
 from kdissect.model.frame import Frame
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.schema.errors import error_name

@@ -1,0 +1,45 @@
+"""A pcapng file of packets of any link types, with comments: complete, or not there at all."""
+
+from types import TracebackType
+
+from kdissect.capture.whole_file import WholeFile
+from kdissect.capture.writer import PcapngWriter
+from kdissect.model.packet import Packet
+
+APPLICATION = "kdissect"
+
+
+class PacketFile:
+    """Writes packets with nanoseconds; an interface is added for each link type when its first packet comes.
+
+    Used with `with`: the file is moved to its place at the end, an error leaves what was there before.
+    Raises OSError. `comment` is about the file.
+    """
+
+    def __init__(self, path: str, comment: str = "", application: str = APPLICATION) -> None:
+        self._file = WholeFile(path)
+        self._comment = comment
+        self._application = application
+        self._interfaces: dict[tuple[int, str], int] = {}
+        self._writer: PcapngWriter | None = None
+
+    def __enter__(self) -> "PacketFile":
+        stream = self._file.__enter__()
+        self._writer = PcapngWriter(stream, comment=self._comment, application=self._application)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writer = None
+        self._file.__exit__(kind, error, trace)
+
+    def write(self, packet: Packet, comment: str = "", interface: str = "") -> None:
+        """Write a packet as it is; `interface` names where it was captured, one for each link type."""
+        writer = self._writer
+        assert writer is not None, "used without with"
+        key = packet.link_type, interface
+        number = self._interfaces.get(key)
+        if number is None:
+            number = self._interfaces[key] = writer.interface(packet.link_type, name=interface)
+        writer.write(packet.time_ns, packet.data, packet.wire_length, interface=number, comment=comment)

@@ -1,0 +1,94 @@
+"""`--evidence` of `check`: a capture file for each finding."""
+
+import os
+import re
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from kdissect.api import Dissection
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import OK, UNREADABLE, USAGE
+from kdissect.cli.inputs import open_inputs
+from kdissect.model.finding import Finding
+from kdissect.report.verdict import Verdict
+from kdissect.rules.judge import Judge
+
+if TYPE_CHECKING:
+    from kdissect.report.evidence import Evidence
+
+_OURS = re.compile(r"[A-Z]{3}\d{3}-\d{3,}\.pcapng")
+
+
+def add_evidence(add: Callable[..., object]) -> None:
+    """Add the options to a parser or group."""
+    add("--evidence", metavar="DIR", help="write the packets of each finding to a pcapng file in DIR")
+    add("--show-secrets", action="store_true", help="do not overwrite secrets in the packets of --evidence")
+
+
+def check_evidence(options: Namespace, dissection: Dissection) -> None:
+    """Leave with exit code 2 where there can be no evidence: packets are read again at the end."""
+    if options.evidence and any(file.is_stream for file in dissection.captures.files):
+        say("--evidence needs files: a stream cannot be read again")
+        raise SystemExit(USAGE)
+
+
+def write_evidence(options: Namespace, verdict: Verdict, judge: Callable[[], Judge]) -> int:
+    """Write the files; gives the exit code. Files of an earlier run in the directory go away."""
+    from kdissect.report.evidence import collect_evidence
+
+    findings = verdict.findings
+    made = collect_evidence(findings, lambda: open_inputs(options), judge, options.show_secrets)
+    names = dict(zip(map(id, findings), file_names(findings), strict=True))
+    try:
+        _empty(options.evidence)
+        for evidence in made:
+            path = os.path.join(options.evidence, names[id(evidence.finding)])  # noqa: PTH118
+            _write(path, evidence, verdict.files, options.show_secrets)
+            evidence.finding.evidence = path
+    except OSError as error:
+        say(f"{error.filename or options.evidence}: {error.strerror or error}")
+        return UNREADABLE
+    _say_what_is_missing(findings, [evidence.finding for evidence in made if not evidence.shows_again])
+    return OK
+
+
+def file_names(findings: Sequence[Finding]) -> list[str]:
+    """`BDY003-001.pcapng`: the rule, and the number of the finding among those of the rule."""
+    count: Counter[str] = Counter()
+    names = []
+    for finding in findings:
+        count[finding.code] += 1
+        names.append(f"{finding.code}-{count[finding.code]:03}.pcapng")
+    return names
+
+
+def _write(path: str, evidence: "Evidence", files: Sequence[str], show_secrets: bool) -> None:
+    from kdissect import __version__
+    from kdissect.capture.packet_file import APPLICATION, PacketFile
+    from kdissect.report.evidence import file_comment, packet_comment
+
+    comment = file_comment(evidence, files, show_secrets)
+    with PacketFile(path, comment, f"{APPLICATION} {__version__}") as file:
+        last = ""
+        for item in evidence.packets:
+            text = packet_comment(evidence, item)
+            file.write(item.packet, text if text != last else "")
+            last = text or last
+
+
+def _empty(folder: str) -> None:
+    os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+    for name in os.listdir(folder):  # noqa: PTH208
+        if _OURS.fullmatch(name):
+            os.unlink(os.path.join(folder, name))  # noqa: PTH108, PTH118
+
+
+def _say_what_is_missing(findings: Sequence[Finding], unshown: Sequence[Finding]) -> None:
+    without = [finding.code for finding in findings if finding.evidence is None]
+    if without:
+        say(f"no evidence, too large or too many findings: {', '.join(sorted(set(without)))}")
+    if unshown:
+        codes = ", ".join(sorted({finding.code for finding in unshown}))
+        say(f"evidence that needs more of the capture to show its finding again: {codes}")

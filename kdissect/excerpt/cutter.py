@@ -1,0 +1,129 @@
+"""Cuts the wanted frames out of one connection while it is reassembled again.
+
+A frame is found in the packet in which it began, by its first bytes; from there its length counts. What lies
+between wanted frames goes away, and the streams are closed over it: readers of the excerpt see no hole that
+was none. Holes in the middle of a wanted frame stay.
+"""
+
+from collections.abc import Callable
+
+from kdissect.engine.secret_bytes import FILLER, Patch, patched
+from kdissect.excerpt.piece import Piece
+from kdissect.excerpt.plan import ConnectionPlan, FramePlan
+from kdissect.model.segment import ACK, FIN, PSH, RST
+from kdissect.model.stream import CloseKind
+
+_SIZE_BYTES = 4
+# Bytes kept of what is in no frame and may hold anything: as many as a finding shows (model/finding).
+UNKNOWN_BYTES_KEPT = 32
+
+
+class StreamCutter:
+    """One direction: implements `model.stream.StreamSink`, gives pieces to `emit`."""
+
+    def __init__(
+        self, plan: ConnectionPlan, direction: int, show_secrets: bool, emit: Callable[[Piece], None]
+    ) -> None:
+        self._frames = [frame for frame in plan.frames if frame.direction == direction]
+        self._keeps_rest = plan.whole and (bool(self._frames) or plan.is_open_end)
+        self._is_open_end = plan.is_open_end
+        self._direction = direction
+        self._show_secrets = show_secrets
+        self._emit = emit
+        self._frame: FramePlan | None = None
+        self._at = 0  # bytes of the frame that went by
+        self._skip = 0  # bytes lost since the last piece
+        self._unknown = 0  # bytes kept that are in no frame, since the last frame
+        self.ended_by: tuple[CloseKind, int, int] | None = None
+
+    # StreamSink
+
+    def opened(self) -> None:
+        """Nothing to do: the SYN is a packet of its own."""
+
+    def data(self, payload: bytes, ref: int, time_ns: int) -> None:
+        """Keep what belongs to wanted frames."""
+        at = 0
+        while at < len(payload):
+            if self._frame is None:
+                start = self._next_frame(payload, at, ref)
+                self._rest(payload[at:start], ref, time_ns)
+                at = start
+                continue
+            left = self._frame.length - self._at
+            self._piece(payload[at : at + left], ref, time_ns)
+            at += left
+
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        """A hole: kept inside of a wanted frame, and where everything is kept."""
+        if self._frame is not None:
+            inside = min(length, self._frame.length - self._at)
+            self._skip += inside
+            self._advance(inside)
+            length -= inside
+        if length and self._keeps_rest:
+            self._skip += length
+
+    def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
+        """The stream is over."""
+        self.ended_by = how, ref, time_ns
+        if how in (CloseKind.FIN, CloseKind.RST):
+            flags = (FIN if how is CloseKind.FIN else RST) | ACK
+            self._emit(Piece(ref, time_ns, self._direction, b"", self._skip, flags))
+
+    # frames
+
+    def _next_frame(self, payload: bytes, at: int, ref: int) -> int:
+        """Begin the next wanted frame; gives its offset, the end of the payload if none begins here."""
+        found = [
+            (position, index)
+            for index, frame in enumerate(self._frames)
+            if frame.first_ref == ref and (position := _find(payload, frame.mark, at)) >= 0
+        ]
+        if not found:
+            return len(payload)
+        position, index = min(found)
+        self._frame = self._frames.pop(index)
+        self._at = 0
+        self._unknown = 0
+        return position
+
+    def _piece(self, payload: bytes, ref: int, time_ns: int) -> None:
+        frame = self._frame
+        assert frame is not None
+        begin = self._at - _SIZE_BYTES
+        data = patched(payload, [Patch(at - begin, put) for at, put in frame.patches])
+        self._send(Piece(ref, time_ns, self._direction, data, 0, PSH | ACK, frame.exchange, frame.is_request))
+        self._advance(len(payload))
+
+    def _advance(self, length: int) -> None:
+        assert self._frame is not None
+        self._at += length
+        if self._at >= self._frame.length:
+            self._frame = None
+            self._keeps_rest = self._keeps_rest and (bool(self._frames) or self._is_open_end)
+
+    def _rest(self, payload: bytes, ref: int, time_ns: int) -> None:
+        """Bytes between wanted frames."""
+        if not payload or not self._keeps_rest:
+            return
+        if not self._show_secrets:
+            shown = max(UNKNOWN_BYTES_KEPT - self._unknown, 0)
+            payload = payload[:shown] + FILLER * len(payload[shown:])
+        self._unknown += len(payload)
+        self._send(Piece(ref, time_ns, self._direction, payload, 0, PSH | ACK))
+
+    def _send(self, piece: Piece) -> None:
+        self._emit(piece._replace(skip=self._skip))
+        self._skip = 0
+
+
+def _find(payload: bytes, mark: bytes, at: int) -> int:
+    """Where a frame begins whose first bytes are `mark`, all that the payload has of them; -1: nowhere."""
+    found = payload.find(mark, at)
+    if found >= 0:
+        return found
+    for position in range(max(at, len(payload) - len(mark) + 1), len(payload)):
+        if payload[position:] == mark[: len(payload) - position]:
+            return position
+    return -1

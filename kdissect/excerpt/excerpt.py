@@ -1,0 +1,25 @@
+"""Excerpts of captures: the packets of the exchanges wished for."""
+
+from collections.abc import Callable, Sequence
+
+from kdissect.api import Dissection
+from kdissect.excerpt.plan import plan
+from kdissect.excerpt.reader import ExcerptPacket, read_excerpts
+from kdissect.excerpt.wish import Wish
+
+
+def excerpts(
+    wishes: Sequence[Sequence[Wish]], opened: Callable[[], Dissection], show_secrets: bool = False
+) -> list[list[ExcerptPacket]]:
+    """The packets of each excerpt; a group of wishes is one excerpt. Empty for one that is too large.
+
+    `opened` gives the captures to be read, from their start, twice; they must be the same both times. Link,
+    network and transport headers are those of the captured packets, with lengths, sequence numbers and
+    checksums of what is kept; secrets are overwritten unless `show_secrets`.
+    """
+    plans = plan(wishes, opened().events(), show_secrets)
+    again = opened()
+    files = again.captures.files
+    return read_excerpts(
+        plans, again.captures.batches(), again.ports, lambda index: files[index].capture_set, show_secrets
+    )

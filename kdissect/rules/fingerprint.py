@@ -1,0 +1,43 @@
+"""What makes two findings of different runs the same.
+
+A fingerprint is made of the rule, whose bytes they are (client or broker, software, label), the API, its
+version, the side, the field, and the shape of what was expected and seen. Not of packet numbers, times,
+addresses, ports, client ids or the version of the software: those change while the fault stays.
+"""
+
+import re
+
+from kdissect.model.finding import Finding
+
+# Bytes in hex; a fingerprint only tells apart the findings of one project.
+LENGTH = 8
+
+_INDEX = re.compile(r"\[\d+\]")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+# A word with a digit in it is a number, an id, a version or a generated name.
+_WITH_DIGIT = re.compile(r"[\w.+-]*\d[\w.+-]*")
+_AGAIN = re.compile(r"(#|'')(?:,? (?:#|''))+")
+
+
+def fingerprint(finding: Finding) -> str:
+    """16 hex digits."""
+    from hashlib import blake2b  # loads OpenSSL: only where fingerprints are asked for
+
+    return blake2b("\0".join(_parts(finding)).encode(), digest_size=LENGTH).hexdigest()
+
+
+def _parts(finding: Finding) -> tuple[str, ...]:
+    party, place = finding.party, finding.place
+    api = str(place.api_key), str(place.api_version), place.side, bare_path(place.path)
+    who = str(party.role), party.software or "", party.label or ""
+    return (finding.code, *who, *api, shape(finding.expected), shape(finding.seen))
+
+
+def bare_path(path: str) -> str:
+    """A path without its indexes: `topics[].name`."""
+    return _INDEX.sub("[]", path)
+
+
+def shape(text: str) -> str:
+    """A text without what changes from run to run: numbers and ids are `#`, quoted texts `''`."""
+    return _AGAIN.sub(r"\1", _WITH_DIGIT.sub("#", _QUOTED.sub("''", text)))

@@ -1,0 +1,135 @@
+"""What a test holds in its hand: recordings and captures, their exchanges, and what is wrong with them."""
+
+from collections.abc import Callable, Iterator
+from os import PathLike
+from typing import Protocol
+
+from kdissect.api import Dissection
+from kdissect.model.finding import Finding, Level, Severity, Who
+from kdissect.report.text import finding_text, report_text
+from kdissect.report.verdict import Verdict
+from kdissect.rules.judge import Judge
+from kdissect.rules.quality import quality_of
+from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.selection import select
+from kdissect.session.exchange import Exchange
+from kdissect.testing.options import WireOptions
+
+_FAILING = {
+    "error": {Severity.ERROR},
+    "warning": {Severity.ERROR, Severity.WARNING},
+    "never": set[Severity](),
+}
+
+
+class Recording(Protocol):
+    """A recording that goes on: `testing.recording` has it."""
+
+    path: str
+
+    def flush(self) -> None:
+        """Wait until everything sent so far is in the file."""
+
+    def stop(self) -> None:
+        """Flush and end."""
+
+
+StartRecording = Callable[[list[int], str | None], Recording]
+
+
+class KafkaWire:
+    """The traffic of one test.
+
+    `exchanges`, `findings`, `verdict` and `report` look at everything until now, also while a recording goes
+    on: each reads the captures again. The test fails at its end for findings at or above `fail_on`, and where
+    there was no Kafka to judge.
+    """
+
+    def __init__(self, options: WireOptions, start: StartRecording) -> None:
+        self.options = options
+        self._start = start
+        self._paths: list[str] = []
+        self._recordings: list[Recording] = []
+
+    def capture(self, path: str | PathLike[str]) -> "KafkaWire":
+        """Judge a capture: a file, a directory or a glob."""
+        self._paths.append(str(path))
+        return self
+
+    def record(self, *ports: int, interface: str | None = None) -> "KafkaWire":
+        """Record ports from now on, until the test is over. Skips the test where that is not allowed."""
+        self._recordings.append(self._start(list(ports), interface or self.options.interface))
+        return self
+
+    @property
+    def paths(self) -> list[str]:
+        """The captures, those being recorded included."""
+        return [*self._paths, *(recording.path for recording in self._recordings)]
+
+    def exchanges(self) -> list[Exchange]:
+        """Every exchange until now, in the order of completion."""
+        return list(self._open())
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What breaks a rule, loudest first, whatever its severity; suppressed findings are left out."""
+        return self.verdict().findings
+
+    def verdict(self) -> Verdict:
+        """Everything a report knows."""
+        options = self.options
+        who = None if options.judge == "both" else Who(options.judge)
+        judge = Judge(select(ALL_RULES, options.select, options.ignore, who), who, options.label)
+        dissection = self._open()
+        for event in dissection.events():
+            judge.add(event)
+        judge.finish()
+        if options.strict:
+            for finding in judge.findings.all():
+                if finding.level is Level.SHOULD:
+                    finding.severity = Severity.ERROR
+        errors = [str(error) for error in dissection.captures.errors]
+        if errors:
+            raise OSError("; ".join(errors))
+        return Verdict(judge, quality_of(judge.coverage), dissection.file_names, options.suppressions)
+
+    def report(self) -> str:
+        """The text report of `kdissect check`."""
+        return report_text(self.verdict())
+
+    def check(self) -> None:
+        """Raise AssertionError now for what would fail the test at its end."""
+        problem = self._problem()
+        if problem:
+            raise AssertionError(problem)
+
+    def close(self) -> str:
+        """End the recordings and say what is wrong; empty: nothing."""
+        for recording in self._recordings:
+            recording.stop()
+        return self._problem()
+
+    def _open(self) -> Dissection:
+        for recording in self._recordings:
+            recording.flush()
+        return Dissection(self.paths)
+
+    def _problem(self) -> str:
+        if not self.paths:
+            return (
+                "kafka_wire had nothing to judge: mark the test with @pytest.mark.kafka_wire(port=...), or "
+                "call kafka_wire.record(port) or kafka_wire.capture(path)"
+            )
+        verdict = self.verdict()
+        if not verdict.exchanges and not self.options.allow_empty:
+            why = "; ".join(verdict.quality.reasons) or "no Kafka traffic"
+            return f"kafka_wire had nothing to judge in {', '.join(self.paths)}: {why}"
+        failing = [f for f in verdict.findings if f.severity in _FAILING[self.options.fail_on]]
+        return "\n".join(self._lines(verdict, failing)) if failing else ""
+
+    def _lines(self, verdict: Verdict, failing: list[Finding]) -> Iterator[str]:
+        count = "1 finding" if len(failing) == 1 else f"{len(failing)} findings"
+        yield f"kafka_wire: {count} in {verdict.exchanges} exchanges"
+        for finding in failing:
+            yield ""
+            yield finding_text(finding, verdict.files)
