@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from kdissect.api import Dissection
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
 from kdissect.cli.inputs import add_inputs, open_inputs
-from kdissect.cli.output import Output
+from kdissect.cli.output import Output, OutputError
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.progress import progress_of
+from kdissect.cli.reports import FORMATS, ReportFiles, render, report_option
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
 from kdissect.report.verdict import Verdict
@@ -19,8 +20,6 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.selection import select
-
-FORMATS = ("text", "json", "junit", "github")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -36,11 +35,18 @@ def run(arguments: Sequence[str]) -> int:
     dissection = open_inputs(options)
     verdicts: list[Verdict] = []
 
+    try:
+        reports = ReportFiles(options.report, dissection, options.output)
+    except OutputError as error:
+        parser.error(str(error))
+
     def body(output: Output) -> None:
         verdicts.append(_judge(dissection, judge, options.strict))
-        output.write(_report(verdicts[0], options).encode("utf-8", "replace"))
+        reports.write(verdicts[0], options.statistics)
+        output.write(render(options.format, verdicts[0], options.statistics))
 
-    code = printing(parser, options, dissection, body)
+    with reports:
+        code = printing(parser, options, dissection, body)
     return _exit_code(verdicts[0], options, code) if verdicts else code
 
 
@@ -59,6 +65,9 @@ def _parser() -> ArgumentParser:
     verdict("--exit-zero", action="store_true", help="exit with 0 whatever is found")
     report = parser.add_argument_group("the report").add_argument
     report("--format", choices=FORMATS, default="text", help="default: text")
+    report("--report", metavar="FORMAT=FILE", type=report_option, action="append", default=[], help=(
+        "write another report to FILE, which is complete or absent; may be repeated"
+    ))  # fmt: skip
     report("--statistics", action="store_true", help="count the findings of each rule")
     report("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     report("--label", metavar="END=NAME", type=_label, action="append", default=[], help=(
@@ -95,24 +104,6 @@ def _judge(dissection: Dissection, judge: Judge, strict: bool) -> Verdict:
             if finding.level is Level.SHOULD:
                 finding.severity = Severity.ERROR
     return Verdict(judge, quality, dissection.file_names)
-
-
-def _report(verdict: Verdict, options: Namespace) -> str:
-    if options.format == "json":
-        from kdissect.report.json import report_json
-
-        return report_json(verdict)
-    if options.format == "junit":
-        from kdissect.report.junit import report_junit
-
-        return report_junit(verdict)
-    if options.format == "github":
-        from kdissect.report.github import report_github
-
-        return report_github(verdict)
-    from kdissect.report.text import report_text
-
-    return report_text(verdict, options.statistics)
 
 
 def _exit_code(verdict: Verdict, options: Namespace, reading: int) -> int:

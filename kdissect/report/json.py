@@ -6,10 +6,13 @@ from typing import Any
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding, Party, Place
 from kdissect.model.packet import ref_file, ref_number
-from kdissect.report.hashes import sha256_of
+from kdissect.report.fingerprint import fingerprint
+from kdissect.report.inert import whole_text
 from kdissect.report.text import command
 from kdissect.report.verdict import Verdict
+from kdissect.rules.latency import Latencies
 from kdissect.rules.registry import rule_by
+from kdissect.rules.ruleset import ruleset_version
 from kdissect.schema.registry import api_name
 from kdissect.schema.releases import newest_release
 from kdissect.schema.sources import resolve
@@ -20,7 +23,7 @@ Row = dict[str, Any]
 
 def report_json(verdict: Verdict) -> str:
     """The whole report, ASCII only, so that nothing from the wire can act on a terminal."""
-    return json.dumps(report_row(verdict), indent=2, ensure_ascii=True) + "\n"
+    return json.dumps(whole_text(report_row(verdict)), indent=2, ensure_ascii=True) + "\n"
 
 
 def report_row(verdict: Verdict) -> Row:
@@ -31,9 +34,10 @@ def report_row(verdict: Verdict) -> Row:
         "report_version": REPORT_VERSION,
         "kdissect_version": __version__,
         "kafka_schema_version": newest_release(),
+        "ruleset_version": ruleset_version(verdict.rules),
         "rules": len(verdict.rules),
-        "captures": [{"path": path, "sha256": sha256_of(path)} for path in verdict.files],
-        "findings": [_finding(finding, verdict) for finding in verdict.findings],
+        "captures": [{"path": path, "sha256": digest} for path, digest in verdict.captures],
+        "findings": [finding_row(finding, verdict) for finding in verdict.findings],
         "findings_dropped": verdict.dropped,
         "not_exercised": [{"code": rule.code, "name": rule.name} for rule in verdict.not_exercised],
         "inconclusive": [
@@ -46,7 +50,8 @@ def report_row(verdict: Verdict) -> Row:
     }
 
 
-def _finding(finding: Finding, verdict: Verdict) -> Row:
+def finding_row(finding: Finding, verdict: Verdict) -> Row:
+    """One finding as plain values."""
     rule = rule_by(finding.code)
     cites = rule.cites if rule is not None else ()
     return {
@@ -62,7 +67,9 @@ def _finding(finding: Finding, verdict: Verdict) -> Row:
         "expected": finding.expected,
         "seen": finding.seen,
         "consequence": finding.consequence or None,
+        "last_time": rfc3339(finding.last_time_ns),
         "last_time_ns": finding.last_time_ns,
+        "fingerprint": fingerprint(finding),
         "command": command(finding.place, verdict.files),
     }
 
@@ -105,7 +112,7 @@ def _place(place: Place, verdict: Verdict) -> Row:
 
 
 def _coverage(verdict: Verdict) -> Row:
-    coverage = verdict.coverage
+    coverage, exercised = verdict.coverage, verdict.coverage.rules
     apis = sorted(coverage.apis.items(), key=lambda item: [-1 if part is None else part for part in item[0]])
     return {
         "exchanges": coverage.exchanges,
@@ -116,11 +123,19 @@ def _coverage(verdict: Verdict) -> Row:
                 "api": None if key is None else api_name(key),
                 "api_version": version,
                 "exchanges": count,
+                "latency_ns": _latency(coverage.traffic.latencies.get((key, version))),
             }
             for (key, version), count in apis
         ],
-        "rules": {rule.code: coverage.rules[rule.code] for rule in verdict.rules},
+        "rules": {rule.code: exercised[rule.code] for rule in verdict.rules},
     }
+
+
+def _latency(held: Latencies | None) -> Row | None:
+    if held is None:
+        return None
+    shares = {f"p{int(share * 100)}": held.percentile(share) for share in (0.5, 0.9, 0.99)}
+    return {"count": held.count, "min": held.low, **shares, "max": held.high}
 
 
 def _software(verdict: Verdict) -> list[Row]:

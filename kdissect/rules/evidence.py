@@ -17,10 +17,15 @@ MILLISECOND_NS = 1_000_000
 SHOWN_ERRORS = 3
 
 
-def party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
-    """The client or broker of a connection. A label may name an address, a host, or the role."""
+def label_of(info: ConnectionInfo, who: Who, labels: Labels) -> str | None:
+    """What the user calls an end. A label may name an address, a host, or the role."""
     endpoint = info.client if who is Who.CLIENT else info.broker
-    label = labels.get(str(endpoint)) or labels.get(endpoint.host) or labels.get(who)
+    return labels.get(str(endpoint)) or labels.get(endpoint.host) or labels.get(who)
+
+
+def party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
+    """The client or broker of a connection."""
+    label = label_of(info, who, labels)
     if who is Who.BROKER:  # brokers do not say what they are
         return Party(who, info.broker_text, label=label)
     return Party(who, info.client_text, info.software_name, info.software_version, info.client_id, label)
