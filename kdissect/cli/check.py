@@ -12,7 +12,7 @@ from kdissect.cli.output import Output, OutputError
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.progress import progress_of
-from kdissect.cli.reports import FORMATS, ReportFiles, render, report_option
+from kdissect.cli.reports import FORMATS, PrintSchema, ReportFiles, render, report_option
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
 from kdissect.report.verdict import Verdict
@@ -68,6 +68,7 @@ def _parser() -> ArgumentParser:
     report("--report", metavar="FORMAT=FILE", type=report_option, action="append", default=[], help=(
         "write another report to FILE, which is complete or absent; may be repeated"
     ))  # fmt: skip
+    report("--schema", action=PrintSchema, nargs=0, help="print the JSON Schema of the JSON report, and exit")
     report("--statistics", action="store_true", help="count the findings of each rule")
     report("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     report("--label", metavar="END=NAME", type=_label, action="append", default=[], help=(

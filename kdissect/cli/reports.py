@@ -5,7 +5,7 @@ the captures are read: that it cannot be written is known at once, not after an 
 """
 
 import os
-from argparse import ArgumentTypeError
+from argparse import Action, ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib import import_module
@@ -45,6 +45,17 @@ def report_option(text: str) -> tuple[str, str]:
     if not equals or not path:
         raise ArgumentTypeError(f"{text!r} is no FORMAT=FILE")
     return name, path
+
+
+class PrintSchema(Action):
+    """`--schema`: prints the JSON Schema of the JSON report and exits, with no capture named."""
+
+    def __call__(self, parser: ArgumentParser, *_: object) -> None:
+        from kdissect.report.json import report_schema
+
+        with Output() as output:
+            output.write(report_schema().encode())
+        parser.exit()
 
 
 class ReportFiles:

@@ -18,7 +18,15 @@ from kdissect.schema.releases import newest_release
 from kdissect.schema.sources import resolve
 
 REPORT_VERSION = 1
+SCHEMA = "check.schema.json"
 Row = dict[str, Any]
+
+
+def report_schema() -> str:
+    """The JSON Schema (2020-12) of the report."""
+    from importlib.resources import files
+
+    return files("kdissect.report").joinpath(SCHEMA).read_text(encoding="utf-8")
 
 
 def report_json(verdict: Verdict) -> str:

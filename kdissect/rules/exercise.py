@@ -1,6 +1,7 @@
 """Which rules had something to judge, for each pair of a client's software and a broker."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kdissect.model.finding import Party, Who
@@ -33,12 +34,13 @@ class Exercise:
     `seen` are the messages whose pieces were looked at: later ones that are plain need no look.
     """
 
-    __slots__ = ("exchanges", "rules", "seen")
+    __slots__ = ("bodies", "exchanges", "rules", "seen")
 
     def __init__(self) -> None:
         self.rules: Counter[str] = Counter()
         self.seen: set[tuple[Message, int]] = set()
         self.exchanges = 0
+        self.bodies = 0
 
 
 Pair = tuple[Software, Software]
@@ -70,10 +72,13 @@ class Exercises:
         """The connection is over."""
         self._open.pop(info.id, None)
 
-    def count_exchanges(self, code: str) -> None:
-        """A rule looked at every exchange."""
+    def finish(self, of_exchanges: Sequence[str], of_bodies: Sequence[str]) -> None:
+        """Count the rules that look at every exchange or body, if only for whether something is wrong."""
         for exercise in self.pairs.values():
-            exercise.rules[code] = exercise.exchanges
+            for code in of_exchanges:
+                exercise.rules[code] = exercise.exchanges
+            for code in of_bodies:
+                exercise.rules[code] = exercise.bodies
 
     def rules(self) -> Counter[str]:
         """Subjects by rule code, of all pairs."""

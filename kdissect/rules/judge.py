@@ -110,9 +110,8 @@ class Judge:
                 self._exchange(exchange, view)
         self._facts(self._history.finish(), None)
         self._views.clear()
-        for rule in self._exchange_rules:
-            if rule.only_odd:  # every exchange was looked at, if only for whether it is odd
-                self.coverage.exercises.count_exchanges(rule.code)
+        odd = [rule.code for rule in self._exchange_rules if rule.only_odd]
+        self.coverage.exercises.finish(odd, [rule.code for rule in self._misfit_rules])
 
     def _view(self, exchange: Exchange) -> tuple[ConnectionView, StreamOrder]:
         info = exchange.connection
@@ -152,6 +151,7 @@ class Judge:
 
     def _body(self, body: Body, view: ConnectionView) -> None:
         exchange = body.exchange
+        self.coverage.exercises.now.bodies += 1
         error = body.error
         if error is not None or not body.fits:
             self._misfit(body, error or _left_over(body), view)
@@ -166,7 +166,6 @@ class Judge:
     def _misfit(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
         """The first rule that explains the bytes has the word."""
         for rule in self._misfit_rules:
-            self.coverage.exercise(rule.code)
             if error.kind not in rule.kinds:
                 continue
             if self._apply(rule, view, body.exchange, rule.check(body, error)):

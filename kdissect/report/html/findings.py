@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from kdissect.engine.times import rfc3339
-from kdissect.model.finding import Finding, Who
+from kdissect.model.finding import Finding
 from kdissect.report.html.markup import Markup, code, definitions, element, join, section, text, wire
 from kdissect.report.html.numbers import count, plural
 from kdissect.report.text import command, packets_text, party_text
@@ -71,9 +71,8 @@ def _rule(found: Sequence[Finding], verdict: Verdict, first: bool) -> Markup:
     roles = {one.party.role for one in found}
     only = f" only-{next(iter(roles))}" if len(roles) == 1 else ""
     title = element("h3", element("span", finding.code, class_="rule-code"), " ", finding.name)
-    tags = join(
-        element("span", tag, class_=f"tag {tag}") for tag in (finding.severity, finding.claim, finding.level)
-    )
+    loud = element("span", finding.severity, class_=f"tag {finding.severity}")
+    tags = join((loud, *(element("span", word, class_="tag") for word in (finding.claim, finding.level))))
     about = element("p", page(rule).splitlines()[0] if rule is not None else "", class_="note")
     folds = [_fold(one, verdict, first and number == 0) for number, one in enumerate(found)]
     head = element("div", title, tags, class_="rule-head")
@@ -85,7 +84,10 @@ def _fold(finding: Finding, verdict: Verdict, is_open: bool) -> Markup:
     times = element("span", f"{count(finding.count)} times", class_="times") if finding.count > 1 else ""
     place = finding.place
     where = element("span", f"{place.api} v{place.api_version}", class_="api") if place.api else ""
-    who = element("span", wire(_short(finding)), class_="who")
+    name = element("span", wire(_short(finding)), class_="who")
+    party = finding.party
+    end = party.address if party.client_id is None else f"{party.address} {party.client_id}"
+    who = join((name, element("span", wire(end), class_="end")))
     seen = element("span", wire(finding.seen), class_="seen")
     summary = element("summary", element("span", who, where, seen, times, class_="line"))
     return element(
@@ -96,8 +98,8 @@ def _fold(finding: Finding, verdict: Verdict, is_open: bool) -> Markup:
 
 def _short(finding: Finding) -> str:
     party = finding.party
-    name = f"{party.software} {party.version or ''}".strip() if party.software else party.address
-    return party.label or (f"broker {name}" if party.role is Who.BROKER else name)
+    software = f"{party.software} {party.version or ''}".strip() if party.software else str(party.role)
+    return party.label or software
 
 
 def _facts(finding: Finding, verdict: Verdict) -> Iterator[tuple[str, str]]:
@@ -131,8 +133,9 @@ def _where(finding: Finding, verdict: Verdict) -> Markup:
 def _bytes(finding: Finding) -> Markup:
     place, seen = finding.place, finding.place.bytes_seen
     rows = [seen[at : at + _HEX_COLUMNS] for at in range(0, len(seen), _HEX_COLUMNS)]
+    wide = len(rows[0].hex(" ")) if rows else 0
     lines = [
-        f"{place.start + number * _HEX_COLUMNS:>6}  {row.hex(' '):<47}  {_ascii(row)}"
+        f"{place.start + number * _HEX_COLUMNS:>4}  {row.hex(' '):<{wide}}  {_ascii(row)}"
         for number, row in enumerate(rows)
     ]
     more = place.end - place.start - len(seen)

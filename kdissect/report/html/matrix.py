@@ -23,7 +23,7 @@ def matrix_section(verdict: Verdict) -> Markup:
         return section("coverage", "Coverage", element("p", "No API was seen.", class_="empty"))
     newest = max((known.versions.last for key in keys if (known := api(key))), default=0)
     broken = Counter((f.place.api_key, f.place.api_version) for f in verdict.findings)
-    heads = ("API", *(str(version) for version in range(newest + 1)), "other")
+    heads = ("API", *(str(version) for version in range(newest + 1)), _other(seen, newest))
     rows = [_row(key, newest, seen, broken) for key in keys[:MAX_ROWS]]
     grid = table(heads, rows, "Exchanges by API and version", "matrix")
     kinds = sum(1 for key, version in seen if key is not None and version is not None)
@@ -31,6 +31,11 @@ def matrix_section(verdict: Verdict) -> Markup:
     return section(
         "coverage", "Coverage", _legend(), scrolled("Coverage matrix", grid), _unseen(keys), note=note
     )
+
+
+def _other(seen: Counter[Kind], newest: int) -> str:
+    has_other = any(version is not None and not 0 <= version <= newest for _, version in seen)
+    return "other" if has_other else ""
 
 
 def _row(key: int, newest: int, seen: Counter[Kind], broken: Counter[Kind]) -> Iterator[str]:

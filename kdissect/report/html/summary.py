@@ -29,11 +29,11 @@ def _captures(verdict: Verdict) -> Markup:
 def _cards(verdict: Verdict) -> list[Markup]:
     found = verdict.by_severity()
     times, quality = verdict.coverage.traffic.times, verdict.quality
-    loud = [_card(count(found.get(name, 0)), f"{name}s", name if name in found else "") for name in _LOUD]
+    loud = [_count(found.get(name, 0), name, name) for name in _LOUD]
     long = duration(times.count * times.width_ns) if times.count else ""
     return [
         *loud,
-        _card(count(found["info"]), "notes", "info") if "info" in found else Markup(),
+        _count(found["info"], "note", "info") if "info" in found else Markup(),
         _card(count(verdict.exchanges), f"exchanges in {long}" if long else "exchanges"),
         _card(
             str(len(verdict.rules) - len(verdict.not_exercised)), f"of {len(verdict.rules)} rules exercised"
@@ -43,6 +43,10 @@ def _cards(verdict: Verdict) -> list[Markup]:
 
 
 _LOUD = ("error", "warning")
+
+
+def _count(number: int, noun: str, kind: str) -> Markup:
+    return _card(count(number), noun if number == 1 else f"{noun}s", kind if number else "")
 
 
 def _card(value: str, name: str, kind: str = "") -> Markup:
