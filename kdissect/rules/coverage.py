@@ -20,6 +20,7 @@ class Coverage:
     def __init__(self, labels: Labels | None = None) -> None:
         self.apis: Counter[tuple[int | None, int | None]] = Counter()
         self.exercises = Exercises(labels or {})
+        self._now = self.exercises.now.rules
         self.traffic = Traffic()
         self.peers: Counter[Peer] = Counter()
         self.connections: Counter[str] = Counter()
@@ -32,8 +33,12 @@ class Coverage:
         self.cut_frames = 0
 
     def exercise(self, code: str) -> None:
-        """A rule looked at something of the connection that `exercises` is at."""
-        self.exercises.now.rules[code] += 1
+        """A rule looked at something of the connection named by `at`."""
+        self._now[code] += 1
+
+    def at(self, info: ConnectionInfo) -> None:
+        """What follows concerns this connection."""
+        self._now = self.exercises.at(info).rules
 
     @property
     def rules(self) -> Counter[str]:
@@ -43,7 +48,7 @@ class Coverage:
     def add_exchange(self, exchange: Exchange) -> None:
         """Count one exchange, which is then the one that is judged."""
         self.exchanges += 1
-        self.exercises.at(exchange.connection)
+        self.at(exchange.connection)
         self.exercises.now.exchanges += 1
         self.traffic.add(exchange)
         self.apis[exchange.api_key, exchange.api_version] += 1

@@ -55,8 +55,8 @@ class Exercises:
         self.now = Exercise()
         self._open: dict[str, tuple[str | None, str | None, Exercise]] = {}
 
-    def at(self, info: ConnectionInfo) -> None:
-        """What follows concerns this connection."""
+    def at(self, info: ConnectionInfo) -> Exercise:
+        """What follows concerns this connection; gives `now`."""
         name, version = info.software_name, info.software_version
         held = self._open.get(info.id)
         if held is None or held[0] != name or held[1] != version:
@@ -67,6 +67,7 @@ class Exercises:
             )
             held = self._open[info.id] = name, version, self._pair(pair)
         self.now = held[2]
+        return self.now
 
     def close(self, info: ConnectionInfo) -> None:
         """The connection is over."""

@@ -127,7 +127,7 @@ class Judge:
         for exchange in order.flush():
             self._exchange(exchange, view)
         if info.kind is ConnectionKind.KAFKA:
-            self.coverage.exercises.at(info)
+            self.coverage.at(info)
             self._muted.clear()
             for rule in self._connection_rules:
                 self._apply(rule, view, None, rule.check(view))
@@ -200,7 +200,7 @@ class Judge:
 
     def _fact(self, rule: FactRule, fact: Fact, view: ConnectionView, event: Exchange | None) -> None:
         ordinal = fact.evidence.ordinal
-        self.coverage.exercises.at(view.info)
+        self.coverage.at(view.info)
         self._muted = set(view.shadowed.get(ordinal, ()))
         is_own = event is not None and (event.connection.id, event.ordinal) == _place(fact)
         self._apply(rule, view, event if is_own else view.recent(ordinal), rule.check(fact))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 # 3.2 % off. 63 bits of nanoseconds then need less than a thousand buckets.
 _STEPS = 16
 _STEP_BITS = 5  # numbers below 2 * _STEPS have a bucket each
+_NEVER = 1 << 64  # longer than any latency
 
 
 class Bucket(NamedTuple):
@@ -17,43 +18,42 @@ class Bucket(NamedTuple):
 
 
 class Latencies:
-    """Latencies of one kind of exchange. `low`, `high` and `total` are exact, in nanoseconds."""
+    """Latencies of one kind of exchange. `high` is the longest, exactly, in nanoseconds."""
 
-    __slots__ = ("_counts", "count", "high", "low", "total")
+    __slots__ = ("_counts", "_low", "high")
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
-        self.count = 0
-        self.total = 0
-        self.low = 0
+        self._low = _NEVER
         self.high = 0
 
     def add(self, latency_ns: int) -> None:
         """Take one latency. A negative one counts as 0: packets were captured out of their order."""
-        latency_ns = max(latency_ns, 0)
-        self._hold(latency_ns, 1)
-        self.total += latency_ns
-        if not self.count or latency_ns < self.low:
-            self.low = latency_ns
+        if latency_ns < self._low:
+            latency_ns = max(latency_ns, 0)
+            self._low = latency_ns
         if latency_ns > self.high:
             self.high = latency_ns
-        self.count += 1
+        index = _index(latency_ns)
+        self._counts[index] = self._counts.get(index, 0) + 1
 
     def merge(self, other: "Latencies") -> None:
         """Take what another one holds."""
-        if not other.count:
-            return
         for low, _, held in other.buckets():
-            self._hold(low, held)
-        self.low = min(self.low, other.low) if self.count else other.low
+            index = _index(low)
+            self._counts[index] = self._counts.get(index, 0) + held
+        self._low = min(self._low, other.low) if other.count else self._low
         self.high = max(self.high, other.high)
-        self.total += other.total
-        self.count += other.count
 
-    def _hold(self, latency_ns: int, count: int) -> None:
-        shift = max(latency_ns.bit_length() - _STEP_BITS, 0)
-        index = shift * _STEPS + (latency_ns >> shift)
-        self._counts[index] = self._counts.get(index, 0) + count
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return sum(self._counts.values())
+
+    @property
+    def low(self) -> int:
+        """The shortest, exactly; 0 for none."""
+        return self._low if self._counts else 0
 
     def buckets(self) -> list[Bucket]:
         """The buckets that are not empty, shortest latency first."""
@@ -69,6 +69,11 @@ class Latencies:
             if left <= 0:
                 return min(max((bucket.low + bucket.high - 1) // 2, self.low), self.high)
         return self.high
+
+
+def _index(latency_ns: int) -> int:
+    shift = latency_ns.bit_length() - _STEP_BITS
+    return shift * _STEPS + (latency_ns >> shift) if shift > 0 else latency_ns
 
 
 def _bounds(index: int) -> tuple[int, int]:
