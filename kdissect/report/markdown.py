@@ -1,7 +1,7 @@
 """The report as GitHub's Markdown, for `$GITHUB_STEP_SUMMARY` and comments.
 
-Everything from the wire stands in `<code>`, and each of its characters that is no letter, digit or space is
-written as a number (`&#124;`): such a character is text and nothing else, for Markdown and for HTML.
+Everything from the wire stands in `<code>`, and each of its characters that may mean something to Markdown or
+HTML is written as a number (`&#124;`): such a character is text and nothing else.
 """
 
 from collections.abc import Iterator
@@ -24,6 +24,8 @@ from kdissect.schema.sources import resolve
 # A step summary on GitHub holds 1 MiB and is dropped when it is longer; a finding takes up to 3 KB here.
 MAX_FINDINGS = 200
 MAX_VALUE = 300  # characters of a value from the wire; the whole of it is one command away
+# Marks that mean nothing within a line. A dot is not among them: `www.` begins a link in GitHub's Markdown.
+_PLAIN = frozenset(" -/,=()")
 _ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
 
 
@@ -37,8 +39,9 @@ def _lines(verdict: Verdict) -> Iterator[str]:
     yield "## kdissect: Kafka on the wire"
     yield ""
     yield f"**{found_text(verdict)}**"
-    yield ""
-    yield from (f"- {reason}" for reason in verdict.quality.reasons)
+    if verdict.quality.reasons:
+        yield ""
+        yield from (f"- {reason}" for reason in verdict.quality.reasons)
     if shown:
         yield ""
         yield from _table(shown)
@@ -121,4 +124,4 @@ def code(text: str, limit: int = MAX_VALUE) -> str:
 
 
 def _inert(char: str) -> str:
-    return char if char.isalnum() or char == " " else f"&#{ord(char)};"
+    return char if char.isalnum() or char in _PLAIN else f"&#{ord(char)};"

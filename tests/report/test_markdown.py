@@ -9,8 +9,8 @@ from kdissect.report.markdown import MAX_FINDINGS, code, report_markdown
 from kdissect.report.printable import printable
 from tests.report.verdicts import EVIL, NAMES, verdict_of, verdict_on
 
-# A value in its cell: letters, digits, spaces, and everything else by number.
-VALUE = re.compile(r"<code>((?:[^\W_]| |&#\d+;)*)</code>")
+# A value in its cell: letters, digits, harmless marks, and everything else by number.
+VALUE = re.compile(r"<code>((?:[^\W_]|[-/,=() ]|&#\d+;)*)</code>")
 
 
 def test_a_summary_has_a_row_and_a_fold_for_each_finding() -> None:
