@@ -16,7 +16,7 @@ from kdissect.report.about import (
     versions_text,
 )
 from kdissect.report.printable import printable
-from kdissect.report.text import command, party_text, place_text
+from kdissect.report.text import command, hex_text, party_text, place_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.registry import rule_by
 from kdissect.schema.sources import resolve
@@ -80,7 +80,7 @@ def _details(finding: Finding, verdict: Verdict) -> Iterator[str]:
         ("again", code(command(place, verdict.files), limit=0)),
     ]
     if place.end > place.start >= 0:
-        rows.insert(2, ("bytes", code(f"{place.start}-{place.end}: {place.bytes_seen.hex(' ')}")))
+        rows.insert(2, ("bytes", code(f"{place.start}-{place.end}: {hex_text(place)}")))
     yield ""
     yield f"<details><summary>{finding.code} {finding.name}, {finding.severity}, {finding.level}</summary>"
     yield ""

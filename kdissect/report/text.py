@@ -16,6 +16,7 @@ from kdissect.report.about import (
 from kdissect.report.printable import printable
 from kdissect.report.verdict import Verdict
 from kdissect.rules.registry import rule_by
+from kdissect.schema.secrets import MASK
 
 WIDTH = 110
 
@@ -32,9 +33,7 @@ def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
     place = finding.place
     yield f"  where     {printable(place_text(place, files))}"
     if place.start >= 0 and place.end > place.start:
-        more = " ..." if place.end - place.start > len(place.bytes_seen) else ""
-        seen = f"{place.bytes_seen.hex(' ')}{more}"
-        yield f"  bytes     {place.start}-{place.end} of the frame's content: {seen}"
+        yield f"  bytes     {place.start}-{place.end} of the frame's content: {hex_text(place)}"
     yield f"  expected  {printable(finding.expected)}"
     yield f"  seen      {printable(finding.seen)}"
     if finding.consequence:
@@ -43,6 +42,14 @@ def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
     if rule is not None:
         yield f"  cites     {'; '.join(rule.cites)}"
     yield f"  again     {printable(command(place, files))}"
+
+
+def hex_text(place: Place) -> str:
+    """The bytes of a place in hex; `***` where they may hold a secret, `...` where they go on."""
+    if not place.bytes_seen:
+        return MASK
+    more = " ..." if place.end - place.start > len(place.bytes_seen) else ""
+    return f"{place.bytes_seen.hex(' ')}{more}"
 
 
 def party_text(party: Party) -> str:

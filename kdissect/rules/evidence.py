@@ -6,6 +6,7 @@ from kdissect.decoders.spanned import dissect
 from kdissect.model.finding import EVIDENCE_BYTES, Finding, Party, Place, Who
 from kdissect.model.frame import Frame
 from kdissect.rules.body import Body, body_of
+from kdissect.rules.discretion import is_discreet
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Rule
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
@@ -66,6 +67,8 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
         return place
     start, end, path = _span(exchange, side, fault)
     seen = frame.data[start : min(end, start + EVIDENCE_BYTES)] if start >= 0 else b""
+    if is_discreet(exchange, side, start, end):
+        seen = b""
     return place._replace(
         first_ref=frame.first_ref, last_ref=frame.last_ref, time_ns=frame.time_ns,
         start=start, end=end, bytes_seen=seen, path=path,

@@ -10,6 +10,7 @@ import pytest
 from crc32c import crc32c
 
 from kdissect.cli import main
+from kdissect.cli.reports import FORMATS
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.history.topics import METADATA_TOPIC_ID
@@ -154,6 +155,7 @@ OUTPUTS = [
     ("connections", "--format", "jsonl"),
     ("info", "--deep", "--format", "json"),
     ("info", "--deep"),
+    *(("check", "--format", name) for name in FORMATS),
 ]
 Run = Callable[..., bytes]
 

@@ -132,18 +132,19 @@ def _where(finding: Finding, verdict: Verdict) -> Markup:
 
 def _bytes(finding: Finding) -> Markup:
     place, seen = finding.place, finding.place.bytes_seen
+    about = f"{place.start} to {place.end} of the frame's content"
+    if not seen:
+        return text(f"{about}, not shown: they may hold a secret")
+    more = place.end - place.start - len(seen)
+    if more:
+        about += f", {more} more not shown"
     rows = [seen[at : at + _HEX_COLUMNS] for at in range(0, len(seen), _HEX_COLUMNS)]
-    wide = len(rows[0].hex(" ")) if rows else 0
+    wide = len(rows[0].hex(" "))
     lines = [
         f"{place.start + number * _HEX_COLUMNS:>4}  {row.hex(' '):<{wide}}  {_ascii(row)}"
         for number, row in enumerate(rows)
     ]
-    more = place.end - place.start - len(seen)
-    about = f"{place.start} to {place.end} of the frame's content" + (
-        f", {more} more not shown" if more else ""
-    )
-    shown = Markup("\n".join(text(line) for line in lines))
-    return join((about, element("pre", shown)))
+    return join((about, element("pre", join(map(text, lines), Markup("\n")))))
 
 
 def _ascii(row: bytes) -> str:
