@@ -7,6 +7,7 @@ from kdissect.engine.secret_bytes import patched, secret_patches
 from kdissect.model.finding import EVIDENCE_BYTES, Finding, Party, Place, Who
 from kdissect.model.frame import Frame
 from kdissect.rules.body import Body, body_of
+from kdissect.rules.discretion import SHORT, is_discreet
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Rule
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
@@ -18,10 +19,15 @@ MILLISECOND_NS = 1_000_000
 SHOWN_ERRORS = 3
 
 
-def party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
-    """The client or broker of a connection. A label may name an address, a host, or the role."""
+def label_of(info: ConnectionInfo, who: Who, labels: Labels) -> str | None:
+    """What the user calls an end. A label may name an address, a host, or the role."""
     endpoint = info.client if who is Who.CLIENT else info.broker
-    label = labels.get(str(endpoint)) or labels.get(endpoint.host) or labels.get(who)
+    return labels.get(str(endpoint)) or labels.get(endpoint.host) or labels.get(who)
+
+
+def party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
+    """The client or broker of a connection."""
+    label = label_of(info, who, labels)
     if who is Who.BROKER:  # brokers do not say what they are
         return Party(who, info.broker_text, label=label)
     return Party(who, info.client_text, info.software_name, info.software_version, info.client_id, label)
@@ -71,9 +77,13 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
 
 
 def _bytes_seen(exchange: Exchange, side: str, frame: Frame, start: int, end: int) -> bytes:
-    """The bytes of a finding, secrets overwritten."""
+    """The bytes of a finding; none where they may hold a secret."""
+    if is_discreet(exchange, side, start, end):
+        return b""
     end = min(end, start + EVIDENCE_BYTES)
-    return patched(frame.data, secret_patches(exchange, side), start, end)
+    seen = frame.data[start:end]
+    may_hold = len(seen) >= SHORT and patched(frame.data, secret_patches(exchange, side), start, end) != seen
+    return b"" if may_hold else seen
 
 
 def _span(exchange: Exchange, side: str, fault: Fault) -> tuple[int, int, str]:

@@ -11,6 +11,7 @@ from crc32c import crc32c
 
 from kdissect.api import Dissection
 from kdissect.cli import main
+from kdissect.cli.reports import FORMATS
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.engine.record_sets import record_sets
@@ -159,10 +160,7 @@ OUTPUTS = [
     ("connections", "--format", "jsonl"),
     ("info", "--deep", "--format", "json"),
     ("info", "--deep"),
-    ("check",),
-    ("check", "--format", "json"),
-    ("check", "--format", "junit"),
-    ("check", "--format", "github"),
+    *(("check", "--format", name) for name in FORMATS),
 ]
 Run = Callable[..., bytes]
 
