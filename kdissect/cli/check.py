@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from kdissect.api import Dissection
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
+from kdissect.cli.filters import TakenExchanges, add_filter, check_filter, filter_of
 from kdissect.cli.inputs import add_inputs, open_inputs
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
@@ -19,6 +20,8 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.selection import select
+from kdissect.session.events import ConnectionClosed
+from kdissect.session.exchange import Exchange
 
 FORMATS = ("text", "json", "junit", "github")
 
@@ -34,10 +37,14 @@ def run(arguments: Sequence[str]) -> int:
         parser.error(str(error))
     judge = Judge(rules, who, dict(options.label))
     dissection = open_inputs(options)
+    try:
+        check_filter(options, dissection)
+    except ValueError as error:
+        parser.error(str(error))
     verdicts: list[Verdict] = []
 
     def body(output: Output) -> None:
-        verdicts.append(_judge(dissection, judge, options.strict))
+        verdicts.append(_judge(dissection, judge, options))
         output.write(_report(verdicts[0], options).encode("utf-8", "replace"))
 
     code = printing(parser, options, dissection, body)
@@ -47,6 +54,7 @@ def run(arguments: Sequence[str]) -> int:
 def _parser() -> ArgumentParser:
     parser = command_parser("check", "Hold the traffic of captures to the rules of the protocol.")
     add_inputs(parser)
+    add_filter(parser, "only findings about exchanges for which EXPR holds")
     rules = parser.add_argument_group("which rules (see: kdissect rules)").add_argument
     rules("--select", metavar="RULE,...", type=_words, action="extend", default=[], help=(
         "only these: codes, beginnings of codes, or names"
@@ -78,23 +86,40 @@ def _label(text: str) -> tuple[str, str]:
     return end, name
 
 
-def _judge(dissection: Dissection, judge: Judge, strict: bool) -> Verdict:
+def _judge(dissection: Dissection, judge: Judge, options: Namespace) -> Verdict:
     progress = progress_of(dissection)
+    taken = _taken(dissection, judge, options)
     for event in dissection.events():
         if progress is not None:
             progress.tick()
+        if taken is not None and isinstance(event, Exchange):
+            taken.add(event)
         judge.add(event)
+        if taken is not None and isinstance(event, ConnectionClosed):
+            taken.forget(event.connection.id)
     judge.finish()
     if progress is not None:
         progress.clear()
     files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
     quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files))
-    if strict:
+    if options.strict:
         for finding in judge.findings.all():
             if finding.level is Level.SHOULD:
                 finding.severity = Severity.ERROR
     return Verdict(judge, quality, dissection.file_names)
+
+
+def _taken(dissection: Dissection, judge: Judge, options: Namespace) -> TakenExchanges | None:
+    """With a filter: has the judge keep what is about the exchanges that it takes."""
+    accepts = filter_of(options, dissection)
+    if accepts is None:
+        return None
+    from kdissect.cli.filter_findings import TakenFindings
+
+    taken = TakenExchanges(accepts)
+    judge.findings = TakenFindings(taken)
+    return taken
 
 
 def _report(verdict: Verdict, options: Namespace) -> str:

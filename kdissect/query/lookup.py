@@ -1,0 +1,138 @@
+"""Names of fields to sources of their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from kdissect.decoders.projection import Path
+from kdissect.query.kinds import Kind
+from kdissect.query.named import suggest
+from kdissect.query.row_fields import row_fields
+from kdissect.query.schema_fields import REQUEST, RESPONSE, SIDES, BodyField, all_body_fields
+from kdissect.query.sources import BodySource, Source
+from kdissect.schema.registry import api_name
+
+Apis = frozenset[int] | None
+"""The APIs that a test can hold for; None for all."""
+
+_NAME = re.compile(r"[a-z_][a-z0-9_]*(?:\.(?:[a-z_][a-z0-9_]*|\*\*?))*")
+MAX_PARTS = 16  # of a name; the deepest field of the schema has half as many
+_PARTITIONS = ("partition", "partition_index", "partition_indexes", "partition_id", "partitions")
+
+
+class EntityField:
+    """A name for all fields of bodies that mean the same, whatever each message calls it."""
+
+    def __init__(self, name: str, doc: str, means: Callable[[BodyField], bool]) -> None:
+        self.name = name
+        self.doc = doc
+        self.means = means
+
+
+ENTITIES = {
+    entity.name: entity
+    for entity in (
+        EntityField("group", "group ids in request and response", lambda f: f.field.entity == "groupId"),
+        EntityField(
+            "transactional_id",
+            "transactional ids in request and response",
+            lambda f: f.field.entity == "transactionalId",
+        ),
+        EntityField(
+            "producer_id",
+            "producer ids in request and response, not those in record batches",
+            lambda f: f.field.entity == "producerId",
+        ),
+        EntityField(
+            "partition",
+            "partitions of topics in request and response",
+            lambda f: f.path[-1] in _PARTITIONS and f.kind.name == "int",
+        ),
+        EntityField(
+            "throttle",
+            "time the broker says it throttled the client for",
+            lambda f: f.side == RESPONSE and f.path[-1] == "throttle_time_ms",
+        ),
+    )
+}
+
+
+class UnknownFieldError(LookupError):
+    """No field has the name; `hint` is a suggestion or empty."""
+
+    def __init__(self, why: str, hint: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.hint = hint
+
+
+def look_up(name: str, apis: Apis = None) -> Source:
+    """The field of a name, for exchanges of some APIs. Raises UnknownFieldError."""
+    entry = row_fields().get(name)
+    if entry is not None:
+        return entry.source
+    entity = ENTITIES.get(name)
+    if entity is not None:
+        return _source(name, (f for side in SIDES for f in all_body_fields(side, apis) if entity.means(f)))
+    if _NAME.fullmatch(name) is None or name.count(".") >= MAX_PARTS:
+        raise UnknownFieldError(f"{name!r} is no name of a field", suggest_field(name, apis))
+    side, _, rest = name.partition(".")
+    if side not in SIDES or not rest:
+        raise UnknownFieldError(f"no field {name!r}", suggest_field(name, apis))
+    source = _source(name, matching(side, rest.removeprefix("body."), apis))
+    if not source.kinds:
+        raise _missing(name, side, rest, apis)
+    return source
+
+
+def matching(side: str, pattern: str, apis: Apis = None) -> Iterable[BodyField]:
+    """The fields of one side whose path a pattern means: `*` is one name, `**` any number of names."""
+    if "*" not in pattern:
+        path = tuple(pattern.split("."))
+        return (field for field in all_body_fields(side, apis) if field.path == path)
+    parts = (_PART.get(part, re.escape(part) + r"\.") for part in pattern.split("."))
+    matches = re.compile("".join(parts)).fullmatch
+    return (field for field in all_body_fields(side, apis) if matches(".".join(field.path) + "."))
+
+
+_PART = {"*": r"[^.]+\.", "**": r"(?:[^.]+\.)*"}
+
+
+def _source(name: str, fields: Iterable[BodyField]) -> BodySource:
+    groups: dict[Kind, dict[str, dict[int, list[Path]]]] = {}
+    for field in fields:
+        sides = groups.setdefault(field.kind, {})
+        sides.setdefault(field.side, {}).setdefault(field.api_key, []).append(field.path)
+    return BodySource(name, groups)
+
+
+def _missing(name: str, side: str, rest: str, apis: Apis) -> UnknownFieldError:
+    if apis is None:
+        return UnknownFieldError(f"no API has {name}", suggest_field(name, None))
+    elsewhere = _source(name, matching(side, rest.removeprefix("body.")))
+    names = ", ".join(_api_text(key) for key in sorted(apis)[:3])
+    if not elsewhere.kinds:
+        return UnknownFieldError(f"{names} has no {name}", suggest_field(name, apis))
+    owners = sorted(elsewhere.apis)
+    shown = ", ".join(map(_api_text, owners[:4])) + (", ..." if len(owners) > 4 else "")
+    return UnknownFieldError(
+        f"{names} has no {name}", suggest_field(name, apis) or f"it is a field of {shown}"
+    )
+
+
+def _api_text(key: int) -> str:
+    return api_name(key) or f"API {key}"
+
+
+def suggest_field(name: str, apis: Apis) -> str:
+    """`did you mean NAME?`; empty if nothing is near."""
+    known = [*row_fields(), *ENTITIES]
+    side = name.partition(".")[0]
+    if side in SIDES:
+        known += {field.name for field in all_body_fields(side, apis)}
+    near = suggest(name, known).strip()
+    if near.startswith("did"):
+        return near
+    owners = [side for side in (REQUEST, RESPONSE) if any(True for _ in matching(side, name, apis))]
+    return f"did you mean {owners[0]}.{name}?" if owners else ""
