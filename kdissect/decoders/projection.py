@@ -34,9 +34,9 @@ def projector(message: Message, version: int, wanted: Mapping[Path, Sequence[int
     emitter = Emitter(message, version, sink)
     emitter.emit_root(depth=2)
     lines = ["def project(b, p):", "    end = len(b)"]
-    lines += [f"    s{slot} = []" for slot in sorted(sink.used)]
+    lines += [f"    list{slot} = []" for slot in sorted(sink.used)]
     lines += ["    try:", *emitter.lines, f"    except {FAULTS}:", "        return None"]
-    found = ", ".join(f"s{slot}" if slot in sink.used else "()" for slot in range(slots))
+    found = ", ".join(f"list{slot}" if slot in sink.used else "()" for slot in range(slots))
     lines.append(f"    return ({found}{',' if slots == 1 else ''})")
     project: Projector = compile_function(lines, emitter.names, f"<{message.name} v{version} projected>")
     return project
@@ -83,7 +83,7 @@ class _Collector(Sink):
     def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
         """The number itself."""
         for slot in self._locals[target]:
-            emitter.emit(f"s{slot}.append({target})")
+            emitter.emit(f"list{slot}.append({target})")
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
         """A str."""
@@ -104,7 +104,7 @@ class _Collector(Sink):
         if isinstance(field.type, Array) and isinstance(field.type.element, Struct):
             self._element = target
             for slot in self._wanted.get(target, ()):
-                emitter.emit(f"s{slot} += [True] * n")
+                emitter.emit(f"list{slot} += [True] * n")
         return target
 
     def item(self, emitter: Emitter, array: str) -> str:
@@ -121,8 +121,8 @@ class _Collector(Sink):
             emitter.names["unpack_from"] = unpack_from
             found = f'unpack_from(">%d{FIXED[field.type.element][0]}" % {count}, b, {start})'
         for slot in self._wanted.get(target, ()):
-            emitter.emit(f"s{slot} += {found}")
+            emitter.emit(f"list{slot} += {found}")
 
     def _append(self, emitter: Emitter, target: str, value: str) -> None:
         for slot in self._wanted.get(target, ()):
-            emitter.emit(f"s{slot}.append({value})")
+            emitter.emit(f"list{slot}.append({value})")

@@ -7,7 +7,6 @@ from typing import Any
 
 from kdissect.query import nodes, plan
 from kdissect.query.errors import FilterError
-from kdissect.query.expectation import Expectation, Expected
 from kdissect.query.kinds import NUMBER, Flag, Kind
 from kdissect.query.lookup import Apis, UnknownFieldError, look_up
 from kdissect.query.named import ERROR, NO_ERROR, suggest
@@ -54,7 +53,7 @@ class Checker:
             except ValueError as error:
                 known = [word for rule in ALL_RULES for word in (rule.code, rule.name)]
                 message = str(error) + suggest(literal.text, known)
-                raise self._wrong(literal, message, Expectation(Expected.CODE)) from None
+                raise self._wrong(literal, message) from None
         return plan.FindingTest(frozenset(codes))
 
     def _source(self, name: nodes.Name, apis: Apis) -> Source:
@@ -62,10 +61,8 @@ class Checker:
             source = look_up(name.text, apis)
         except UnknownFieldError as missing:
             start = name.start + (len(name.function) + 1 if name.function else 0)
-            expected = Expectation(Expected.FIELD)
-            raise FilterError(
-                missing.why, self._text, start, start + len(name.text), missing.hint, expected
-            ) from None
+            end = start + len(name.text)
+            raise FilterError(missing.why, self._text, start, end, missing.hint) from None
         self.cost = max(self.cost, source.cost)
         self.needs_all |= source.name == NUMBER_FIELD
         self.needs_topics |= source.name in ("topics", "topic")
@@ -88,6 +85,8 @@ class Checker:
         if any(_is_null(literal) for literal in node.values):
             return self._null(node, source, operator)
         parsed = self._values(node, operator, source.kinds, source.name)
+        source = source.refined(parsed)
+        self.cost = max(self.cost, source.cost)
         return plan.Comparison(source, operator, parsed, _needs_all(node, operator, source, parsed))
 
     def _null(self, node: nodes.Compare, source: Source, operator: Operator) -> plan.Node:
@@ -122,8 +121,6 @@ class Checker:
     def _refused(self, node: nodes.Compare, why: str, kind: Kind) -> FilterError:
         known = " ".join(operator.symbols[0] for operator in usable(kind))
         hint = f"operators for it are {known}" if known else kind.doc
-        if node.symbol in ("contains", "~", "!~") and known:
-            hint = f"{node.symbol} goes with texts; {hint}"
         return FilterError(why, self._text, node.start, node.end, "" if isinstance(kind, Flag) else hint)
 
     def _parse(self, node: nodes.Compare, operator: Operator, kind: Kind) -> tuple[Any, ...]:
@@ -131,7 +128,7 @@ class Checker:
         try:
             operator.check(values)
         except ValueError as error:
-            raise self._wrong(node.values[0], str(error), _expected(node)) from None
+            raise self._wrong(node.values[0], str(error)) from None
         return values
 
     def _value(self, literal: nodes.Literal, operator: Operator, kind: Kind) -> Any:
@@ -147,15 +144,9 @@ class Checker:
         except (ValueError, OverflowError) as error:
             raise self._wrong(literal, str(error)) from None
 
-    def _wrong(
-        self, literal: nodes.Literal, message: str, expected: Expectation | None = None
-    ) -> FilterError:
+    def _wrong(self, literal: nodes.Literal, message: str) -> FilterError:
         why, _, hint = message.partition("\n")
-        return FilterError(why, self._text, literal.start, literal.end, hint, expected)
-
-
-def _expected(node: nodes.Compare) -> Expectation:
-    return Expectation(Expected.VALUE, node.name.text, node.symbol)
+        return FilterError(why, self._text, literal.start, literal.end, hint)
 
 
 def _is_null(literal: nodes.Literal) -> bool:

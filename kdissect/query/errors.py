@@ -7,19 +7,15 @@ class FilterError(ValueError):
     """A filter that does not parse, or does not fit the fields it names.
 
     `start` and `end` are offsets into `text`, the whole expression; `hint` is a suggestion or empty.
-    `expected` says what could have stood there (`query.expectation`), for completion.
     """
 
-    def __init__(
-        self, why: str, text: str, start: int, end: int, hint: str = "", expected: object = None
-    ) -> None:
+    def __init__(self, why: str, text: str, start: int, end: int, hint: str = "") -> None:
         super().__init__(why)
         self.why = why
         self.text = text
         self.start = start
         self.end = max(end, start + 1)
         self.hint = hint
-        self.expected = expected
 
     @property
     def column(self) -> int:

@@ -14,7 +14,6 @@ class Expected(StrEnum):
     FINDING = "finding"
     CODE = "code"
     CLOSING = "closing"
-    NOTHING = "nothing"
 
 
 class Expectation(NamedTuple):

@@ -21,6 +21,7 @@ class Kind:
     name = "value"
     doc = ""
     unit = ""
+    """What a bare number counts."""
     example = ""
     ordered = False
     textual = False
@@ -172,11 +173,7 @@ class Structure(Kind):
     """Structs and lists of structs: there or not, and how many."""
 
     name = "struct"
-    doc = "has no value to compare: the field alone means that it is there, count(FIELD) how often"
-
-    def parse(self, literal: Literal) -> Any:
-        """Never."""
-        raise ValueError("a struct has no value to compare\nname a field in it, or count(...) its elements")
+    doc = "the field alone means that it is there, count(FIELD) compares how often"
 
 
 def whole(text: str) -> int | None:

@@ -9,7 +9,7 @@ from kdissect.decoders.projection import Path
 from kdissect.query.kinds import Kind
 from kdissect.query.named import suggest
 from kdissect.query.row_fields import row_fields
-from kdissect.query.schema_fields import REQUEST, RESPONSE, SIDES, BodyField, all_body_fields
+from kdissect.query.schema_fields import RESPONSE, SIDES, BodyField, all_body_fields
 from kdissect.query.sources import BodySource, Source
 from kdissect.schema.registry import api_name
 
@@ -17,6 +17,7 @@ Apis = frozenset[int] | None
 """The APIs that a test can hold for; None for all."""
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]*(?:\.(?:[a-z_][a-z0-9_]*|\*\*?))*")
+SHOWN_APIS = 4  # in a message
 MAX_PARTS = 16  # of a name; the deepest field of the schema has half as many
 _PARTITIONS = ("partition", "partition_index", "partition_indexes", "partition_id", "partitions")
 
@@ -33,7 +34,11 @@ class EntityField:
 ENTITIES = {
     entity.name: entity
     for entity in (
-        EntityField("group", "group ids in request and response", lambda f: f.field.entity == "groupId"),
+        EntityField(
+            "group",
+            "group ids in request and response",
+            lambda f: f.field.entity == "groupId" or f.path[-1] == "group_id",
+        ),
         EntityField(
             "transactional_id",
             "transactional ids in request and response",
@@ -47,7 +52,7 @@ ENTITIES = {
         EntityField(
             "partition",
             "partitions of topics in request and response",
-            lambda f: f.path[-1] in _PARTITIONS and f.kind.name == "int",
+            lambda f: f.kind.name == "int" and _is_partition(f.path),
         ),
         EntityField(
             "throttle",
@@ -56,6 +61,11 @@ ENTITIES = {
         ),
     )
 }
+
+
+def _is_partition(path: Path) -> bool:
+    """Produce alone calls it an index."""
+    return path[-1] in _PARTITIONS or (path[-1] == "index" and "partition" in path[-2])
 
 
 class UnknownFieldError(LookupError):
@@ -69,13 +79,16 @@ class UnknownFieldError(LookupError):
 
 def look_up(name: str, apis: Apis = None) -> Source:
     """The field of a name, for exchanges of some APIs. Raises UnknownFieldError."""
+    apis = apis or None  # tests that exclude each other: no exchange passes, whatever is asked of it
     entry = row_fields().get(name)
     if entry is not None:
         return entry.source
     entity = ENTITIES.get(name)
     if entity is not None:
         return _source(name, (f for side in SIDES for f in all_body_fields(side, apis) if entity.means(f)))
-    if _NAME.fullmatch(name) is None or name.count(".") >= MAX_PARTS:
+    if name.count(".") >= MAX_PARTS:
+        raise UnknownFieldError(f"{name!r} is no name of a field", "")
+    if _NAME.fullmatch(name) is None:
         raise UnknownFieldError(f"{name!r} is no name of a field", suggest_field(name, apis))
     side, _, rest = name.partition(".")
     if side not in SIDES or not rest:
@@ -108,17 +121,16 @@ def _source(name: str, fields: Iterable[BodyField]) -> BodySource:
 
 
 def _missing(name: str, side: str, rest: str, apis: Apis) -> UnknownFieldError:
+    hint = suggest_field(name, apis)
     if apis is None:
-        return UnknownFieldError(f"no API has {name}", suggest_field(name, None))
-    elsewhere = _source(name, matching(side, rest.removeprefix("body.")))
-    names = ", ".join(_api_text(key) for key in sorted(apis)[:3])
-    if not elsewhere.kinds:
-        return UnknownFieldError(f"{names} has no {name}", suggest_field(name, apis))
-    owners = sorted(elsewhere.apis)
-    shown = ", ".join(map(_api_text, owners[:4])) + (", ..." if len(owners) > 4 else "")
-    return UnknownFieldError(
-        f"{names} has no {name}", suggest_field(name, apis) or f"it is a field of {shown}"
-    )
+        return UnknownFieldError(f"no API has {name}", hint)
+    names = ", ".join(_api_text(key) for key in sorted(apis)[:SHOWN_APIS])
+    why = f"{names} {'has' if len(apis) == 1 else 'have'} no {name}"
+    owners = sorted({field.api_key for field in matching(side, rest.removeprefix("body."))})
+    if hint or not owners:
+        return UnknownFieldError(why, hint)
+    shown = ", ".join(map(_api_text, owners[:SHOWN_APIS])) + (" ..." if len(owners) > SHOWN_APIS else "")
+    return UnknownFieldError(why, f"it is a field of {shown}")
 
 
 def _api_text(key: int) -> str:
@@ -127,12 +139,12 @@ def _api_text(key: int) -> str:
 
 def suggest_field(name: str, apis: Apis) -> str:
     """`did you mean NAME?`; empty if nothing is near."""
+    for side in SIDES:
+        if any(True for _ in matching(side, name, apis)):
+            return f"did you mean {side}.{name}?"
     known = [*row_fields(), *ENTITIES]
     side = name.partition(".")[0]
     if side in SIDES:
         known += {field.name for field in all_body_fields(side, apis)}
     near = suggest(name, known).strip()
-    if near.startswith("did"):
-        return near
-    owners = [side for side in (REQUEST, RESPONSE) if any(True for _ in matching(side, name, apis))]
-    return f"did you mean {owners[0]}.{name}?" if owners else ""
+    return near if near.startswith("did") else ""

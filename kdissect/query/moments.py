@@ -22,7 +22,7 @@ _LATER = re.compile(r"\+(\d{1,18})(?:\.(\d{1,9}))?(ns|us|ms|s|m|min|h|d)", re.AS
 
 
 class Moment(NamedTuple):
-    """Nanoseconds since 1970 UTC, since the first packet (`start`), or since the midnight before it (`day`)."""
+    """Nanoseconds since 1970 UTC, the first packet (`start`), or the midnight before it (`day`)."""
 
     ns: int
     since: str = ""
@@ -45,8 +45,9 @@ class Time(Kind):
     example = "+10s"
     ordered = True
 
-    def __init__(self, scale: int) -> None:
+    def __init__(self, scale: int, unit: str) -> None:
         self._scale = scale
+        self.unit = unit
 
     def parse(self, literal: Literal) -> Any:
         """A Moment, or a whole number of the field's own unit."""
@@ -89,7 +90,11 @@ def _date(text: str) -> Moment | None:
 
     date, clock, fraction, offset = match.groups()
     zone = "+00:00" if offset in (None, "Z", "z") else offset
-    since = datetime.fromisoformat(f"{date}T{clock or '00:00'}{zone}") - datetime(1970, 1, 1, tzinfo=UTC)
+    try:
+        at = datetime.fromisoformat(f"{date}T{clock or '00:00'}{zone}")
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no time: {error}") from None
+    since = at - datetime(1970, 1, 1, tzinfo=UTC)
     return Moment((since.days * 86400 + since.seconds) * SECOND_NS + _part(fraction, SECOND_NS))
 
 
@@ -97,4 +102,4 @@ def _part(fraction: str | None, factor: int) -> int:
     return int(fraction) * factor // 10 ** len(fraction) if fraction else 0
 
 
-TIME_NS, TIME_MS = Time(1), Time(10**6)
+TIME_NS, TIME_MS = Time(1, "ns since 1970"), Time(10**6, "ms since 1970")

@@ -8,6 +8,8 @@ from typing import Any
 from kdissect.query.kinds import Bytes, Flag, Kind, Structure, Test
 from kdissect.query.patterns import searcher
 
+STRUCT = "is a struct, it has no value to compare"
+
 
 class Operator:
     """An operator. `symbols` are its spellings, the first one is what filters are printed with.
@@ -24,7 +26,7 @@ class Operator:
 
     def refuses(self, kind: Kind) -> str:
         """Why the operator cannot be used on a kind of field; empty where it can."""
-        return "" if not isinstance(kind, Structure) else "has no value to compare"
+        return STRUCT if isinstance(kind, Structure) else ""
 
     def test(self, kind: Kind, values: Sequence[Any]) -> Test:
         """The test of one value of the field, which is not null."""
@@ -63,7 +65,7 @@ class NotEqual(Operator):
 class _Ordering(Operator):
     def refuses(self, kind: Kind) -> str:
         """Only kinds with an order."""
-        return "" if kind.ordered else "has no order"
+        return "" if kind.ordered else super().refuses(kind) or "has no order"
 
 
 class Less(_Ordering):
@@ -123,7 +125,7 @@ class _Textual(Operator):
 
     def refuses(self, kind: Kind) -> str:
         """Only kinds whose values are texts, or have names."""
-        return "" if kind.textual else "is no text"
+        return "" if kind.textual else super().refuses(kind) or "is no text"
 
 
 class Matches(_Textual):

@@ -9,39 +9,37 @@ from kdissect.query.expectation import Expectation, Expected
 from kdissect.query.nodes import And, Compare, HasFinding, Literal, Name, Node, Not, Or, Present
 from kdissect.query.operators import by_symbol, symbols
 from kdissect.query.tokens import Token, TokenKind, tokenize
+from kdissect.query.units import DURATIONS, SIZES
 
 # Nobody reads deeper; each level costs some frames of Python's stack, which has 1000.
 MAX_DEPTH = 50
 FUNCTIONS = ("any", "all", "count")
+JOINERS = ("and", "or")
+UNITS = (*DURATIONS, *SIZES)
 # Wireshark's names of operators.
-_WIRESHARK = {
-    "eq": "==",
-    "ne": "!=",
-    "gt": ">",
-    "lt": "<",
-    "ge": ">=",
-    "le": "<=",
-    "any_eq": "==",
-    "all_ne": "!=",
-}
+_WIRESHARK = {"eq": "==", "ne": "!=", "gt": ">", "lt": "<", "ge": ">=", "le": "<="}
 
 
 def parse(text: str) -> Node:
     """What a filter says. Raises FilterError."""
-    return _Parser(text).whole()
+    return Parser(text).whole()
 
 
-class _Parser:
+class Parser:
+    """Parses one text. `expected` is what could stand behind its last token, for completion."""
+
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = tokenize(text)
         self._place = 0
         self._depth = 0
+        self.expected: list[Expectation] = []
 
     def whole(self) -> Node:
+        """The whole filter. Raises FilterError."""
         node = self._or()
         if self._now.kind is not TokenKind.END:
-            self._fail_behind()
+            raise self._surplus()
         return node
 
     # tokens
@@ -65,17 +63,23 @@ class _Parser:
         self._place += 1
         return True
 
-    def _fail(self, why: str, token: Token, expected: Expectation, hint: str = "") -> FilterError:
-        return FilterError(why, self._text, token.start, token.end, hint, expected)
+    def _may_follow(self, what: Expected, field: str = "", symbol: str = "") -> None:
+        """Note what could stand here, if this is the end."""
+        expectation = Expectation(what, field, symbol)
+        if self._now.kind is TokenKind.END and expectation not in self.expected:
+            self.expected.append(expectation)
 
-    def _fail_behind(self) -> None:
+    def _error(self, why: str, token: Token, hint: str = "") -> FilterError:
+        return FilterError(why, self._text, token.start, token.end, hint)
+
+    def _surplus(self) -> FilterError:
         token = self._now
         if token.text == ")":
-            raise self._fail("this parenthesis was never opened", token, Expectation(Expected.JOINER))
-        what = "text" if token.kind is TokenKind.STRING else repr(token.text)
-        raise self._fail(
-            f"{what} cannot follow here", token, Expectation(Expected.JOINER), "join tests by 'and' or 'or'"
-        )
+            return self._error("this parenthesis was never opened", token)
+        if token.text.lower() in UNITS:
+            return self._error(f"{token.text!r} cannot follow here", token, "no space before a unit: 50ms")
+        what = "a text" if token.kind is TokenKind.STRING else repr(token.text)
+        return self._error(f"{what} cannot follow here", token, "join tests by 'and' or 'or'")
 
     # grammar
 
@@ -87,6 +91,7 @@ class _Parser:
 
     def _joined(self, part: Callable[[], Node], kind: type[And | Or], *words: str) -> Node:
         items = [part()]
+        self._may_follow(Expected.JOINER)
         while self._takes(*words):
             items.append(part())
         return items[0] if len(items) == 1 else kind(tuple(items))
@@ -94,9 +99,7 @@ class _Parser:
     def _not(self) -> Node:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise self._fail(
-                f"nested deeper than {MAX_DEPTH} levels", self._now, Expectation(Expected.NOTHING)
-            )
+            raise self._error(f"nested deeper than {MAX_DEPTH} levels", self._now)
         node = Not(self._not()) if self._takes("not", "!") else self._test()
         self._depth -= 1
         return node
@@ -105,11 +108,10 @@ class _Parser:
         token = self._now
         if self._takes("("):
             return self._parenthesis(token)
-        if token.kind is not TokenKind.WORD or self._is("and", "or", "in", "contains", "matches"):
-            raise self._fail(self._no_field(token), token, Expectation(Expected.FIELD))
-        if self._is("has"):
-            return self._finding()
-        return self._comparison(self._name())
+        self._may_follow(Expected.FIELD)
+        if token.kind is not TokenKind.WORD or self._is(*JOINERS, "in", "contains", "matches"):
+            raise self._error(self._no_field(token), token)
+        return self._finding() if self._is("has") else self._comparison(self._name())
 
     def _no_field(self, token: Token) -> str:
         if token.kind is TokenKind.END:
@@ -118,93 +120,87 @@ class _Parser:
 
     def _parenthesis(self, opened: Token) -> Node:
         node = self._or()
+        self._may_follow(Expected.CLOSING)
         if not self._takes(")"):
-            if self._now.kind is not TokenKind.END:
-                self._fail_behind()
-            raise FilterError(
-                "this parenthesis is never closed",
-                self._text,
-                opened.start,
-                opened.end,
-                expected=Expectation(Expected.JOINER),
-            )
+            if self._now.kind is TokenKind.END:
+                raise self._error("this parenthesis is never closed", opened)
+            raise self._surplus()
         return node
 
     def _finding(self) -> Node:
         start = self._next().start
         token = self._now
-        if not self._takes("finding", "findings"):
-            raise self._fail("'finding' must follow 'has'", token, Expectation(Expected.FINDING))
-        end = token.end
-        codes: tuple[Literal, ...] = ()
+        self._may_follow(Expected.FINDING)
+        if not self._takes("finding"):
+            raise self._error("'finding' must follow 'has'", token)
+        self._may_follow(Expected.CODE)
         if self._is("("):
             codes, end = self._list(Expectation(Expected.CODE))
-        elif self._is_value() and not self._is("and", "or"):
-            codes = (self._literal(Expectation(Expected.CODE)),)
-            end = codes[0].end
-        return HasFinding(codes, start, end)
+            return HasFinding(codes, start, end)
+        if not self._is_value() or self._is(*JOINERS):
+            return HasFinding((), start, token.end)
+        code = self._literal(Expectation(Expected.CODE))
+        return HasFinding((code,), start, code.end)
 
     def _name(self) -> Name:
         token = self._next()
         function = token.text.lower()
         if function not in FUNCTIONS or not self._takes("("):
             return Name(token.text, "", token.start, token.end)
+        self._may_follow(Expected.FIELD)
         field = self._now
         if field.kind is not TokenKind.WORD:
-            raise self._fail(f"{function}() takes a field", field, Expectation(Expected.FIELD))
+            raise self._error(f"{function}() takes a field", field)
         self._next()
+        self._may_follow(Expected.CLOSING)
         closing = self._now
         if not self._takes(")"):
-            raise self._fail(f"{function}( is never closed", token, Expectation(Expected.CLOSING))
+            raise self._error(f"{function}( is never closed", token)
         return Name(field.text, function, token.start, closing.end)
 
     def _comparison(self, name: Name) -> Node:
-        operator = self._now
         symbol = self._operator(name)
         if symbol is None:
             return Present(name)
         expected = Expectation(Expected.VALUE, name.text, symbol)
         if symbol in ("in", "not in") and self._is("("):
             values, end = self._list(expected)
-        else:
-            values = (self._literal(expected),)
-            end = values[0].end
-        return Compare(name, symbol, values, name.start, end) if operator else Present(name)
+            return Compare(name, symbol, values, name.start, end)
+        value = self._literal(expected)
+        return Compare(name, symbol, (value,), name.start, value.end)
 
     def _operator(self, name: Name) -> str | None:
         """The first spelling of the operator that stands here, if one does."""
         token = self._now
+        self._may_follow(Expected.OPERATOR, name.text)
         if token.kind is TokenKind.STRING:
             return None
         if self._takes("not"):
             if not self._takes("in"):
-                expected = Expectation(Expected.OPERATOR, name.text)
-                raise self._fail(
-                    "'not' behind a field goes with 'in'", token, expected, "write: not FIELD ..."
-                )
+                raise self._error("'not' behind a field goes with 'in'", token, "write: not FIELD ...")
             return "not in"
         found = by_symbol(token.text.lower())
         if found is None:
-            self._check_habit(token, name)
+            self._check_habit(token)
             return None
         self._next()
         return found.symbols[0]
 
-    def _check_habit(self, token: Token, name: Name) -> None:
+    def _check_habit(self, token: Token) -> None:
         meant = _WIRESHARK.get(token.text.lower())
-        if meant or (token.kind is TokenKind.WORD and not self._is("and", "or")):
+        if meant or (token.kind is TokenKind.WORD and not self._is(*JOINERS)):
             hint = f"did you mean {meant}?" if meant else f"operators are {' '.join(symbols())}"
-            expected = Expectation(Expected.OPERATOR, name.text)
-            raise self._fail(f"no operator {token.text!r}", token, expected, hint)
+            raise self._error(f"no operator {token.text!r}", token, hint)
 
     def _is_value(self) -> bool:
         return self._now.kind in (TokenKind.WORD, TokenKind.STRING)
 
     def _literal(self, expected: Expectation) -> Literal:
         token = self._now
+        self._may_follow(*expected)
         if not self._is_value():
             at = "at the end" if token.kind is TokenKind.END else f"before {token.text!r}"
-            raise self._fail(f"a value is missing {at}", token, expected)
+            raise self._error(f"a value is missing {at}", token)
         self._next()
         return Literal(token.text, token.kind is TokenKind.STRING, token.start, token.end)
 
@@ -213,9 +209,10 @@ class _Parser:
         values = [self._literal(expected)]
         while self._takes(","):
             values.append(self._literal(expected))
+        self._may_follow(Expected.CLOSING)
         closing = self._now
         if not self._takes(")"):
             if closing.kind is TokenKind.END:
-                raise self._fail("this parenthesis is never closed", opened, Expectation(Expected.CLOSING))
-            raise self._fail("values are separated by commas", closing, Expectation(Expected.CLOSING))
+                raise self._error("this parenthesis is never closed", opened)
+            raise self._error("values are separated by commas", closing)
         return tuple(values), closing.end

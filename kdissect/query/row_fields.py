@@ -57,7 +57,8 @@ ALIASES = {
     "error": "errors",
     "anomaly": "anomalies.kind",
 }
-# What an anomaly can be only once bodies are decoded: filters ask for request.error and response.error.
+_KINDS = members(AnomalyKind)
+# What an anomaly can be only once bodies are decoded: that is done for filters that name one of these.
 _OF_BODIES = (AnomalyKind.MALFORMED_BODY, AnomalyKind.TRAILING_BYTES, AnomalyKind.MALFORMED_PAYLOAD)
 
 
@@ -67,7 +68,7 @@ def row_fields() -> dict[str, RowEntry]:
     docs = {field.name: field.doc for field in EXCHANGE_FIELDS}
     found: dict[str, RowEntry] = {}
     for source, header in (*_plain(), *_frames("request"), *_frames("response")):
-        doc = docs.get(source.name) or _DOCS[source.name]
+        doc = (docs.get(source.name) or _DOCS[source.name]).removeprefix("with --bodies: ")
         found[source.name] = RowEntry(source, doc, header=header)
     for alias, name in ALIASES.items():
         entry = found[name]
@@ -134,7 +135,7 @@ def _plain() -> Sequence[tuple[RowSource, str]]:
         _field("closed.how", members(CloseKind), lambda e: e.close.how if e.close else None),
         _field("closed.after_ns", NANOSECONDS, _closed_after),
         (RowSource("anomalies", STRUCTURE, _of(_anomalies), is_many=True), ""),
-        (RowSource("anomalies.kind", _anomaly_kinds(), _of(_kinds), is_many=True), ""),
+        (RowSource("anomalies.kind", _KINDS, _of(_kinds), is_many=True, refine=_refined), ""),
         (RowSource("anomalies.detail", TEXT, _of(_details), is_many=True), ""),
     )
 
@@ -242,10 +243,6 @@ def _closed_after(e: Exchange) -> int | None:
     return e.close.time_ns - (e.request.end_time_ns if e.request is not None else e.close.time_ns)
 
 
-def _anomaly_kinds() -> Choice:
-    return Choice({str(kind): str(kind) for kind in AnomalyKind if kind not in _OF_BODIES}, False, False)
-
-
 def _anomalies(e: Exchange) -> Sequence[Any]:
     return e.all_anomalies() if has_anomalies(e) else ()
 
@@ -256,3 +253,14 @@ def _kinds(e: Exchange) -> Sequence[str]:
 
 def _details(e: Exchange) -> Sequence[str]:
     return [anomaly.detail for anomaly in _anomalies(e)]
+
+
+def _refined(kinds: tuple[str, ...]) -> RowSource | None:
+    if not any(kind in _OF_BODIES for kind in kinds):
+        return None
+    return RowSource("anomalies.kind", _KINDS, _of(_deep_kinds), is_many=True, cost=Cost.WHOLE_BODY)
+
+
+def _deep_kinds(e: Exchange) -> Sequence[str]:
+    asked, answered = (body_of(e, side, show_secrets=False).anomalies for side in ("request", "response"))
+    return [str(anomaly.kind) for anomaly in (*_anomalies(e), *asked, *answered)]

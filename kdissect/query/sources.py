@@ -41,6 +41,10 @@ class Source:
         self.is_many = is_many
         self.cost = cost
 
+    def refined(self, values: Sequence[tuple[Any, ...] | None]) -> Source:
+        """The source to compare with some values (for each kind; None: not of that kind)."""
+        return self
+
     def one(self, binding: Binding) -> One:
         """The getter of a field with one value."""
         raise NotImplementedError
@@ -61,7 +65,8 @@ class Source:
 class RowSource(Source):
     """A field of the row schema, or one that belongs beside it.
 
-    `make` gives the getter. `has` says otherwise than by the values whether the field is there.
+    `make` gives the getter. `has` says otherwise than by the values whether the field is there. `refine`
+    gives the source for some values, None for this one.
     """
 
     def __init__(
@@ -72,14 +77,22 @@ class RowSource(Source):
         is_many: bool = False,
         cost: Cost = Cost.HEADER,
         has: Callable[[Exchange], bool] | None = None,
+        refine: Callable[[tuple[Any, ...]], RowSource | None] | None = None,
     ) -> None:
         super().__init__(name, (kind,), is_many, cost)
         self._make = make
         self._has = has
+        self._refine = refine
+
+    def refined(self, values: Sequence[tuple[Any, ...] | None]) -> Source:
+        """Another source where some values are to be found there only."""
+        (found,) = values
+        better = self._refine(found) if self._refine is not None and found is not None else None
+        return self if better is None else better
 
     def named(self, name: str, kind: Kind) -> RowSource:
         """The same under another name."""
-        return RowSource(name, kind, self._make, self.is_many, self.cost, self._has)
+        return RowSource(name, kind, self._make, self.is_many, self.cost, self._has, self._refine)
 
     def one(self, binding: Binding) -> One:
         """The getter."""

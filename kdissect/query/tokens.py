@@ -33,8 +33,9 @@ class Token(NamedTuple):
 
 
 SYMBOLS = ("==", "!=", "!~", "<=", ">=", "&&", "||", "<", ">", "~", "!", "(", ")", ",")
-# Typed by habit of another language, and what is meant.
-HABITS = {"===": "==", "=~": "~", "~=": "!=", "<>": "!=", "=": "==", "&": "&&", "|": "||"}
+# Typed by habit of another language, and what is meant. Those of one character are looked for last.
+HABITS = {"===": "==", "!==": "!=", "=~": "~", "~=": "!=", "<>": "!=", "=": "==", "&": "&&", "|": "||"}
+_LONG_HABITS = tuple(habit for habit in HABITS if len(habit) > 1)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _WORD = re.compile(r"[A-Za-z0-9_.:/%+*@^$?\[\]\-]+")
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
@@ -66,14 +67,12 @@ def _token(text: str, start: int) -> Token:
     word = _WORD.match(text, start)
     if word:
         return Token(TokenKind.WORD, word[0], start, word.end())
-    for habit, meant in HABITS.items():
-        if text.startswith(habit, start) and not text.startswith(SYMBOLS, start):
-            raise FilterError(
-                f"no operator {habit!r}", text, start, start + len(habit), f"did you mean {meant}?"
-            )
-    for symbol in SYMBOLS:
-        if text.startswith(symbol, start):
-            return Token(TokenKind.SYMBOL, symbol, start, start + len(symbol))
+    found = next((s for s in (*_LONG_HABITS, *SYMBOLS, *HABITS) if text.startswith(s, start)), "")
+    if found in HABITS:
+        hint = f"did you mean {HABITS[found]}?"
+        raise FilterError(f"no operator {found!r}", text, start, start + len(found), hint)
+    if found:
+        return Token(TokenKind.SYMBOL, found, start, start + len(found))
     raise FilterError(f"{text[start]!r} cannot stand here", text, start, start + 1, 'quote texts: "..."')
 
 

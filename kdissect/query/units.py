@@ -25,8 +25,9 @@ class _Measure(Kind):
     ordered = True
     units: dict[str, int]
 
-    def __init__(self, scale: int, needs_unit: bool = False) -> None:
+    def __init__(self, scale: int, unit: str, needs_unit: bool = False) -> None:
         self._scale = scale
+        self.unit = unit
         self._needs_unit = needs_unit
 
     def parse(self, literal: Literal) -> Any:
@@ -34,7 +35,7 @@ class _Measure(Kind):
         number = whole(literal.text)
         if number is not None:
             if self._needs_unit and number:
-                raise ValueError(f"{literal.text!r} needs a unit\nfor example {literal.text}{self.unit}")
+                raise ValueError(f"{literal.text!r} needs a unit\nfor example {literal.text}ms")
             return number
         match = _AMOUNT.fullmatch(literal.text)
         if match is None:
@@ -60,7 +61,6 @@ class Duration(_Measure):
 
     name = "duration"
     doc = "a span of time with its unit: 50ms, 1.5s, 200us, 2m"
-    unit = "ms"
     example = "50ms"
     units = DURATIONS
     shown_units = ("ns", "us", "ms", "s", "m", "h", "d")
@@ -71,13 +71,12 @@ class Size(_Measure):
 
     name = "size"
     doc = "a number of bytes, also with a unit: 1500, 10kB, 1MiB"
-    unit = "B"
     example = "10kB"
     units = SIZES
     shown_units = ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")
 
 
-LATENCY = Duration(1, needs_unit=True)
-NANOSECONDS = Duration(1)
-MILLISECONDS = Duration(10**6)
-SIZE = Size(1)
+LATENCY = Duration(1, "ns", needs_unit=True)
+NANOSECONDS = Duration(1, "ns")
+MILLISECONDS = Duration(10**6, "ms")
+SIZE = Size(1, "bytes")
