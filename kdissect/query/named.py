@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from kdissect.query.kinds import MAX_DIGITS, Kind, whole
+from kdissect.query.kinds import MAX_DIGITS, Flag, Kind, whole
 from kdissect.query.nodes import Literal
 from kdissect.schema.enums import enumeration
 from kdissect.schema.errors import all_errors, error_by_name, error_name
@@ -110,7 +110,31 @@ class Choice(Kind):
         return tuple((name, "" if name == str(value) else str(value)) for value, name in self._names.items())
 
 
+class NamedFlag(Flag):
+    """Truth values that have names too."""
+
+    def __init__(self, names: Mapping[Any, str]) -> None:
+        self._names = {name.casefold(): bool(value) for value, name in names.items()}
+        self._shown = tuple(names.values())
+
+    def parse(self, literal: Literal) -> bool:
+        """A bool."""
+        found = self._names.get(literal.text.casefold())
+        return super().parse(literal) if found is None else found
+
+    def choices(self) -> Sequence[tuple[str, str]]:
+        """The names, and the values."""
+        return (*((name, "") for name in self._shown), *super().choices())
+
+
 API, ERROR = ApiName(), ErrorName()
+
+
+@cache
+def flag_kind(name: str) -> NamedFlag:
+    """The kind of truth values that an enumeration of the schema names."""
+    found = enumeration(name)
+    return NamedFlag(found.values if found else {})
 
 
 @cache

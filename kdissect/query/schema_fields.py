@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kdissect.decoders.projection import Path
 from kdissect.query.kinds import BYTES, FLAG, NUMBER, REAL, STRUCTURE, TEXT, UUID, Kind
 from kdissect.query.moments import TIME_MS
-from kdissect.query.named import ERROR, enum_kind
+from kdissect.query.named import ERROR, enum_kind, flag_kind
 from kdissect.query.units import MILLISECONDS, SIZE
 from kdissect.schema.registry import api, api_keys
 from kdissect.schema.types import Array, Field, Primitive, Struct
@@ -76,6 +76,8 @@ def kind_of(field: Field) -> Kind:
         return STRUCTURE
     if field.is_error:
         return ERROR
+    if field.enum is not None and element is Primitive.BOOL:
+        return flag_kind(field.enum)
     if field.enum is not None:
         named = enum_kind(field.enum, element is not Primitive.STRING)
         if named is not None:
