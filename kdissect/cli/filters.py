@@ -51,7 +51,7 @@ def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
     predicate: Predicate | None = options.filter
     if predicate is None:
         return None
-    from kdissect.query.binding import Context
+    from kdissect.query import Context
 
     context = Context(
         start_ns=lambda: start_ns(dissection),

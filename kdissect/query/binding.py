@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from kdissect.decoders import quirks
 from kdissect.decoders.projection import Path, Projector, Values, projector
 from kdissect.engine.rows import TopicsOf, wire_topics
+from kdissect.model.record_batch import RecordBatch
 from kdissect.query.schema_fields import SIDES
 from kdissect.schema.registry import api
 from kdissect.session.exchange import Exchange
@@ -104,3 +105,14 @@ class Binding:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.bodies = Bodies()
+        self._exchange: Exchange | None = None
+        self._batches: Sequence[RecordBatch] = ()
+
+    def batches(self, exchange: Exchange) -> Sequence[RecordBatch]:
+        """The record batches of an exchange, as far as they were captured."""
+        if exchange is not self._exchange:
+            from kdissect.engine.record_sets import record_sets  # few filters ask for batches
+
+            self._exchange = exchange
+            self._batches = [batch for records in record_sets(exchange) for batch in records.found.batches]
+        return self._batches

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from kdissect.decoders.projection import Path
+from kdissect.query.decoded_fields import DecodedSource, payload_place
 from kdissect.query.kinds import Kind
 from kdissect.query.named import suggest
 from kdissect.query.row_fields import row_fields
@@ -16,7 +17,7 @@ from kdissect.schema.registry import api_name
 Apis = frozenset[int] | None
 """The APIs that a test can hold for; None for all."""
 
-_NAME = re.compile(r"[a-z_][a-z0-9_]*(?:\.(?:[a-z_][a-z0-9_]*|\*\*?))*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.(?:[A-Za-z_][A-Za-z0-9_]*|\*\*?))*")
 SHOWN_APIS = 4  # in a message
 MAX_PARTS = 16  # of a name; the deepest field of the schema has half as many
 _PARTITIONS = ("partition", "partition_index", "partition_indexes", "partition_id", "partitions")
@@ -93,10 +94,23 @@ def look_up(name: str, apis: Apis = None) -> Source:
     side, _, rest = name.partition(".")
     if side not in SIDES or not rest:
         raise UnknownFieldError(f"no field {name!r}", suggest_field(name, apis))
+    place = payload_place(rest.split("."))
+    if place is not None:
+        return _decoded(name, side, rest, place, apis)
     source = _source(name, matching(side, rest.removeprefix("body."), apis))
     if not source.kinds:
         raise _missing(name, side, rest, apis)
     return source
+
+
+def _decoded(name: str, side: str, rest: str, place: Path, apis: Apis) -> Source:
+    """What the bytes at a place hold."""
+    path = rest.removeprefix("body.").split(".")
+    wanted = ".".join(place).removeprefix("body.")
+    keys = frozenset(field.api_key for field in matching(side, wanted, apis) if field.field.payload)
+    if not keys or "*" in rest:
+        raise UnknownFieldError(f"{side}.{wanted} holds no payload that is decoded", "")
+    return DecodedSource(name, side, path, keys)
 
 
 def matching(side: str, pattern: str, apis: Apis = None) -> Iterable[BodyField]:

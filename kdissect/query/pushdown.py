@@ -12,7 +12,7 @@ _OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in")
 
 
 class Conjunct(NamedTuple):
-    """`field op value`, by a column of the row schema; every exchange that the filter takes passes.
+    """`field op value`, by the full name of a field; every exchange that the filter takes passes.
 
     Null passes nothing. `value` is an int or a str, for `in` and `not in` a tuple of them; times are
     nanoseconds since 1970 UTC.

@@ -13,6 +13,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.packet import ref_file, ref_number
 from kdissect.model.stream import CloseKind
 from kdissect.query.addresses import ADDRESS
+from kdissect.query.batch_fields import batch_fields
 from kdissect.query.binding import Binding
 from kdissect.query.kinds import NUMBER, STRUCTURE, TEXT, Kind
 from kdissect.query.moments import TIME_NS
@@ -28,8 +29,8 @@ Get = Callable[[Exchange], Any]
 class RowEntry(NamedTuple):
     """One name, its documentation, and where its values come from.
 
-    `alias_of` names the field that it is another name of. `header` is its name for readers that can leave out
-    exchanges by themselves (`query.pushdown`); empty where they cannot.
+    `alias_of` names the field that it is another name of. `header` is the field's name for readers that can
+    leave out exchanges by themselves (`query.pushdown`); empty where they cannot.
     """
 
     source: RowSource
@@ -70,6 +71,8 @@ def row_fields() -> dict[str, RowEntry]:
     for source, header in (*_plain(), *_frames("request"), *_frames("response")):
         doc = (docs.get(source.name) or _DOCS[source.name]).removeprefix("with --bodies: ")
         found[source.name] = RowEntry(source, doc, header=header)
+    for source, doc in batch_fields():
+        found[source.name] = RowEntry(source, doc)
     for alias, name in ALIASES.items():
         entry = found[name]
         found[alias] = RowEntry(_renamed(alias, entry.source), entry.doc, name, entry.header)
@@ -125,7 +128,7 @@ def _plain() -> Sequence[tuple[RowSource, str]]:
         _field("api_version", NUMBER, lambda e: e.api_version, "api_version"),
         _field("correlation_id", NUMBER, lambda e: e.correlation_id, "correlation_id"),
         _field("state", members(State), lambda e: e.state, "state"),
-        _field("time", TIME_NS, _time, "time_ns"),
+        _field("time", TIME_NS, _time, "time"),
         _field("latency_ns", NANOSECONDS, lambda e: e.latency_ns, "latency_ns"),
         (RowSource("errors", ERROR, _of(_errors), True, Cost.SUMMARY, _has_errors), ""),
         (RowSource("topics", TEXT, _topics, True, Cost.SUMMARY), ""),

@@ -26,6 +26,8 @@ request.foo
 api == Fetch and response.responses.partition_responses.error_code
 api in (Heartbeat, SyncGroup) and request.topics
 Latency > 1ms
+request.topics.name_decoded.x == 1
+request.**.metadata_decoded.** == 1
 request..x
 **.error_code
 5 == 5

@@ -24,6 +24,7 @@ FIELDS = [
     "anomaly", "response.**.error_code", "request.topics.name", "request.topics", "response.topics.topic_id",
     "request.topics.partitions", "request.*", "response.**", "request.acks", "request.auth_bytes", "no_field",
     "request.allow_auto_topic_creation", "response.node_endpoints.port", "request.packets.file", "software",
+    "batch", "batch.codec", "batch.producer_id", "request.protocols.metadata_decoded.value.topics",
 ]  # fmt: skip
 OPERATORS = [
     "==", "!=", "<", "<=", ">", ">=", "~", "!~", "contains", "matches", "in", "not in", "=", "eq", "in (", "",

@@ -11,6 +11,7 @@ import pytest
 
 import kdissect
 from kdissect.api import Dissection
+from kdissect.cli import main
 from kdissect.engine.rows import ExchangeRows
 from kdissect.query import compile_filter
 from kdissect.query.binding import Context
@@ -46,6 +47,7 @@ def at(row: Row) -> int:
 codes = deep("response", "error_code")
 names = body("request", "topics.name")
 partition_codes = body("response", "responses.partition_responses.error_code")
+assigned = body("request", "assignments.assignment_decoded.value.assigned_partitions.partitions")
 timeout = body("request", "timeout_ms")
 
 ORACLE: list[tuple[str, Callable[[Row], Any]]] = [
@@ -147,6 +149,17 @@ ORACLE: list[tuple[str, Callable[[Row], Any]]] = [
         lambda r: r["api_key"] == 3 and (r["errors"] or not body("response", "topics")(r)),
     ),
     ("transactional_id", lambda r: any(v is not None for v in _any_of(r, "transactional_id"))),
+    (
+        "request.protocols.metadata_decoded.value.topics ~ o",
+        lambda r: any("o" in t for t in body("request", "protocols.metadata_decoded.value.topics")(r)),
+    ),
+    (
+        "request.body.assignments.assignment_decoded.value.assigned_partitions.partitions == 1",
+        lambda r: (
+            1 in body("request", "assignments.assignment_decoded.value.assigned_partitions.partitions")(r)
+        ),
+    ),
+    ("response.assignment_decoded", body("response", "assignment_decoded")),
     ("throttle > 0", lambda r: any(deep("response", "throttle_time_ms")(r))),
 ]
 
@@ -208,3 +221,24 @@ def test_times_of_day_and_dates(captures: Any) -> None:
         test = compile_filter(f"time >= {text}").bind(context)
         assert [r["number"] for e, r in zip(exchanges, rows, strict=True) if test(e)] == wanted
     assert 0 < len(wanted) < len(rows)
+
+
+def test_batches_like_the_records_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    for name in ("kafka44_franz_produce.pcapng", "kafka28zk_franz_early.pcapng"):
+        path = str(CAPTURES / name)
+        assert main(["records", path, "--format", "jsonl"]) == 0
+        rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+        exchanges = list(kdissect.open(path))
+        for text, expected in (
+            ("batch.codec == gzip", lambda r: r["codec"] == "gzip"),
+            ("batch.codec in (snappy, lz4, zstd)", lambda r: r["codec"] in ("snappy", "lz4", "zstd")),
+            ("batch.magic < 2", lambda r: r["magic"] < 2),
+            ("batch.producer_id", lambda r: r["producer_id"] is not None),
+            ("batch.producer_id == null", lambda r: r["producer_id"] is None),
+            ("batch.transactional", lambda r: r["transactional"]),
+            ("batch.crc_ok and count(batch) > 0", lambda r: r["crc_ok"]),
+            ("batch.base_sequence == 0", lambda r: r["sequence"] == 0 and r["record"] == 0),
+        ):
+            test = compile_filter(text).bind()
+            found = {(e.connection.id, e.ordinal) for e in exchanges if test(e)}
+            assert found == {(r["connection"], r["exchange"]) for r in rows if expected(r)}, text

@@ -34,6 +34,7 @@ def test_pickled_as_its_text() -> None:
         ("request.time < 2023-11-14T22:13:20Z", [("request.time_ns", "<", START)]),
         ("time < +1s and connection == 00ff", [("connection", "==", "00ff")]),
         ("response.bytes > 1kB", [("response.bytes", ">", 1000)]),
+        ("time < 2023-11-14T22:13:20Z", [("time", "<", START)]),
         ("client.port == 5", [("client.port", "==", 5)]),
         ("api == Produce or api == Fetch", []),
         ("not api == Produce", []),
