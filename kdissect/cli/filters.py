@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
-from kdissect.cli.inputs import is_live, start_ns
+from kdissect.cli.inputs import is_live, open_inputs, start_ns
 from kdissect.cli.selection import selection_of
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
@@ -76,7 +76,7 @@ def _findings_of(options: Namespace) -> Callable[[Exchange], Collection[str]]:
     """Reads the inputs and judges them; a filter is asked afterwards."""
     from kdissect.cli.filter_findings import codes_by_exchange
 
-    known = codes_by_exchange(Dissection(options.paths, options.port))
+    known = codes_by_exchange(open_inputs(options))
     return lambda exchange: known.get((exchange.connection.id, exchange.ordinal), ())
 
 
