@@ -136,10 +136,7 @@ class Checker:
             return literal.text
         try:
             if kind.ordered and ".." in literal.text and operator.symbols[0] in ("in", "not in"):
-                first, _, last = literal.text.partition("..")
-                return Range(
-                    kind.parse(literal._replace(text=first)), kind.parse(literal._replace(text=last))
-                )
+                return _range(kind, literal)
             return kind.parse(literal)
         except (ValueError, OverflowError) as error:
             raise self._wrong(literal, str(error)) from None
@@ -147,6 +144,14 @@ class Checker:
     def _wrong(self, literal: nodes.Literal, message: str) -> FilterError:
         why, _, hint = message.partition("\n")
         return FilterError(why, self._text, literal.start, literal.end, hint)
+
+
+def _range(kind: Kind, literal: nodes.Literal) -> Range:
+    first, _, last = literal.text.partition("..")
+    found = Range(kind.parse(literal._replace(text=first)), kind.parse(literal._replace(text=last)))
+    if isinstance(found.first, int) and found.last < found.first:
+        raise ValueError(f"{literal.text!r} is empty: the first end is the greater one")
+    return found
 
 
 def _is_null(literal: nodes.Literal) -> bool:

@@ -11,6 +11,7 @@ from kdissect.query import nodes
 from kdissect.query.checker import narrow
 from kdissect.query.errors import FilterError
 from kdissect.query.expectation import Expectation, Expected
+from kdissect.query.kinds import TEXT
 from kdissect.query.lookup import ENTITIES, Apis, UnknownFieldError, look_up
 from kdissect.query.operators import by_symbol, usable
 from kdissect.query.parser import FUNCTIONS, Parser, parse
@@ -147,7 +148,9 @@ def _values(expectation: Expectation) -> list[Candidate]:
     operator = by_symbol(expectation.symbol)
     found = [Candidate(text, "value", help_) for kind in kinds for text, help_ in kind.choices()]
     if not found and operator is not None and not operator.takes_text:
-        found = [Candidate(kind.example, "value", kind.doc) for kind in kinds if kind.example]
+        found = [
+            Candidate(kind.example, "value", kind.doc) for kind in kinds if kind is not TEXT and kind.example
+        ]
     return found
 
 

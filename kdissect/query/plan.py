@@ -209,11 +209,8 @@ class CountTest(Node):
     def test(self, binding: Binding) -> Test:
         """The number of values that are not null."""
         element = self._operator.test(self._kind, self._values)
-        if not self._source.is_many:
-            present = self._source.presence(binding)
-            return lambda exchange: element(int(present(exchange)))
-        getters = self._source.many(binding)
-        return lambda exchange: element(sum(v is not None for get in getters for v in get(exchange)))
+        count = self._source.counter(binding)
+        return lambda exchange: element(count(exchange))
 
 
 class FindingTest(Node):

@@ -61,6 +61,13 @@ class Source:
         getters = self.many(binding)
         return lambda exchange: any(v is not None for get in getters for v in get(exchange))
 
+    def counter(self, binding: Binding) -> Callable[[Exchange], int]:
+        """How many values there are that are not null."""
+        if not self.is_many:
+            return self.presence(binding)
+        getters = self.many(binding)
+        return lambda exchange: sum(v is not None for get in getters for v in get(exchange))
+
 
 class RowSource(Source):
     """A field of the row schema, or one that belongs beside it.
@@ -105,6 +112,11 @@ class RowSource(Source):
     def presence(self, binding: Binding) -> Callable[[Exchange], bool]:
         """Whether there is a value."""
         return self._has or super().presence(binding)
+
+    def counter(self, binding: Binding) -> Callable[[Exchange], int]:
+        """How many values there are; none where the field is not there."""
+        count, has = super().counter(binding), self._has
+        return count if has is None else lambda exchange: count(exchange) if has(exchange) else 0
 
 
 Groups = Mapping[Kind, Mapping[str, Mapping[int, Sequence[Path]]]]

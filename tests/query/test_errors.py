@@ -49,6 +49,8 @@ client in 10.0.0.0/40
 client == broker1
 client == 10.0.0.1:99999
 api_version > 1.5
+api_version in (7..3)
+latency in (2ms..3)
 response.topics.topic_id == abc
 request.allow_auto_topic_creation == maybe
 request.transactional_id == 3 and request.acks > many

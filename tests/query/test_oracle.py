@@ -93,6 +93,8 @@ ORACLE: list[tuple[str, Callable[[Row], Any]]] = [
         "error ~ '^(INVALID|UNKNOWN)'",
         lambda r: any(e.startswith(("INVALID", "UNKNOWN")) for e in r["errors"]),
     ),
+    ("count(errors) == 0", lambda r: not r["errors"]),
+    ("count(error) == 1", lambda r: len(r["errors"]) == 1),
     ("topic", lambda r: r["topics"]),
     ("topic contains o", lambda r: any("o" in t for t in r["topics"])),
     ("topic !~ '^t'", lambda r: r["topics"] and not any(t.startswith("t") for t in r["topics"])),

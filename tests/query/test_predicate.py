@@ -6,9 +6,12 @@ import pytest
 
 import kdissect
 from kdissect.decoders import projection
+from kdissect.decoders.encoder import encode
 from kdissect.query import binding, compile_filter
 from kdissect.query.binding import Context
 from kdissect.query.pushdown import Conjunct
+from kdissect.schema.registry import api
+from kdissect.session.exchange import Exchange
 from tests.query.exchanges import START, exchange, frame, takes
 from tests.support.console import TXN
 
@@ -134,6 +137,37 @@ def test_cheap_tests_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_numbers_count_every_exchange_asked() -> None:
     test = compile_filter("number in (2, 4)").bind()
     assert [test(exchange()) for _ in range(5)] == [False, True, False, True, False]
+
+
+def racks(*names: str | None) -> Exchange:
+    """A Metadata response whose brokers are in these racks."""
+    metadata = api(3)
+    assert metadata is not None
+    brokers = [{"node_id": i, "host": "h", "port": 9, "rack": name} for i, name in enumerate(names)]
+    body = encode(metadata.response, 1, {"brokers": brokers, "controller_id": 1, "topics": []})
+    return exchange(response=frame(body))
+
+
+def test_several_values_some_of_them_null() -> None:
+    made = [racks("a", "b"), racks("a", None), racks(None, None), racks()]
+    for text, expected in (
+        ("R == a", [True, True, False, False]),
+        ("R != a", [False, False, False, False]),
+        ("R != c", [True, True, False, False]),
+        ("any(R) != a", [True, False, False, False]),
+        ("all(R) == a", [False, True, False, False]),
+        ("R not in (b, c)", [False, True, False, False]),
+        ("R !~ a", [False, False, False, False]),
+        ("R == null", [False, True, True, False]),
+        ("R != null", [True, False, False, False]),
+        ("any(R) != null", [True, True, False, False]),
+        ("all(R) == null", [False, False, True, False]),
+        ("R", [True, True, False, False]),
+        ("count(R) == 1", [False, True, False, False]),
+        ("count(response.brokers) == 2", [True, True, True, False]),
+        ("response.brokers == null", [False, False, False, False]),
+    ):
+        assert takes(text.replace("R", "response.brokers.rack"), *made) == expected, text
 
 
 def test_two_bindings_do_not_share_their_state() -> None:
