@@ -20,6 +20,7 @@ COMMANDS = {
     "segments": "what log segments and snapshots hold, and whether they are sound",
     "check": "hold the traffic to the rules of the protocol",
     "rules": "what check holds it to: the list, or one rule explained",
+    "fields": "what a filter (-Y) can name",
     "decode": "decode one frame or body given as hex",
     "schema": "print the grammar of a message in one version",
 }

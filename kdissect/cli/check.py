@@ -10,6 +10,7 @@ from kdissect.cli.check_baseline import add_baseline, read_baseline, write_basel
 from kdissect.cli.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.check_evidence import add_evidence, check_evidence, write_evidence
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
+from kdissect.cli.filters import TakenExchanges, add_filter, check_filter, filter_of
 from kdissect.cli.inputs import add_inputs, open_inputs
 from kdissect.cli.output import Output, OutputError
 from kdissect.cli.parser import command_parser
@@ -24,6 +25,8 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.selection import select
+from kdissect.session.events import ConnectionClosed
+from kdissect.session.exchange import Exchange
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -38,6 +41,10 @@ def run(arguments: Sequence[str]) -> int:
     baseline = read_baseline(options.baseline)
     dissection = open_inputs(options)
     check_evidence(options, dissection)
+    try:
+        check_filter(options, dissection)
+    except ValueError as error:
+        parser.error(str(error))
     verdicts: list[Verdict] = []
     failed: list[int] = []
 
@@ -66,6 +73,7 @@ def _parser() -> ArgumentParser:
     parser = command_parser("check", "Hold the traffic of captures to the rules of the protocol.")
     add_inputs(parser)
     add_config(parser)
+    add_filter(parser, "only findings about exchanges for which EXPR holds")
     rules = parser.add_argument_group("which rules (see: kdissect rules)").add_argument
     rules("--select", metavar="RULE,...", type=_words, action="extend", default=[], help=(
         "only these: codes, beginnings of codes, or names"
@@ -105,10 +113,15 @@ def _label(text: str) -> tuple[str, str]:
 
 def _judge(dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None) -> Verdict:
     progress = progress_of(dissection)
+    taken = _taken(dissection, judge, options)
     for event in dissection.events():
         if progress is not None:
             progress.tick()
+        if taken is not None and isinstance(event, Exchange):
+            taken.add(event)
         judge.add(event)
+        if taken is not None and isinstance(event, ConnectionClosed):
+            taken.forget(event.connection.id)
     judge.finish()
     if progress is not None:
         progress.clear()
@@ -120,6 +133,18 @@ def _judge(dissection: Dissection, judge: Judge, options: CheckOptions, baseline
             if finding.level is Level.SHOULD:
                 finding.severity = Severity.ERROR
     return Verdict(judge, quality, dissection.file_names, options.suppressions, baseline)
+
+
+def _taken(dissection: Dissection, judge: Judge, options: CheckOptions) -> TakenExchanges | None:
+    """With a filter: has the judge keep what is about the exchanges that it takes."""
+    accepts = filter_of(options, dissection)
+    if accepts is None:
+        return None
+    from kdissect.cli.filter_findings import TakenFindings
+
+    taken = TakenExchanges(accepts)
+    judge.findings = TakenFindings(taken)
+    return taken
 
 
 def _exit_code(verdict: Verdict, options: CheckOptions, reading: int) -> int:

@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from kdissect.api import Dissection
+from kdissect.cli.filters import EventFilter, add_filter, check_filter, filter_of
 from kdissect.cli.formats import Format, delimited
 from kdissect.cli.inputs import add_inputs, is_live, open_inputs
 from kdissect.cli.output import Output
@@ -30,9 +31,14 @@ def run(arguments: Sequence[str]) -> int:
         "connections", "One line for each TCP connection, in the order in which they end."
     )
     add_inputs(parser)
+    add_filter(parser, "only connections with an exchange for which EXPR holds")
     add_printing(parser, FORMATS)
     options = parser.parse_args(arguments)
     dissection = open_inputs(options)
+    try:
+        check_filter(options, dissection)
+    except ValueError as error:
+        parser.error(str(error))
 
     def body(output: Output) -> None:
         _print(dissection, options, output)
@@ -47,11 +53,16 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     form = _format(dissection, options, output)
     output.write(form.head())
     number = 0
+    accepts = filter_of(options, dissection)
+    takes = None if accepts is None else EventFilter(accepts)
     for event in dissection.events():
         if progress is not None:
             progress.tick()
+        is_taken = takes is None or takes(event)
         if isinstance(event, ConnectionClosed):
             number += 1
+            if not is_taken:
+                continue
             output.write(form.line(connection_row(number, event.connection)))
     if progress is not None:
         progress.clear()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.cli.filters import EventFilter, add_filter, check_filter, filter_of
 from kdissect.cli.inputs import add_inputs, open_inputs
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
@@ -24,6 +26,7 @@ def run(arguments: Sequence[str]) -> int:
     """Print the facts of the captures; gives the exit code."""
     parser = command_parser("info", "What captures hold: files, connections, APIs, gaps, anomalies.")
     add_inputs(parser)
+    add_filter(parser, "count only exchanges for which EXPR holds, and their connections")
     parser.add_argument(
         "--deep", action="store_true", help="decode every body and tell which ones do not fit"
     )
@@ -31,9 +34,13 @@ def run(arguments: Sequence[str]) -> int:
     add_output(parser.add_argument)
     options = parser.parse_args(arguments)
     dissection = open_inputs(options)
+    try:
+        check_filter(options, dissection)
+    except ValueError as error:
+        parser.error(str(error))
 
     def body(output: Output) -> None:
-        facts = _facts(dissection, options.deep)
+        facts = _facts(dissection, options)
         if options.format == "json":
             from json import dumps
 
@@ -47,14 +54,17 @@ def run(arguments: Sequence[str]) -> int:
     return printing(parser, options, dissection, body)
 
 
-def _facts(dissection: Dissection, deep: bool) -> Facts:
+def _facts(dissection: Dissection, options: Namespace) -> Facts:
     """Everything `info` tells, read off the whole input."""
-    overview = Overview(deep)
+    overview = Overview(options.deep)
+    accepts = filter_of(options, dissection)
+    takes = None if accepts is None else EventFilter(accepts)
     progress = progress_of(dissection)
     for event in dissection.events():
         if progress is not None:
             progress.tick()
-        overview.add(event)
+        if takes is None or takes(event):
+            overview.add(event)
     if progress is not None:
         progress.clear()
     _add_anomalies_below(overview, dissection)

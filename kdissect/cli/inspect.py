@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from kdissect.api import Dissection
-from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs, start_ns
+from kdissect.cli.filters import add_filter, check_filter, selected
+from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_printing, printing
 from kdissect.cli.progress import progress_of
-from kdissect.cli.selection import add_selection, selection_of
+from kdissect.cli.selection import add_selection
 from kdissect.session.exchange import Exchange
 
 FORMATS = ("table", "tsv", "jsonl", "csv", "tree")
@@ -45,11 +46,12 @@ def run(arguments: Sequence[str]) -> int:
     """Print the exchanges of the captures; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
+    dissection = open_inputs(options)
     try:
         _check(options)
+        check_filter(options, dissection)
     except ValueError as error:
         parser.error(str(error))
-    dissection = open_inputs(options)
 
     def body(output: Output) -> None:
         _print(dissection, options, output)
@@ -63,6 +65,7 @@ def _parser() -> ArgumentParser:
     )
     add_inputs(parser)
     add_topic_ids(parser)
+    add_filter(parser)
     add_selection(parser)
     add_printing(parser, FORMATS)
     add = parser.add_argument
@@ -122,7 +125,7 @@ def _copy(
     writer: Writer,
     tick: Callable[[], None] | None,
 ) -> None:
-    accepts = selection_of(options, lambda: start_ns(dissection), dissection.topics.topics_of)
+    accepts = selected(options, dissection)
     left = options.limit or -1
     write, line, pass_by = output.write, writer.line, dissection.topics.pass_by
     for exchange in dissection:

@@ -7,15 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
+from kdissect.cli.filters import add_filter, check_filter, selected
 from kdissect.cli.formats import Format, delimited
-from kdissect.cli.inputs import add_inputs, add_topic_ids, is_live, open_inputs, start_ns
+from kdissect.cli.inputs import add_inputs, add_topic_ids, is_live, open_inputs
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_printing, printing
 from kdissect.cli.progress import Progress, progress_of
 from kdissect.cli.record_faults import FaultReport
 from kdissect.cli.record_options import add_forms, add_limit, check_parquet
-from kdissect.cli.selection import add_selection, globs, selection_of
+from kdissect.cli.selection import add_selection, globs
 from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.record_sets import RecordSet, record_sets
 from kdissect.engine.rows import Row
@@ -38,11 +39,12 @@ def run(arguments: Sequence[str]) -> int:
     """Print the records of the captures; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
+    dissection = open_inputs(options)
     try:
         _check(options)
+        check_filter(options, dissection)
     except ValueError as error:
         parser.error(str(error))
-    dissection = open_inputs(options)
 
     def body(output: Output) -> None:
         _print(dissection, options, output)
@@ -57,6 +59,7 @@ def _parser() -> ArgumentParser:
     )
     add_inputs(parser)
     add_topic_ids(parser)
+    add_filter(parser, "only records of exchanges for which EXPR holds")
     add_selection(parser)
     add_printing(parser, FORMATS)
     add = parser.add_argument
@@ -151,7 +154,7 @@ def selected_sets(
 ) -> Iterator[RecordSet]:
     """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
     topics = dissection.topics
-    accepts = selection_of(options, lambda: start_ns(dissection), topics.topics_of)
+    accepts = selected(options, dissection)
     is_wanted = globs(options.topic) if options.topic else None
     pieces = SnapshotPieces()
     for exchange in dissection:

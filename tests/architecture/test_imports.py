@@ -50,6 +50,7 @@ def _stderr(program: str) -> str:
         ("inspect", TXN, "--format", "jsonl"),
         ("inspect", TXN),
         ("inspect", TXN, "--api", "Fetch", "--errors", "--limit", "3"),
+        ("inspect", TXN, "-Y", "api == Fetch and latency > 5ms and response.**.error_code != NONE"),
         ("connections", TXN),
         ("info", TXN),
     ],

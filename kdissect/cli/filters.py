@@ -1,0 +1,138 @@
+"""`-Y`, `--filter`: which exchanges a command takes, in the filter language."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from kdissect.api import Dissection
+from kdissect.cli.inputs import is_live, open_inputs, start_ns
+from kdissect.cli.selection import selection_of
+from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
+
+if TYPE_CHECKING:
+    from kdissect.query.predicate import Predicate
+
+Test = Callable[[Exchange], bool]
+
+
+def add_filter(parser: ArgumentParser, what: str = "only exchanges for which EXPR holds") -> None:
+    """Add the option; `options.filter` is a Predicate, or None."""
+    parser.add_argument(
+        "-Y",
+        "--filter",
+        metavar="EXPR",
+        type=_predicate,
+        help=f"{what}, such as 'api == Produce and latency > 50ms' (docs/filter.md; see: kdissect fields)",
+    )
+
+
+def _predicate(text: str) -> Predicate:
+    from kdissect.query import FilterError, compile_filter  # only where a filter was given
+
+    try:
+        return compile_filter(text)
+    except FilterError as error:
+        raise ArgumentTypeError(error.render()) from None
+
+
+def check_filter(options: Namespace, dissection: Dissection) -> None:
+    """Raises ValueError for a filter that needs what the inputs cannot give."""
+    if options.filter is not None and options.filter.needs_findings and is_live(dissection):
+        raise ValueError(
+            "a filter with 'has finding' reads its inputs twice: standard input and pipes cannot be"
+        )
+
+
+def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
+    """The test of the filter, None where there is none. May read the inputs once, for the findings."""
+    predicate: Predicate | None = options.filter
+    if predicate is None:
+        return None
+    from kdissect.query import Context
+
+    context = Context(
+        start_ns=lambda: start_ns(dissection),
+        topics_of=dissection.topics.topics_of,
+        findings_of=_findings_of(options) if predicate.needs_findings else None,
+        file_names=dissection.file_names,
+    )
+    return predicate.bind(context)
+
+
+def selected(options: Namespace, dissection: Dissection) -> Test | None:
+    """The filter and the other options that select exchanges, as one test; None if there are none."""
+    accepts = filter_of(options, dissection)
+    chosen = selection_of(options, lambda: start_ns(dissection), dissection.topics.topics_of)
+    if accepts is None or chosen is None:
+        return accepts or chosen
+    first, second = (accepts, chosen) if options.filter.needs_all else (chosen, accepts)
+    return lambda exchange: first(exchange) and second(exchange)
+
+
+def _findings_of(options: Namespace) -> Callable[[Exchange], Collection[str]]:
+    """Reads the inputs and judges them; a filter is asked afterwards."""
+    from kdissect.cli.filter_findings import codes_by_exchange
+
+    known = codes_by_exchange(open_inputs(options))
+    return lambda exchange: known.get((exchange.connection.id, exchange.ordinal), ())
+
+
+class EventFilter:
+    """Lets through exchanges that a test takes, and the connections that had one of them."""
+
+    def __init__(self, test: Test) -> None:
+        self._test = test
+        self._connections: set[str] = set()
+
+    def __call__(self, event: Event) -> bool:
+        """Whether an event is let through."""
+        if isinstance(event, Exchange):
+            taken = self._test(event)
+            if taken:
+                self._connections.add(event.connection.id)
+            return taken
+        if not isinstance(event, ConnectionClosed):
+            return True
+        taken = event.connection.id in self._connections
+        self._connections.discard(event.connection.id)
+        return taken
+
+
+class TakenExchanges:
+    """Remembers which exchanges a test took: a byte for each exchange of the connections that are open."""
+
+    def __init__(self, test: Test) -> None:
+        self._test = test
+        self._requests: dict[str, bytearray] = {}
+        self._orphans: dict[str, bytearray] = {}
+
+    def add(self, exchange: Exchange) -> None:
+        """Ask the test."""
+        if not self._test(exchange):
+            return
+        table, index = self._place(exchange.ordinal)
+        marks = table.setdefault(exchange.connection.id, bytearray())
+        if len(marks) <= index:
+            marks.extend(bytes(index + 1 - len(marks)))
+        marks[index] = 1
+
+    def forget(self, connection: str) -> None:
+        """The connection is over."""
+        self._requests.pop(connection, None)
+        self._orphans.pop(connection, None)
+
+    def holds(self, connection: str, ordinal: int) -> bool:
+        """Whether the test took an exchange; -1: any of the connection."""
+        if ordinal < 0:
+            return connection in self._requests or connection in self._orphans
+        table, index = self._place(ordinal)
+        marks = table.get(connection, b"")
+        return index < len(marks) and bool(marks[index])
+
+    def _place(self, ordinal: int) -> tuple[dict[str, bytearray], int]:
+        if ordinal < FIRST_ORPHAN_ORDINAL:
+            return self._requests, ordinal
+        return self._orphans, ordinal - FIRST_ORPHAN_ORDINAL

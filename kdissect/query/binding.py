@@ -1,0 +1,118 @@
+"""What a filter is evaluated with: what it has to be told, and the bodies that it looks into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kdissect.decoders import quirks
+from kdissect.decoders.projection import Path, Projector, Values, projector
+from kdissect.engine.rows import TopicsOf, wire_topics
+from kdissect.model.record_batch import RecordBatch
+from kdissect.query.schema_fields import SIDES
+from kdissect.schema.registry import api
+from kdissect.session.exchange import Exchange
+
+FindingsOf = Callable[[Exchange], Collection[str]]
+"""Codes of the findings about an exchange."""
+
+# Projectors kept, by API, version and side: hostile requests can name 2^32 pairs, Kafka has 736 bodies.
+_MAX_PROJECTORS = 1024
+
+
+def _no_start() -> int:
+    return 0
+
+
+class Context(NamedTuple):
+    """What exchanges do not tell themselves.
+
+    `start_ns` gives the time of the capture's first packet, `topics_of` the topics of an exchange with the
+    names of their ids, `findings_of` the findings about it; `file_names` are the inputs by index.
+    """
+
+    start_ns: Callable[[], int] = _no_start
+    topics_of: TopicsOf = wire_topics
+    findings_of: FindingsOf | None = None
+    file_names: Sequence[str] = ()
+
+
+class Bodies:
+    """The wanted fields of the bodies of one exchange after the other.
+
+    `want` first; then `values` may be asked. Bodies are looked at once, however many fields are wanted.
+    """
+
+    def __init__(self) -> None:
+        self._wanted: dict[tuple[str, int], dict[Path, list[int]]] = {}
+        self._slots = 0
+        self._projectors: dict[tuple[str, int, int], Projector | None] = {}
+        self._exchange: Exchange | None = None
+        self._found: dict[str, Values | None] = {}
+
+    def want(self, side: str, paths: Mapping[int, Sequence[Path]]) -> int:
+        """Have the values at some paths, by API key, collected; gives their slot."""
+        slot = self._slots
+        self._slots += 1
+        for key, wanted in paths.items():
+            for path in wanted:
+                self._wanted.setdefault((side, key), {}).setdefault(path, []).append(slot)
+        return slot
+
+    def values(self, exchange: Exchange, side: str, slot: int) -> Sequence[Any]:
+        """What was found for a slot; nothing where there is no body, or it does not fit."""
+        if exchange is not self._exchange:
+            self._exchange = exchange
+            self._found.clear()
+        if side not in self._found:
+            self._found[side] = self._project(exchange, side)
+        found = self._found[side]
+        return () if found is None else found[slot]
+
+    def _project(self, exchange: Exchange, side: str) -> Values | None:
+        key, version = exchange.api_key, exchange.api_version
+        frame, offset = (
+            (exchange.request, exchange.request_body_offset)
+            if side == SIDES[0]
+            else (exchange.response, exchange.response_body_offset)
+        )
+        if frame is None or frame.is_cut or key is None or version is None or (side, key) not in self._wanted:
+            return None
+        if side != SIDES[0]:
+            version = quirks.response_body_version(key, version, frame.data, offset)
+        project = self._projector(side, key, version)
+        return None if project is None else project(frame.data, offset)
+
+    def _projector(self, side: str, key: int, version: int) -> Projector | None:
+        place = side, key, version
+        if place not in self._projectors:
+            if len(self._projectors) >= _MAX_PROJECTORS:
+                self._projectors.clear()
+            self._projectors[place] = self._make(side, key, version)
+        return self._projectors[place]
+
+    def _make(self, side: str, key: int, version: int) -> Projector | None:
+        found = api(key)
+        if found is None or version not in found.versions:
+            return None
+        message = found.request if side == SIDES[0] else found.response
+        return projector(message, version, self._wanted[side, key], self._slots)
+
+
+class Binding:
+    """One evaluation of a filter: the context, and bodies that are looked at once for all of its tests."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.bodies = Bodies()
+        self._exchange: Exchange | None = None
+        self._batches: Sequence[RecordBatch] = ()
+
+    def batches(self, exchange: Exchange) -> Sequence[RecordBatch]:
+        """The record batches of an exchange, as far as they were captured."""
+        if exchange is not self._exchange:
+            from kdissect.engine.record_sets import record_sets  # few filters ask for batches
+
+            self._exchange = exchange
+            self._batches = [batch for records in record_sets(exchange) for batch in records.found.batches]
+        return self._batches

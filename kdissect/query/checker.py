@@ -1,0 +1,196 @@
+"""Looks up the names of a filter and holds its values to the kinds of the fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kdissect.query import nodes, plan
+from kdissect.query.errors import FilterError
+from kdissect.query.kinds import NUMBER, Flag, Kind
+from kdissect.query.lookup import Apis, UnknownFieldError, look_up
+from kdissect.query.named import ERROR, NO_ERROR, suggest
+from kdissect.query.operators import Operator, Range, by_symbol, usable
+from kdissect.query.row_fields import NUMBER_FIELD
+from kdissect.query.sources import Cost, Source
+
+
+class Checker:
+    """Checks one filter. What it learns on the way says what evaluating the filter will need."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.needs_findings = False
+        self.needs_all = False
+        self.needs_topics = False
+        self.cost = Cost.HEADER
+
+    def check(self, node: nodes.Node, apis: Apis = None) -> plan.Node:
+        """The test of a node, for exchanges of some APIs. Raises FilterError."""
+        if isinstance(node, nodes.And):
+            narrowed = narrow(node, apis)
+            return plan.AllOf([self.check(item, narrowed) for item in node.items])
+        if isinstance(node, nodes.Or):
+            return plan.AnyOf([self.check(item, apis) for item in node.items])
+        if isinstance(node, nodes.Not):
+            return plan.Negation(self.check(node.item, apis))
+        if isinstance(node, nodes.HasFinding):
+            return self._finding(node)
+        source = self._source(node.name, apis)
+        if isinstance(node, nodes.Present):
+            return self._presence(node.name, source)
+        return self._comparison(node, source)
+
+    def _finding(self, node: nodes.HasFinding) -> plan.Node:
+        from kdissect.rules.registry import ALL_RULES  # only who asks for findings waits for 145 rules
+        from kdissect.rules.selection import select
+
+        self.needs_findings = True
+        codes: set[str] = set()
+        for literal in node.codes:
+            try:
+                codes.update(rule.code for rule in select(ALL_RULES, [literal.text]))
+            except ValueError as error:
+                known = [word for rule in ALL_RULES for word in (rule.code, rule.name)]
+                message = str(error) + suggest(literal.text, known)
+                raise self._wrong(literal, message) from None
+        return plan.FindingTest(frozenset(codes))
+
+    def _source(self, name: nodes.Name, apis: Apis) -> Source:
+        try:
+            source = look_up(name.text, apis)
+        except UnknownFieldError as missing:
+            start = name.start + (len(name.function) + 1 if name.function else 0)
+            end = start + len(name.text)
+            raise FilterError(missing.why, self._text, start, end, missing.hint) from None
+        self.cost = max(self.cost, source.cost)
+        self.needs_all |= source.name == NUMBER_FIELD
+        self.needs_topics |= source.name in ("topics", "topic")
+        return source
+
+    def _presence(self, name: nodes.Name, source: Source) -> plan.Node:
+        flags = all(isinstance(kind, Flag) for kind in source.kinds)
+        if name.function == "count" or (name.function == "all" and not flags):
+            why = f"{name.function}() must be compared with a value"
+            raise FilterError(why, self._text, name.start, name.end)
+        return plan.Presence(source, name.function == "all")
+
+    def _comparison(self, node: nodes.Compare, source: Source) -> plan.Node:
+        operator = by_symbol(node.symbol)
+        assert operator is not None
+        if node.name.function == "count":
+            (values,) = self._values(node, operator, (NUMBER,), source.name)
+            assert values is not None
+            return plan.CountTest(source, operator, NUMBER, values)
+        if any(_is_null(literal) for literal in node.values):
+            return self._null(node, source, operator)
+        parsed = self._values(node, operator, source.kinds, source.name)
+        source = source.refined(parsed)
+        self.cost = max(self.cost, source.cost)
+        return plan.Comparison(source, operator, parsed, _needs_all(node, operator, source, parsed))
+
+    def _null(self, node: nodes.Compare, source: Source, operator: Operator) -> plan.Node:
+        if node.symbol not in ("==", "!="):
+            raise self._wrong(node.values[0], "null goes with == and != only")
+        needs_all = _function(node, operator.negative)
+        return plan.NullTest(source, not operator.negative, needs_all)
+
+    # values
+
+    def _values(
+        self, node: nodes.Compare, operator: Operator, kinds: Sequence[Kind], name: str
+    ) -> list[tuple[Any, ...] | None]:
+        """The values for each kind; None for kinds that they do not fit, if they fit one."""
+        found: list[tuple[Any, ...] | None] = []
+        errors: list[FilterError] = []
+        for kind in kinds:
+            refused = operator.refuses(kind)
+            if refused:
+                errors.append(self._refused(node, f"{name} {refused}", kind))
+                found.append(None)
+                continue
+            try:
+                found.append(self._parse(node, operator, kind))
+            except FilterError as error:
+                errors.append(error)
+                found.append(None)
+        if all(values is None for values in found):
+            raise errors[0]
+        return found
+
+    def _refused(self, node: nodes.Compare, why: str, kind: Kind) -> FilterError:
+        known = " ".join(operator.symbols[0] for operator in usable(kind))
+        hint = f"operators for it are {known}" if known else kind.doc
+        return FilterError(why, self._text, node.start, node.end, "" if isinstance(kind, Flag) else hint)
+
+    def _parse(self, node: nodes.Compare, operator: Operator, kind: Kind) -> tuple[Any, ...]:
+        values = tuple(self._value(literal, operator, kind) for literal in node.values)
+        try:
+            operator.check(values)
+        except ValueError as error:
+            raise self._wrong(node.values[0], str(error)) from None
+        return values
+
+    def _value(self, literal: nodes.Literal, operator: Operator, kind: Kind) -> Any:
+        if operator.takes_text:
+            return literal.text
+        try:
+            if kind.ordered and ".." in literal.text and operator.symbols[0] in ("in", "not in"):
+                return _range(kind, literal)
+            return kind.parse(literal)
+        except (ValueError, OverflowError) as error:
+            raise self._wrong(literal, str(error)) from None
+
+    def _wrong(self, literal: nodes.Literal, message: str) -> FilterError:
+        why, _, hint = message.partition("\n")
+        return FilterError(why, self._text, literal.start, literal.end, hint)
+
+
+def _range(kind: Kind, literal: nodes.Literal) -> Range:
+    first, _, last = literal.text.partition("..")
+    found = Range(kind.parse(literal._replace(text=first)), kind.parse(literal._replace(text=last)))
+    if isinstance(found.first, int) and found.last < found.first:
+        raise ValueError(f"{literal.text!r} is empty: the first end is the greater one")
+    return found
+
+
+def _is_null(literal: nodes.Literal) -> bool:
+    return literal.text == "null" and not literal.is_text
+
+
+def _function(node: nodes.Compare, default: bool) -> bool:
+    return node.name.function == "all" if node.name.function else default
+
+
+def _needs_all(
+    node: nodes.Compare, operator: Operator, source: Source, parsed: Sequence[tuple[Any, ...] | None]
+) -> bool:
+    """Whether every value must pass.
+
+    Without any() and all(): one value is enough, but what must not be there must be nowhere. NONE is no
+    error, and what has no error has none anywhere.
+    """
+    about_none = node.symbol in ("==", "!=") and any(
+        kind is ERROR and values == (NO_ERROR,) for kind, values in zip(source.kinds, parsed, strict=True)
+    )
+    return _function(node, operator.negative != about_none)
+
+
+def narrow(node: nodes.And, apis: Apis) -> Apis:
+    """The APIs that exchanges can have for which all of these tests hold."""
+    for item in node.items:
+        if isinstance(item, nodes.Compare) and item.symbol in ("==", "in") and not item.name.function:
+            found = _apis_of(item)
+            if found is not None:
+                apis = found if apis is None else apis & found
+    return apis
+
+
+def _apis_of(item: nodes.Compare) -> Apis:
+    if item.name.text not in ("api", "api_key"):
+        return None
+    (kind,) = look_up(item.name.text).kinds
+    try:
+        return frozenset(kind.parse(literal) for literal in item.values)
+    except ValueError:
+        return None  # told where the test itself is checked

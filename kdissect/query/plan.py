@@ -1,0 +1,228 @@
+"""A filter with its names looked up: each node makes a function over exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kdissect.query.binding import Binding
+from kdissect.query.kinds import Flag, Kind
+from kdissect.query.operators import Operator, Range
+from kdissect.query.sources import Cost, Many, Source
+from kdissect.session.exchange import Exchange
+
+Test = Callable[[Exchange], bool]
+Values = tuple[Any, ...]
+
+
+class Node:
+    """A test that can be made. `cost` orders the tests of an `and`."""
+
+    cost = Cost.HEADER
+
+    def test(self, binding: Binding) -> Test:
+        """The function."""
+        raise NotImplementedError
+
+    def inner(self) -> Sequence[Node]:
+        """The nodes it is made of."""
+        return ()
+
+
+class AllOf(Node):
+    """`and`."""
+
+    def __init__(self, items: Sequence[Node]) -> None:
+        self.items = tuple(items)
+        self.cost = max(item.cost for item in items)
+
+    def inner(self) -> Sequence[Node]:
+        """As written."""
+        return self.items
+
+    def test(self, binding: Binding) -> Test:
+        """The cheap ones first: no test has a side effect, so the order only costs time."""
+        tests = _cheap_first(self.items, binding)
+        if len(tests) == 2:
+            first, second = tests
+            return lambda exchange: first(exchange) and second(exchange)
+        return lambda exchange: all(test(exchange) for test in tests)
+
+
+class AnyOf(Node):
+    """`or`."""
+
+    def __init__(self, items: Sequence[Node]) -> None:
+        self.items = tuple(items)
+        self.cost = max(item.cost for item in items)
+
+    def inner(self) -> Sequence[Node]:
+        """As written."""
+        return self.items
+
+    def test(self, binding: Binding) -> Test:
+        """The cheap ones first."""
+        tests = _cheap_first(self.items, binding)
+        if len(tests) == 2:
+            first, second = tests
+            return lambda exchange: first(exchange) or second(exchange)
+        return lambda exchange: any(test(exchange) for test in tests)
+
+
+def _cheap_first(items: Sequence[Node], binding: Binding) -> list[Test]:
+    return [item.test(binding) for item in sorted(items, key=lambda item: item.cost)]
+
+
+class Negation(Node):
+    """`not`."""
+
+    def __init__(self, item: Node) -> None:
+        self.item = item
+        self.cost = item.cost
+
+    def inner(self) -> Sequence[Node]:
+        """The one."""
+        return (self.item,)
+
+    def test(self, binding: Binding) -> Test:
+        """The opposite."""
+        test = self.item.test(binding)
+        return lambda exchange: not test(exchange)
+
+
+class Presence(Node):
+    """A field alone. A truth value must be true: one of them, or with `needs_all` all."""
+
+    def __init__(self, source: Source, needs_all: bool) -> None:
+        self.source = source
+        self.cost = source.cost
+        self._needs_all = needs_all
+
+    def test(self, binding: Binding) -> Test:
+        """Whether the field is there, or true."""
+        if not all(isinstance(kind, Flag) for kind in self.source.kinds):
+            return self.source.presence(binding)
+        elements = tuple(bool for _ in self.source.kinds)
+        return quantified(self.source.many(binding), elements, self._needs_all)
+
+
+class Comparison(Node):
+    """`field operator value`. `values` are for each kind of the source; None where they do not fit it."""
+
+    def __init__(
+        self, source: Source, operator: Operator, values: Sequence[Values | None], needs_all: bool
+    ) -> None:
+        self.source = source
+        self.operator = operator
+        self.values = tuple(values)
+        self.needs_all = needs_all
+        self.cost = source.cost
+
+    def test(self, binding: Binding) -> Test:
+        """The comparison of one value, of any value, or of all."""
+        elements = [
+            self._element(kind, values, binding)
+            for kind, values in zip(self.source.kinds, self.values, strict=True)
+        ]
+        if self.source.is_many:
+            return quantified(self.source.many(binding), elements, self.needs_all)
+        one, (element,) = self.source.one(binding), elements
+
+        def single(exchange: Exchange) -> bool:
+            value = one(exchange)
+            return value is not None and element(value)
+
+        return single
+
+    def _element(self, kind: Kind, values: Values | None, binding: Binding) -> Callable[[Any], bool]:
+        if values is None:  # a value of another kind is never equal
+            negative = self.operator.negative
+            return lambda _: negative
+        if self.operator.takes_text:
+            return self.operator.test(kind, values)
+        start_ns = binding.context.start_ns
+        return self.operator.test(kind, [_bound(kind, value, start_ns) for value in values])
+
+
+def _bound(kind: Kind, value: Any, start_ns: Callable[[], int]) -> Any:
+    if isinstance(value, Range):
+        return Range(kind.bind(value.first, start_ns), kind.bind(value.last, start_ns))
+    return kind.bind(value, start_ns)
+
+
+def quantified(getters: Sequence[Many], elements: Sequence[Callable[[Any], bool]], needs_all: bool) -> Test:
+    """Whether one value passes, or all do and there is one. Null passes nothing, and counts for nothing."""
+    if len(getters) == 1 and not needs_all:
+        (get,), (element,) = getters, elements
+        return lambda exchange: any(v is not None and element(v) for v in get(exchange))
+    pairs = tuple(zip(getters, elements, strict=True))
+    if not needs_all:
+        return lambda exchange: any(v is not None and test(v) for get, test in pairs for v in get(exchange))
+
+    def every(exchange: Exchange) -> bool:
+        seen = False
+        for get, test in pairs:
+            for value in get(exchange):
+                if value is not None:
+                    if not test(value):
+                        return False
+                    seen = True
+        return seen
+
+    return every
+
+
+class NullTest(Node):
+    """`field == null`, `field != null`: whether a null stands there."""
+
+    def __init__(self, source: Source, is_null: bool, needs_all: bool) -> None:
+        self._source = source
+        self.cost = source.cost
+        self._is_null = is_null
+        self._needs_all = needs_all
+
+    def test(self, binding: Binding) -> Test:
+        """A null among the values; a row's field without a value is null."""
+        wanted, needs_all = self._is_null, self._needs_all
+        if not self._source.is_many:
+            one = self._source.one(binding)
+            return lambda exchange: (one(exchange) is None) is wanted
+        getters = self._source.many(binding)
+
+        def test(exchange: Exchange) -> bool:
+            nulls = [(value is None) is wanted for get in getters for value in get(exchange)]
+            return bool(nulls) and (all(nulls) if needs_all else any(nulls))
+
+        return test
+
+
+class CountTest(Node):
+    """`count(field) operator number`."""
+
+    def __init__(self, source: Source, operator: Operator, kind: Kind, values: Values) -> None:
+        self._source = source
+        self._operator = operator
+        self._kind = kind
+        self._values = values
+        self.cost = source.cost
+
+    def test(self, binding: Binding) -> Test:
+        """The number of values that are not null."""
+        element = self._operator.test(self._kind, self._values)
+        count = self._source.counter(binding)
+        return lambda exchange: element(count(exchange))
+
+
+class FindingTest(Node):
+    """`has finding`: one of some codes; any finding where there is none."""
+
+    def __init__(self, codes: frozenset[str]) -> None:
+        self.codes = codes
+
+    def test(self, binding: Binding) -> Test:
+        """Asks who knows the findings."""
+        findings_of, codes = binding.context.findings_of, self.codes
+        assert findings_of is not None, "Predicate.bind has looked"
+        if not codes:
+            return lambda exchange: bool(findings_of(exchange))
+        return lambda exchange: not codes.isdisjoint(findings_of(exchange))

@@ -1,0 +1,80 @@
+"""A compiled filter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kdissect.query.binding import Binding, Context
+from kdissect.query.checker import Checker
+from kdissect.query.parser import parse
+from kdissect.query.pushdown import Conjunct, conjuncts
+from kdissect.query.sources import Cost
+from kdissect.session.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kdissect.query.nodes import Node
+
+Test = Callable[[Exchange], bool]
+_NO_CONTEXT = Context()
+
+
+class Predicate:
+    """A filter that was found sound. Pickled as its text.
+
+    `needs_findings`: `bind` wants `Context.findings_of`. `needs_all`: the test must be asked about every
+    exchange of the input, in order, because it counts them. `needs_topics`: it asks for names of topics.
+    `needs_bodies`: it looks into bodies. `pushdown`: tests of headers that hold for every exchange it takes.
+    """
+
+    def __init__(self, text: str) -> None:
+        checker = Checker(text)
+        self.text = text
+        self.tree: Node = parse(text)
+        self._root = checker.check(self.tree)
+        self.needs_findings = checker.needs_findings
+        self.needs_all = checker.needs_all
+        self.needs_topics = checker.needs_topics
+        self.needs_bodies = checker.cost >= Cost.BODY
+
+    def bind(self, context: Context = _NO_CONTEXT) -> Test:
+        """A test of exchanges. It raises nothing; ask one at a time.
+
+        Raises ValueError where the filter needs findings and the context has none.
+        """
+        if self.needs_findings and context.findings_of is None:
+            raise ValueError("the filter asks for findings, which are not known here")
+        root = self._root
+        made: list[Test] = []
+
+        def test(exchange: Exchange) -> bool:
+            if not made:  # the first packet is read by now, which times may count from
+                made.append(root.test(Binding(context)))
+            return made[0](exchange)
+
+        return test
+
+    @property
+    def pushdown(self) -> tuple[Conjunct, ...]:
+        """Tests of headers which every exchange passes that the filter takes."""
+        return conjuncts(self._root)
+
+    def __str__(self) -> str:
+        return str(self.tree)
+
+    def __repr__(self) -> str:
+        return f"Predicate({self.text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Predicate) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Predicate, (self.text,)
+
+
+def compile_filter(text: str) -> Predicate:
+    """A filter from its text (docs/filter.md). Raises FilterError, which names the place."""
+    return Predicate(text)

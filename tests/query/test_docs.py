@@ -1,0 +1,96 @@
+"""docs/filter.md says what the language is. `KDISSECT_UPDATE=1` writes its tables anew."""
+
+import os
+import re
+import shlex
+
+import pytest
+
+from kdissect.cli import main
+from kdissect.query import compile_filter
+from kdissect.query.addresses import ADDRESS
+from kdissect.query.kinds import BYTES, FLAG, NUMBER, REAL, STRUCTURE, TEXT, UUID
+from kdissect.query.listing import fields
+from kdissect.query.moments import TIME_NS
+from kdissect.query.named import API, ERROR
+from kdissect.query.operators import OPERATORS
+from kdissect.query.parser import MAX_DEPTH
+from kdissect.query.patterns import LOOKED_AT, MAX_PATTERN
+from kdissect.query.tokens import MAX_TEXT
+from kdissect.query.units import NANOSECONDS, SIZE
+from tests.support.console import CHECKOUT
+
+PATH = CHECKOUT / "docs" / "filter.md"
+KINDS = (NUMBER, REAL, FLAG, TEXT, BYTES, UUID, API, ERROR, NANOSECONDS, SIZE, TIME_NS, ADDRESS, STRUCTURE)
+
+
+def table(head: str, rows: list[list[str]]) -> str:
+    lines = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
+    return "\n".join([f"| {head} |", "|" + "---|" * len(rows[0]), *(f"| {line} |" for line in lines)])
+
+
+def operators() -> str:
+    rows = [[", ".join(f"`{s}`" for s in each.symbols), each.help, f"`{each.example}`"] for each in OPERATORS]
+    return table("operator | the field | example", rows)
+
+
+def kinds() -> str:
+    rows = [[kind.name, kind.doc, f"`{kind.example}`" if kind.example else ""] for kind in KINDS]
+    rows.insert(8, ["enum", "one of the field's names, which an error message lists", "`complete`"])
+    return table("kind | how it is written | example", rows)
+
+
+def all_fields() -> str:
+    return table("field | kind | meaning", [[f"`{f.name}`", f.type, f.doc] for f in fields()])
+
+
+@pytest.mark.parametrize(
+    ("section", "content"), [("operators", operators()), ("kinds", kinds()), ("fields", all_fields())]
+)
+def test_generated_sections(section: str, content: str) -> None:
+    begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
+    text = PATH.read_text()
+    before, _, rest = text.partition(begin)
+    held, _, after = rest.partition(end)
+    if os.environ.get("KDISSECT_UPDATE"):
+        PATH.write_text(f"{before}{begin}\n\n{content}\n\n{end}{after}")
+    else:
+        assert held.strip() == content
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PATH.read_text(), re.DOTALL)
+
+
+def test_examples_compile() -> None:
+    (examples,) = blocks("filter")
+    lines = examples.splitlines()
+    assert len(lines) > 20
+    for line in lines:
+        compile_filter(line)
+
+
+def test_commands_print_what_is_shown(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(CHECKOUT)
+    for block in blocks("console"):
+        command, _, shown = block.partition("\n")
+        main(shlex.split(command)[2:])
+        captured = capfd.readouterr()
+        printed = captured.out or captured.err[captured.err.index("kdissect inspect: error") :]
+        assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
+
+
+def test_python_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(CHECKOUT)
+    (program,) = blocks("python")
+    exec(compile(program, "filter.md", "exec"), {})
+    assert int(capsys.readouterr().out) > 0
+
+
+def test_limits_are_those_of_the_code() -> None:
+    text = PATH.read_text()
+    assert f"at most {MAX_TEXT:,} characters and {MAX_DEPTH} levels".replace(",", " ") in text
+    assert f"more than {MAX_PATTERN} characters" in text
+    assert LOOKED_AT == {0: 65_536, 1: 65_536, 2: 16_384, 3: 1024, 4: 256}

@@ -1,0 +1,191 @@
+"""What a compiled filter tells about itself."""
+
+import pickle
+
+import pytest
+
+import kdissect
+from kdissect.decoders import projection
+from kdissect.decoders.encoder import encode
+from kdissect.query import binding, compile_filter
+from kdissect.query.binding import Context
+from kdissect.query.pushdown import Conjunct
+from kdissect.schema.registry import api
+from kdissect.session.exchange import Exchange
+from tests.query.exchanges import START, exchange, frame, takes
+from tests.support.console import TXN
+
+
+def test_pickled_as_its_text() -> None:
+    predicate = compile_filter('topic ~ "^o" and latency > 5ms')
+    again = pickle.loads(pickle.dumps(predicate))
+    assert (again, hash(again), again.text) == (predicate, hash(predicate), predicate.text)
+    assert again != compile_filter("topic")
+    assert repr(again) == "Predicate('topic ~ \"^o\" and latency > 5ms')"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("api == Produce", [("api_key", "==", 0)]),
+        ("api in (Produce, 18) and latency > 5ms",
+         [("api_key", "in", (0, 18)), ("latency_ns", ">", 5_000_000)]),
+        ("version not in (1, 2)", [("api_version", "not in", (1, 2))]),
+        ("client_id != x and (error or topic)", [("client_id", "!=", "x")]),
+        ("client_id == app and (api == Fetch and state == complete)",
+         [("client_id", "==", "app"), ("api_key", "==", 1), ("state", "==", "complete")]),
+        ("request.time < 2023-11-14T22:13:20Z", [("request.time_ns", "<", START)]),
+        ("time < +1s and connection == 00ff", [("connection", "==", "00ff")]),
+        ("response.bytes > 1kB", [("response.bytes", ">", 1000)]),
+        ("time < 2023-11-14T22:13:20Z", [("time", "<", START)]),
+        ("client.port == 5", [("client.port", "==", 5)]),
+        ("api == Produce or api == Fetch", []),
+        ("not api == Produce", []),
+        ("version in (1..3)", []),
+        ("client_id ~ x and client in 10.0.0.0/8", []),
+        ("topic == x and number > 3 and all(topic) == x", []),
+        ("latency == null", []),
+    ],
+)  # fmt: skip
+def test_pushdown(text: str, expected: list[tuple[str, str, object]]) -> None:
+    assert compile_filter(text).pushdown == tuple(Conjunct(*each) for each in expected)
+
+
+def test_pushdown_never_loses_an_exchange() -> None:
+    names = {
+        "api_key": lambda e: e.api_key,
+        "api_version": lambda e: e.api_version,
+        "latency_ns": lambda e: e.latency_ns,
+        "client_id": lambda e: e.client_id,
+    }
+    tests = {
+        "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
+        ">": lambda a, b: a > b,
+        "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
+    }  # fmt: skip
+    for text in (
+        "api != Produce and version < 5", "latency > 1ms and client_id != x", "api not in (Fetch, Produce)"
+    ):  # fmt: skip
+        predicate = compile_filter(text)
+        test = predicate.bind()
+        for each in kdissect.open(TXN):
+            pushed = all(
+                (value := names[c.field](each)) is not None and tests[c.op](value, c.value)
+                for c in predicate.pushdown
+            )
+            assert pushed == test(each)
+
+
+def test_what_a_filter_needs() -> None:
+    plain = compile_filter("api == Produce and latency > 5ms")
+    assert not (plain.needs_all or plain.needs_bodies or plain.needs_findings or plain.needs_topics)
+    assert compile_filter("number < 5 or error").needs_all
+    assert compile_filter("not topic == x").needs_topics
+    assert compile_filter("count(request.topics) > 1").needs_bodies
+    assert compile_filter("request.error").needs_bodies
+    assert compile_filter("api == Produce or has finding FRM").needs_findings
+
+
+def test_findings_must_be_given() -> None:
+    predicate = compile_filter("has finding FRM006")
+    with pytest.raises(ValueError, match="findings"):
+        predicate.bind()
+    found = {7: {"FRM006"}, 8: {"BDY001"}}
+    context = Context(findings_of=lambda e: found.get(e.ordinal, ()))
+    made = [exchange(ordinal=number) for number in (7, 8, 9)]
+    for text, expected in (
+        ("has finding FRM006", [True, False, False]),
+        ("has finding trailing-bytes", [True, False, False]),
+        ("has finding (FRM, bdy)", [True, True, False]),
+        ("has finding", [True, True, False]),
+        ("not has finding FRM", [False, True, True]),
+    ):
+        test = compile_filter(text).bind(context)
+        assert [test(each) for each in made] == expected, text
+
+
+def test_header_filters_look_into_no_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def project(*arguments: object) -> object:
+        asked.append(arguments[:2])
+        return projection.projector(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(binding, "projector", project)
+    exchanges = list(kdissect.open(TXN))
+    for text in (
+        "api == Fetch and latency > 1ms",
+        "error or topic ~ x",
+        "client in 10.0.0.0/8 and number > 3",
+    ):
+        test = compile_filter(text).bind()
+        assert len([each for each in exchanges if test(each)]) < len(exchanges)
+    assert not asked
+    test = compile_filter("api == Fetch and request.max_bytes > 1 and request.min_bytes == 1").bind()
+    assert [each for each in exchanges if test(each)]
+    assert len(asked) == 1  # one projector for both fields, of the one version of Fetch
+
+
+def test_cheap_tests_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("a body was looked into")
+
+    monkeypatch.setattr(binding, "projector", fail)
+    assert takes("request.topics.name == x and latency > 1s", exchange(request=frame(bytes(4)))) == [False]
+
+
+def test_numbers_count_every_exchange_asked() -> None:
+    test = compile_filter("number in (2, 4)").bind()
+    assert [test(exchange()) for _ in range(5)] == [False, True, False, True, False]
+
+
+def racks(*names: str | None) -> Exchange:
+    """A Metadata response whose brokers are in these racks."""
+    metadata = api(3)
+    assert metadata is not None
+    brokers = [{"node_id": i, "host": "h", "port": 9, "rack": name} for i, name in enumerate(names)]
+    body = encode(metadata.response, 1, {"brokers": brokers, "controller_id": 1, "topics": []})
+    return exchange(response=frame(body))
+
+
+def test_several_values_some_of_them_null() -> None:
+    made = [racks("a", "b"), racks("a", None), racks(None, None), racks()]
+    for text, expected in (
+        ("R == a", [True, True, False, False]),
+        ("R != a", [False, False, False, False]),
+        ("R != c", [True, True, False, False]),
+        ("any(R) != a", [True, False, False, False]),
+        ("all(R) == a", [False, True, False, False]),
+        ("R not in (b, c)", [False, True, False, False]),
+        ("R !~ a", [False, False, False, False]),
+        ("R == null", [False, True, True, False]),
+        ("R != null", [True, False, False, False]),
+        ("any(R) != null", [True, True, False, False]),
+        ("all(R) == null", [False, False, True, False]),
+        ("R", [True, True, False, False]),
+        ("count(R) == 1", [False, True, False, False]),
+        ("count(response.brokers) == 2", [True, True, True, False]),
+        ("response.brokers == null", [False, False, False, False]),
+    ):
+        assert takes(text.replace("R", "response.brokers.rack"), *made) == expected, text
+
+
+def test_two_bindings_do_not_share_their_state() -> None:
+    predicate = compile_filter("number == 1")
+    first, second = predicate.bind(), predicate.bind()
+    assert first(exchange())
+    assert second(exchange())
+
+
+def test_cut_and_broken_bodies_have_no_fields() -> None:
+    whole = bytes.fromhex("00000001 0001 61")  # Metadata v1 of one topic
+    made = [
+        exchange(request=frame(whole)),
+        exchange(request=frame(whole, size=9)),
+        exchange(request=frame(whole[:-1])),
+        exchange(request=frame(whole), api_version=77),
+    ]
+    assert takes("request.topics.name == a", *made) == [True, False, False, False]
+    assert takes("request.body", *made) == [True, False, False, False]
+    assert takes("request.error", *made) == [False, True, True, True]
+    assert takes("request.error contains captured", *made) == [False, True, False, False]
