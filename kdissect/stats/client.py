@@ -1,0 +1,35 @@
+"""Who sent a request, as far as the wire shows it."""
+
+from typing import Any, NamedTuple
+
+from kdissect.history.turn import Turn
+
+
+class Client(NamedTuple):
+    """A client, whatever its connection. `address` is that of its host, or the name given for it."""
+
+    principal: str | None
+    client_id: str | None
+    software: str | None
+    address: str
+
+    def facts(self) -> dict[str, Any]:
+        """The parts by name, for JSON."""
+        return self._asdict()
+
+
+def client_of(turn: Turn) -> Client:
+    """The client of an exchange."""
+    info = turn.info
+    software = " ".join(part for part in (info.software_name, info.software_version) if part)
+    return Client(info.principal, turn.exchange.client_id, software or None, address_of(turn))
+
+
+def address_of(turn: Turn) -> str:
+    """The client's address, or its name, without the port."""
+    return turn.info.client_text.rpartition(":")[0].strip("[]")
+
+
+def text_of(value: Any) -> str:
+    """A string of a body; bytes that are no UTF-8 with escapes."""
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
