@@ -53,6 +53,12 @@ class Tables:
             self._output.write(b"\n")
         self.line(text, "bold")
 
+    def section(self, title: str, columns: Sequence[TableColumn], rows: Sequence[Facts]) -> None:
+        """A table under a heading; nothing where there are no rows."""
+        if rows:
+            self.heading(title)
+            self.table(columns, rows)
+
     def table(self, columns: Sequence[TableColumn], rows: Iterable[Facts]) -> None:
         """A table of rows; nothing where there are none."""
         held = list(rows)

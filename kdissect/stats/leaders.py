@@ -51,13 +51,16 @@ class Leaders:
             self._leaders.put((capture_set, name, row.partition_index), row.leader_id)
 
     def is_seen(self, broker: BrokerKey) -> bool | None:
-        """Whether the capture has a connection to a broker; None where its name cannot be told.
-
-        A host name stands for an address that only `--hosts` can tell; a port nobody listens on tells too.
-        """
+        """Whether the capture has a connection to a broker; None where its place cannot be told."""
         place = self.brokers.peek(broker)
-        if place is None:
-            return None
+        return None if place is None else self.is_captured(place)
+
+    def is_captured(self, place: str) -> bool | None:
+        """Whether the capture has a connection to `HOST:PORT`.
+
+        None where a host name stands for an address that only `--hosts` can tell; a port that no connection
+        leads to tells too.
+        """
         if place in self._seen:
             return True
         host, _, port = place.rpartition(":")

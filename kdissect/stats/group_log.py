@@ -1,0 +1,36 @@
+"""What is told of one group: its members, and where its coordinator is."""
+
+from __future__ import annotations
+
+from kdissect.history.table import Table
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.member_log import MemberLog
+
+MEMBERS_KEPT = 1_000  # of one group, those that are gone too; 1 KB each
+NAMED_BY_KEPT = 100
+
+
+class GroupLog:
+    """One group.
+
+    `named_by` are the clients and APIs that named it, `info` a connection on which it was named,
+    `coordinator` the address that FindCoordinator told.
+    """
+
+    __slots__ = ("coordinator", "info", "members", "named_by")
+
+    def __init__(self, info: ConnectionInfo) -> None:
+        self.info = info
+        self.members: Table[str, MemberLog] = Table(MEMBERS_KEPT)
+        self.coordinator: str | None = None
+        self.named_by: dict[tuple[str | None, str], int] = {}
+
+    def member(self, member_id: str) -> MemberLog:
+        """A member, made if it was not known."""
+        return self.members.get_or(member_id, lambda: MemberLog(member_id))
+
+    def named(self, client_id: str | None, api: str) -> None:
+        """A client named the group."""
+        key = client_id, api
+        if key in self.named_by or len(self.named_by) < NAMED_BY_KEPT:
+            self.named_by[key] = self.named_by.get(key, 0) + 1
