@@ -21,6 +21,7 @@ COMMANDS = {
     "topics": "who writes and who reads each topic, how much, and who was denied",
     "groups": "members, rebalances with their causes, assignments and lag",
     "producers": "producer ids, epochs, retries, duplicates, transactions and how they ended",
+    "upgrade": "which clients break on another Kafka release",
     "segments": "what log segments and snapshots hold, and whether they are sound",
     "check": "hold the traffic to the rules of the protocol",
     "rules": "what check holds it to: the list, or one rule explained",

@@ -33,3 +33,16 @@ def address_of(turn: Turn) -> str:
 def text_of(value: Any) -> str:
     """A string of a body; bytes that are no UTF-8 with escapes."""
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def is_follower(turn: Turn) -> bool:
+    """Whether a Fetch is that of a broker that replicates; consumers have the replica id -1.
+
+    From version 15 on it stands in a tag (KIP-903).
+    """
+    request = turn.request
+    if request is None:
+        return False
+    state = getattr(request, "replica_state", None)
+    replica_id: int = getattr(request, "replica_id", -1) if state is None else state.replica_id
+    return replica_id >= 0

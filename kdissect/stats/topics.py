@@ -16,7 +16,7 @@ from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
-from kdissect.stats.client import client_of, text_of
+from kdissect.stats.client import client_of, is_follower, text_of
 from kdissect.stats.denials import Named, denied_topics
 from kdissect.stats.group_links import GroupLinks, client_key
 from kdissect.stats.leaders import Leaders
@@ -55,7 +55,7 @@ class TopicTraffic:
             self._topic(turn, named).deny(client_of(turn), api)
         role = _ROLES.get(turn.key)
         if role is not None and turn.exchange.request is not None:
-            self._transfer(turn, Role.FOLLOW if role is Role.READ and _is_follower(turn) else role)
+            self._transfer(turn, Role.FOLLOW if role is Role.READ and is_follower(turn) else role)
 
     def _transfer(self, turn: Turn, role: Role) -> None:
         """Count a Produce, Fetch or ShareFetch."""
@@ -99,16 +99,6 @@ class TopicTraffic:
                 return self.other
             found = self.topics[key] = Topic(name, topic_id)
         return found
-
-
-def _is_follower(turn: Turn) -> bool:
-    """Whether a broker replicates: consumers have the replica id -1 (KIP-903: in a tag since version 15)."""
-    request = turn.request
-    if request is None:
-        return False
-    state = getattr(request, "replica_state", None)
-    replica_id: int = getattr(request, "replica_id", -1) if state is None else state.replica_id
-    return replica_id >= 0
 
 
 def _topics_named(turn: Turn) -> list[str | bytes]:
