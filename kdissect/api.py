@@ -17,10 +17,15 @@ class Dissection:
 
     Iterating gives `Exchange` objects in the order of their completion. Inputs that cannot be read do not
     raise: they stand in `captures.errors` once the iteration is over. Iterate once; open again to read again.
+    `topic_ids` and `hosts` are names of topic ids and of addresses (`model.hosts`).
     """
 
     def __init__(
-        self, paths: Paths, ports: Iterable[int] = (), topic_ids: Mapping[bytes, str] | None = None
+        self,
+        paths: Paths,
+        ports: Iterable[int] = (),
+        topic_ids: Mapping[bytes, str] | None = None,
+        hosts: Mapping[str, str] | None = None,
     ) -> None:
         named = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
         self.captures: CaptureSet = open_captures([str(path) for path in named])
@@ -28,7 +33,7 @@ class Dissection:
         self.file_names = [_text(file.path) for file in files]
         """Names of the inputs by file index, as they stand in rows."""
         self._ports = frozenset(ports)
-        self.analyzer = Analyzer(self._ports, lambda index: files[index].capture_set)
+        self.analyzer = Analyzer(self._ports, lambda index: files[index].capture_set, hosts)
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
         """Names of topic ids; `topic_ids` are known beforehand."""

@@ -8,9 +8,12 @@ from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.model.anomaly import AnomalyKind
 
+# Names a file for every command, so that it need not be given each time; -n leaves it out.
+HOSTS_VARIABLE = "KDISSECT_HOSTS"
+
 
 def add_inputs(parser: ArgumentParser) -> None:
-    """Add `PATH...` and `--port`."""
+    """Add `PATH...`, `--port`, `--hosts` and `-n`."""
     parser.add_argument(
         "paths",
         metavar="PATH",
@@ -24,6 +27,22 @@ def add_inputs(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         help="take this port for a Kafka broker without looking at the content; may be repeated",
+    )
+    add_hosts(parser)
+
+
+def add_hosts(parser: ArgumentParser) -> None:
+    """Add `--hosts` and `-n`."""
+    parser.add_argument(
+        "--hosts",
+        metavar="FILE",
+        type=_hosts,
+        default=os.environ.get(HOSTS_VARIABLE),
+        help="names for addresses: lines 'ADDRESS NAME' as in /etc/hosts, or CSV; "
+        f"default: ${HOSTS_VARIABLE}",
+    )
+    parser.add_argument(
+        "-n", dest="numeric", action="store_true", help="no names: print addresses as they are"
     )
 
 
@@ -40,7 +59,8 @@ def add_topic_ids(parser: ArgumentParser) -> None:
 
 def open_inputs(options: Namespace) -> Dissection:
     """Open what the user named. Raises nothing: what cannot be read is told by `report` after the reading."""
-    return Dissection(options.paths, options.port, getattr(options, "topic_ids", None))
+    hosts = None if options.numeric else options.hosts
+    return Dissection(options.paths, options.port, getattr(options, "topic_ids", None), hosts)
 
 
 def is_live(dissection: Dissection) -> bool:
@@ -89,6 +109,16 @@ def _topic_ids(path: str) -> dict[bytes, str]:
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more than the reading
             return parse_topic_ids(file.read())
+    except (OSError, ValueError) as error:
+        raise ArgumentTypeError(f"{path}: {error}") from None
+
+
+def _hosts(path: str) -> dict[str, str]:
+    from kdissect.model.hosts import parse_hosts
+
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more than the reading
+            return parse_hosts(file.read())
     except (OSError, ValueError) as error:
         raise ArgumentTypeError(f"{path}: {error}") from None
 

@@ -107,7 +107,7 @@ class FetchSessions:
         return self._incremental(fetch)
 
     def _key(self, turn: Turn, session_id: int) -> SessionKey:
-        return turn.info.capture_set, turn.info.broker_text, session_id
+        return turn.info.capture_set, turn.info.broker_address, session_id
 
     def _full(self, fetch: _Fetch) -> list[Fact]:
         facts = []
