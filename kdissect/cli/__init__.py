@@ -21,6 +21,7 @@ COMMANDS = {
     "topics": "who writes and who reads each topic, how much, and who was denied",
     "groups": "members, rebalances with their causes, assignments and lag",
     "producers": "producer ids, epochs, retries, duplicates, transactions and how they ended",
+    "fetch-sessions": "fetch sessions: how often they are rebuilt, and polls that bring nothing",
     "upgrade": "which clients break on another Kafka release",
     "segments": "what log segments and snapshots hold, and whether they are sound",
     "check": "hold the traffic to the rules of the protocol",
@@ -71,7 +72,7 @@ def _dispatch(arguments: list[str]) -> int:
             f"{_USAGE}\nkdissect: unknown {what} {first!r}; commands are {', '.join(COMMANDS)}\n"
         )
         return USAGE
-    module = cast(_Command, import_module(f"kdissect.cli.{first}"))
+    module = cast(_Command, import_module(f"kdissect.cli.{first.replace('-', '_')}"))
     return module.run(arguments[1:])
 
 

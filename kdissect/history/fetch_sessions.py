@@ -45,12 +45,12 @@ class FetchSession:
 
     `next_epoch` is None where an answer was not seen: the broker may have counted on or not. `partitions` is
     None where the session's opening was not seen, or it has more than are kept. `with_ids` tells topic ids
-    from names.
+    from names. `empty` counts incremental fetches that brought no records.
     """
 
     __slots__ = (
-        "created_by", "full", "incremental", "is_open", "last", "next_epoch", "partitions", "session_id",
-        "with_ids",
+        "created_by", "empty", "full", "incremental", "is_open", "last", "next_epoch", "partitions",
+        "session_id", "with_ids",
     )  # fmt: skip
 
     def __init__(self, session_id: int) -> None:
@@ -63,6 +63,7 @@ class FetchSession:
         self.is_open = True
         self.full = 0
         self.incremental = 0
+        self.empty = 0
 
 
 SessionKey = tuple[str, str, int]
@@ -191,6 +192,7 @@ def _answered(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
     error = answer.error_code
     if not error:
         session.next_epoch = 1 if fetch.epoch >= _MAX_EPOCH else fetch.epoch + 1
+        session.empty += not _has_records(answer)
         fact = fetch.fact(FetchFact.INCREMENTAL, seen=fetch.epoch, sure=True)
         return [fact, *_strange(fetch, session, answer)]
     session.next_epoch = None
@@ -244,6 +246,10 @@ def _strange(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
                     )
                 ]  # fmt: skip
     return []
+
+
+def _has_records(answer: Any) -> bool:
+    return any(row.records for topic in answer.responses or () for row in topic.partitions or ())
 
 
 def _partitions(topics: Any) -> list[Partition]:
