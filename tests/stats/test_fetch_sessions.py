@@ -51,8 +51,9 @@ def test_counts_are_those_of_the_bodies(name: str, capfd: pytest.CaptureFixture[
 
 
 def fetch(talk: Talk, session: int, epoch: int, told_session: int, error: int = 0) -> Exchange:
-    body = {"replica_id": -1, "max_wait_ms": 1, "min_bytes": 1, "max_bytes": 1, "isolation_level": 0, "topics": [],
-            "session_id": session, "session_epoch": epoch, "forgotten_topics_data": []}  # fmt: skip
+    limits = {"max_wait_ms": 1, "min_bytes": 1, "max_bytes": 1, "isolation_level": 0}
+    session_fields = {"session_id": session, "session_epoch": epoch}
+    body = limits | session_fields | {"replica_id": -1, "topics": [], "forgotten_topics_data": []}
     answer = {"throttle_time_ms": 0, "error_code": error, "session_id": told_session, "responses": []}
     return talk.ask(FETCH, 7, body, answer)
 
