@@ -29,6 +29,7 @@ class FetchFact(StrEnum):
     NOT_CREATED = "not_created"  # a session was asked for and the broker gave none: its cache is full
     INCREMENTAL = "incremental"  # seen: the epoch
     CLOSED = "closed"  # by the client, with a full fetch that names the session
+    ENDED = "ended"  # by the broker, which answered without the session: it has no partitions left
     EVICTED = "evicted"  # the broker does not know the session any more
     EPOCH_REFUSED = "epoch_refused"  # the broker finds the epoch wrong
     TOPIC_IDS_REFUSED = "topic_ids_refused"  # names and ids in one session, says the broker
@@ -191,8 +192,11 @@ def _answered(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
         return []
     error = answer.error_code
     if not error:
-        session.next_epoch = 1 if fetch.epoch >= _MAX_EPOCH else fetch.epoch + 1
         session.empty += not _has_records(answer)
+        if answer.session_id == NO_SESSION:  # org.apache.kafka.server.FetchManager, KIP-227
+            session.is_open, session.next_epoch = False, None
+            return [fetch.fact(FetchFact.ENDED, "session_id", side="response", sure=True)]
+        session.next_epoch = 1 if fetch.epoch >= _MAX_EPOCH else fetch.epoch + 1
         fact = fetch.fact(FetchFact.INCREMENTAL, seen=fetch.epoch, sure=True)
         return [fact, *_strange(fetch, session, answer)]
     session.next_epoch = None

@@ -26,8 +26,17 @@ NOTHING_SEEN = "nothing seen"  # the client opened another session without a vis
 NEW_CONNECTION = "new connection"
 
 _ENDINGS: frozenset[StrEnum] = frozenset(
-    {FetchFact.CLOSED, FetchFact.EVICTED, FetchFact.EPOCH_REFUSED, FetchFact.TOPIC_IDS_REFUSED}
+    {
+        FetchFact.CLOSED,
+        FetchFact.ENDED,
+        FetchFact.EVICTED,
+        FetchFact.EPOCH_REFUSED,
+        FetchFact.TOPIC_IDS_REFUSED,
+    }
 )
+_REASONS: dict[StrEnum, str] = {
+    FetchFact.CLOSED: "closed by the client", FetchFact.ENDED: "no partitions left"
+}  # fmt: skip
 _ODD: frozenset[StrEnum] = frozenset(
     {FetchFact.EPOCH_DIFFERS, FetchFact.UNKNOWN_SESSION, FetchFact.ZERO_INCREMENTAL,
      FetchFact.STRANGE_PARTITION, FetchFact.TOPIC_IDS_MIXED, FetchFact.FORGOTTEN_IN_FULL}
@@ -117,6 +126,6 @@ class FetchSessionTraffic:
             elif fact.kind is FetchFact.NOT_CREATED:
                 fetcher.not_created += 1
             elif fact.kind in _ENDINGS:
-                fetcher.ended_by = str(fact.kind).replace("_", " ")
+                fetcher.ended_by = _REASONS.get(fact.kind) or str(fact.kind).replace("_", " ")
             elif fact.kind in _ODD:
                 fetcher.odd[str(fact.kind).replace("_", " ")] += 1

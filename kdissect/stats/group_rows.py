@@ -35,14 +35,15 @@ def _group(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Iterator[Fact
     if modern is not None:
         yield common | _modern(modern, log)
     if modern is None and not has_classic:
-        seen = None if log.coordinator is None else _is_seen(traffic, log.coordinator)
-        state = NO_MEMBER if seen else NOT_CAPTURED
-        yield common | {"kind": None, "protocol": None, "state": state, "generation": None, "rebalances": [],
-                        "rebalance_count": 0}  # fmt: skip
+        nothing = {"kind": None, "protocol": None, "generation": None, "rebalances": [], "rebalance_count": 0}
+        yield common | nothing | {"state": _why_nothing(traffic, log)}
 
 
-def _is_seen(traffic: GroupTraffic, place: str) -> bool:
-    return traffic.leaders.is_captured(place) is not False
+def _why_nothing(traffic: GroupTraffic, log: GroupLog) -> str:
+    """Why a group that was named shows no member."""
+    place = log.coordinator
+    away = place is not None and traffic.leaders.is_captured(place) is False
+    return NOT_CAPTURED if away else NO_MEMBER
 
 
 def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Facts:
@@ -59,6 +60,10 @@ def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Facts:
         "named_by": [
             {"client_id": client_id, "api": api, "requests": count}
             for (client_id, api), count in log.named_by.items()
+        ],
+        "errors": dict(log.errors.most_common()),
+        "denied": [
+            {**client.facts(), "api": api, "attempts": count} for (client, api), count in log.denied.items()
         ],
     }
 

@@ -17,6 +17,7 @@ from kdissect.history.modern_groups import ModernFact, ModernGroups
 from kdissect.history.table import Table
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
+from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
 from kdissect.stats.client import client_of, text_of
 from kdissect.stats.group_links import client_key, groups_named
@@ -28,10 +29,12 @@ GROUPS_KEPT = 2_000  # 2 KB each, and 1 KB a member
 _BEATS = frozenset(
     {apis.HEARTBEAT, apis.CONSUMER_GROUP_HEARTBEAT, apis.SHARE_GROUP_HEARTBEAT, apis.STREAMS_GROUP_HEARTBEAT}
 )
+GROUP_AUTHORIZATION_FAILED = 30  # org.apache.kafka.common.protocol.Errors
 _GROUP_COORDINATOR = 0  # key_type of FindCoordinator: 1 is for transactions, 2 for share partitions
 _LEFT = (ClassicFact.LEFT, ModernFact.LEFT)
 _FENCED = (ClassicFact.FENCED, ModernFact.FENCED)
 _ASSIGNED = (ClassicFact.ASSIGNED, ModernFact.ASSIGNED)
+_REFUSED = (ClassicFact.REFUSED, ModernFact.REFUSED)
 _JOINED = (ClassicFact.JOINED, ModernFact.JOINED)
 
 GroupKey = tuple[str, str]
@@ -56,8 +59,7 @@ class GroupTraffic:
         if turn.key == apis.FIND_COORDINATOR:
             self._find_coordinator(turn)
         elif turn.request is not None:
-            for group in groups_named(turn):
-                self._log(turn, group).named(turn.exchange.client_id, api_name(turn.key) or str(turn.key))
+            self._named(turn, groups_named(turn))
         if turn.key in _BEATS and turn.request is not None:
             self._beat(turn)
         for machine in (self.classic, self.modern):
@@ -68,13 +70,21 @@ class GroupTraffic:
     def _log(self, turn: Turn, group: str) -> GroupLog:
         return self.logs.get_or((turn.info.capture_set, group), lambda: GroupLog(turn.info))
 
+    def _named(self, turn: Turn, groups: tuple[str, ...]) -> None:
+        api = api_name(turn.key) or str(turn.key)
+        is_denied = GROUP_AUTHORIZATION_FAILED in turn.exchange.response_summary().errors if groups else False
+        for group in groups:
+            log = self._log(turn, group)
+            log.named(turn.exchange.client_id, api)
+            if is_denied:
+                log.deny(client_of(turn), api)
+
     def _find_coordinator(self, turn: Turn) -> None:
         request, answer = turn.request, turn.response
         if request is None or getattr(request, "key_type", _GROUP_COORDINATOR) != _GROUP_COORDINATOR:
             return
         asked = getattr(request, "coordinator_keys", None)
-        for group in (request.key,) if asked is None else asked:
-            self._log(turn, text_of(group)).named(turn.exchange.client_id, "FindCoordinator")
+        self._named(turn, tuple(map(text_of, (request.key,) if asked is None else asked)))
         rows = getattr(answer, "coordinators", None)
         if rows is None and answer is not None:
             rows = [answer]
@@ -103,7 +113,10 @@ class GroupTraffic:
             classic = fact.kind is ClassicFact.LEFT
             member = log.member(text_of(fact.seen if classic else fact.detail))
             member.gone("left", time_ns, fact.detail if classic else "")
+        elif fact.kind in _REFUSED:
+            log.errors[error_name(fact.seen)] += 1
         elif fact.kind in _FENCED:
+            log.errors[error_name(fact.seen)] += 1
             log.member(fact.detail).gone("fenced", time_ns)
 
     def _held(self, turn: Turn, given: Any) -> list[str] | None:

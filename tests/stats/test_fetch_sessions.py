@@ -72,9 +72,16 @@ def test_why_sessions_were_rebuilt() -> None:
         fetch(talk, 0, 0, 5), fetch(talk, 5, 1, 5), fetch(talk, 5, 2, 0, NOT_FOUND), fetch(talk, 0, 0, 6),
         fetch(talk, 6, 0, 7), fetch(talk, 0, 0, 8),
     )["clients"]  # fmt: skip
-    assert row["rebuilt"] == {"evicted": 1, "closed": 1, "nothing seen": 1}
+    assert row["rebuilt"] == {"evicted": 1, "closed by the client": 1, "nothing seen": 1}
     assert [session["session_id"] for session in row["sessions"]] == [5, 6, 7, 8]
     assert (row["incremental"], row["empty"]) == (2, 1)
+
+
+def test_a_session_without_partitions_is_ended_by_the_broker() -> None:
+    talk = Talk()
+    (row,) = facts_of(fetch(talk, 0, 0, 5), fetch(talk, 5, 1, 0), fetch(talk, 0, 0, 6))["clients"]
+    assert row["rebuilt"] == {"no partitions left": 1}
+    assert [session["open"] for session in row["sessions"]] == [False, True]
 
 
 def test_a_full_cache() -> None:

@@ -123,6 +123,15 @@ def test_a_coordinator_elsewhere() -> None:
     assert states["g"] == "no member seen"
 
 
+def test_who_was_denied(capfd: pytest.CaptureFixture[str]) -> None:
+    facts = told(capfd, "groups", "kafka44_java_errors")
+    denied = {row["principal"] for group in facts["groups"] for row in group["denied"]}
+    assert denied == {"mallory"}
+    refused = {row["client_id"]: row["code"] for row in truth("kafka44_java_errors")["errors"]}
+    assert refused["quarrel-2"] == "InconsistentGroupProtocolException"
+    assert of(facts, "quarrel")["errors"] == {"INCONSISTENT_GROUP_PROTOCOL": 1}
+
+
 def test_transactional_ids_are_no_groups() -> None:
     ask = Talk().ask(FIND_COORDINATOR, 4, {"key_type": 1, "coordinator_keys": ["txn"]}, {"coordinators": []})
     assert traffic_of(ask) == []

@@ -55,6 +55,8 @@ def _group_columns() -> list[TableColumn]:
         _number("lag", "lag"),
         _text("coordinator", "coordinator", 2),
         TableColumn("named by", _named_by, rank=1),
+        TableColumn("errors", _errors),
+        TableColumn("denied to", _denied),
     ]
 
 
@@ -124,7 +126,19 @@ def _members(row: Facts) -> Cell:
 def _named_by(row: Facts) -> Cell:
     if row["kind"] is not None:
         return Cell("")
-    return Cell(printable(", ".join(f"{named['client_id']} ({named['api']})" for named in row["named_by"])))
+    apis: dict[str, list[str]] = {}
+    for named in row["named_by"]:
+        apis.setdefault(named["client_id"] or "-", []).append(named["api"])
+    return Cell(printable(", ".join(f"{client} ({' '.join(held)})" for client, held in apis.items())))
+
+
+def _errors(row: Facts) -> Cell:
+    return Cell(", ".join(f"{name} {count}" for name, count in row["errors"].items()), "bad")
+
+
+def _denied(row: Facts) -> Cell:
+    names = dict.fromkeys(denied["principal"] or denied["client_id"] or "" for denied in row["denied"])
+    return Cell(printable(", ".join(names)), "bad")
 
 
 def _gone(row: Facts) -> Cell:
