@@ -16,7 +16,7 @@ from kdissect.cli.turns import turns_of
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.traffic import Traffic
-from kdissect.stats.traffic_rows import traffic_facts
+from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 
 DEFAULT_TOP = 30  # rows of a table: a screen
 POINTS_SHOWN = 20
@@ -47,6 +47,9 @@ def _parser() -> ArgumentParser:
         f"what rows are told apart by: {', '.join(DIMENSIONS)}; default: api"
     ))  # fmt: skip
     add("--top", metavar="N", type=_positive, help=f"rows; default: {DEFAULT_TOP}, in JSON all")
+    add("--sort", choices=tuple(ORDERS), default="exchanges", help=(
+        "what rows come first; broker: its p99, throttle: all of it; default: exchanges"
+    ))  # fmt: skip
     add("--over-time", action="store_true", help="also rates in one interval after the other")
     add_tables(parser)
     return parser
@@ -89,11 +92,11 @@ def _count(dissection: Dissection, options: Namespace) -> Traffic:
 
 def _print(traffic: Traffic, options: Namespace, output: Output) -> None:
     if options.format == "json":
-        write_json(output, traffic_facts(traffic, options.by, options.top, POINTS_TOLD))
+        write_json(output, traffic_facts(traffic, options.by, options.top, POINTS_TOLD, options.sort))
         return
     from kdissect.cli.formats.traffic_text import traffic_text
 
-    facts = traffic_facts(traffic, options.by, options.top or DEFAULT_TOP, POINTS_SHOWN)
+    facts = traffic_facts(traffic, options.by, options.top or DEFAULT_TOP, POINTS_SHOWN, options.sort)
     total = traffic.total
     span_ns = (total.last_ns or 0) - (total.first_ns or 0)
     traffic_text(facts, span_ns, options, output)

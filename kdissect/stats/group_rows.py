@@ -35,7 +35,13 @@ def _group(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Iterator[Fact
     if modern is not None:
         yield common | _modern(modern, log)
     if modern is None and not has_classic:
-        nothing = {"kind": None, "protocol": None, "generation": None, "rebalances": [], "rebalance_count": 0}
+        nothing: Facts = {
+            "kind": None,
+            "protocol": None,
+            "generation": None,
+            "rebalances": [],
+            "rebalance_count": 0,
+        }
         yield common | nothing | {"state": _why_nothing(traffic, log)}
 
 

@@ -1,6 +1,6 @@
 """The counts of `Traffic` as plain values, for JSON and tables alike. docs/output.md describes them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kdissect.engine.times import rfc3339
@@ -10,13 +10,28 @@ from kdissect.stats.traffic import MAX_ROWS, Tally, Traffic
 Facts = dict[str, Any]
 SECOND_NS = 1_000_000_000
 
+# What rows can be ordered by, the most first.
+ORDERS: dict[str, Callable[[Tally], int]] = {
+    "exchanges": lambda tally: tally.exchanges,
+    "failed": lambda tally: tally.failed,
+    "bytes": lambda tally: tally.request_bytes + tally.response_bytes,
+    "p50": lambda tally: tally.latency.quantile(0.5) or 0,
+    "p99": lambda tally: tally.latency.quantile(0.99) or 0,
+    "max": lambda tally: tally.latency.max,
+    "broker": lambda tally: tally.broker.quantile(0.99) or 0,
+    "throttle": lambda tally: tally.throttle.sum,
+}
 
-def traffic_facts(traffic: Traffic, by: Sequence[str], top: int | None, width: int) -> Facts:
-    """Everything that is told. Rows are ordered by exchanges; behind the first `top` they are in `other`.
+
+def traffic_facts(
+    traffic: Traffic, by: Sequence[str], top: int | None, width: int, sort: str = "exchanges"
+) -> Facts:
+    """Everything that is told. Rows come in an order of `ORDERS`; behind the first `top` they are in `other`.
 
     `width` bounds the points over time.
     """
-    ranked = sorted(traffic.rows.items(), key=lambda item: (-item[1].exchanges, _order(item[0])))
+    rank = ORDERS[sort]
+    ranked = sorted(traffic.rows.items(), key=lambda item: (-rank(item[1]), _order(item[0])))
     shown = ranked if top is None else ranked[:top]
     other = Tally()
     other.merge(traffic.other)

@@ -17,7 +17,7 @@ from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.distribution import PERCENTILES, RELATIVE_ERROR
 from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.traffic import Traffic
-from kdissect.stats.traffic_rows import traffic_facts
+from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 from tests.support.console import CAPTURES
 
 NAMES = ["kafka44_java_groups.pcapng", "kafka44_java_errors.pcapng", "kafka28_java_generations_early.pcapng"]
@@ -134,6 +134,18 @@ def test_fetches_are_those_of_a_group(capfd: pytest.CaptureFixture[str]) -> None
     found = stats(capfd, NAMES[0], "--by", "api,group")["rows"]
     groups = {row["group"] for row in found if row["api"] == "Fetch"}
     assert groups == {"eager", "cooperative", "static"}
+
+
+@pytest.mark.parametrize("sort", sorted(ORDERS))
+def test_rows_come_in_the_order_asked_for(sort: str, capfd: pytest.CaptureFixture[str]) -> None:
+    rows = stats(capfd, NAMES[0], "--by", "client_id", "--sort", sort)["rows"]
+    ranks = {
+        "exchanges": lambda row: row["exchanges"], "failed": lambda row: row["failed"],
+        "bytes": lambda row: row["request_bytes"] + row["response_bytes"],
+        "broker": lambda row: row["broker_ns"]["p99"], "throttle": lambda row: 0,
+    } | {name: lambda row, name=name: row["latency_ns"][name] for name in ("p50", "p99", "max")}  # fmt: skip
+    found = [ranks[sort](row) for row in rows]
+    assert found == sorted(found, reverse=True)
 
 
 def test_table(capfd: pytest.CaptureFixture[str]) -> None:

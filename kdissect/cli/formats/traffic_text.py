@@ -20,7 +20,7 @@ def traffic_text(facts: Facts, span_ns: int, options: Namespace, output: Output)
     tables = Tables(options, output)
     by = facts["by"]
     tables.table(traffic_columns(by, span_ns), _rows(facts, by[0]))
-    errors = list(_errors(facts, by))
+    errors = [] if "error" in by else list(_errors(facts, by))  # the rows themselves tell
     if errors:
         tables.heading("errors by code")
         tables.table(error_columns(), errors)
