@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from kdissect.decoders.values import sent
 from kdissect.history.turn import Turn
 
 
@@ -43,6 +44,6 @@ def is_follower(turn: Turn) -> bool:
     request = turn.request
     if request is None:
         return False
-    state = getattr(request, "replica_state", None)
-    replica_id: int = getattr(request, "replica_id", -1) if state is None else state.replica_id
+    state = sent(request, "replica_state", None)
+    replica_id: int = sent(request, "replica_id", -1) if state is None else state.replica_id
     return replica_id >= 0

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.decoders.values import Value, present
+from kdissect.decoders.values import Value, present, sent
 from kdissect.history.turn import Turn
 from kdissect.stats.client import text_of
 
@@ -39,7 +39,7 @@ def _walk(value: Value, topic: Named | None) -> Iterator[Named]:
 
 def _topic(value: Value) -> Named | None:
     """The topic that a struct names itself."""
-    if getattr(value, "resource_type", None) == _TOPIC_RESOURCE:  # configs name their topics so
+    if sent(value, "resource_type", None) == _TOPIC_RESOURCE:  # configs name their topics so
         return text_of(value.resource_name)
     found: Named | None = None
     for field, _, held in present(value):

@@ -5,6 +5,7 @@ A client is its address without the port, and its client id: a consumer has a co
 
 from typing import Any, ClassVar
 
+from kdissect.decoders.values import sent
 from kdissect.history import apis
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
@@ -55,9 +56,9 @@ class GroupLinks:
 def groups_named(turn: Turn) -> tuple[str, ...]:
     """The groups that a request names, of whatever API."""
     request = turn.request
-    named: Any = getattr(request, "group_id", None)
+    named: Any = sent(request, "group_id", None)
     if named is not None:
         return (str(named),) if named else ()
-    rows = getattr(request, "groups", None) or getattr(request, "group_ids", None) or ()
-    names = (getattr(row, "group_id", row) for row in rows)
+    rows = sent(request, "groups", None) or sent(request, "group_ids", None) or ()
+    names = (sent(row, "group_id", row) for row in rows)
     return tuple(name for name in names if isinstance(name, str))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kdissect.decoders.values import sent
 from kdissect.history import apis
 from kdissect.history.classic_groups import ClassicGroups
 from kdissect.history.classic_steps import ClassicFact
@@ -81,20 +82,20 @@ class GroupTraffic:
 
     def _find_coordinator(self, turn: Turn) -> None:
         request, answer = turn.request, turn.response
-        if request is None or getattr(request, "key_type", _GROUP_COORDINATOR) != _GROUP_COORDINATOR:
+        if request is None or sent(request, "key_type", _GROUP_COORDINATOR) != _GROUP_COORDINATOR:
             return
-        asked = getattr(request, "coordinator_keys", None)
+        asked = sent(request, "coordinator_keys", None)
         self._named(turn, tuple(map(text_of, (request.key,) if asked is None else asked)))
-        rows = getattr(answer, "coordinators", None)
+        rows = sent(answer, "coordinators", None)
         if rows is None and answer is not None:
             rows = [answer]
         for row in rows or ():
             if not row.error_code:
-                group = text_of(getattr(row, "key", None) or request.key)
+                group = text_of(sent(row, "key", None) or request.key)
                 self._log(turn, group).coordinator = f"{text_of(row.host)}:{row.port}"
 
     def _beat(self, turn: Turn) -> None:
-        member_id = text_of(turn.request.member_id or getattr(turn.response, "member_id", None) or "")
+        member_id = text_of(turn.request.member_id or sent(turn.response, "member_id", None) or "")
         self._log(turn, text_of(turn.request.group_id)).member(member_id).beat(turn.sent_ns)
 
     def _apply(self, turn: Turn, fact: Fact) -> None:
@@ -105,7 +106,7 @@ class GroupTraffic:
             member.back(time_ns)
             member.client, member.link = client_of(turn), client_key(turn)
             request = turn.request
-            instance_id = getattr(request, "group_instance_id", None) or getattr(request, "instance_id", None)
+            instance_id = sent(request, "group_instance_id", None) or sent(request, "instance_id", None)
             member.instance_id = None if instance_id is None else text_of(instance_id)
         elif fact.kind in _ASSIGNED:
             log.member(fact.detail).held = self._held(turn, fact.seen)

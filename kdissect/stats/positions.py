@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from kdissect.decoders.values import sent
 from kdissect.engine.record_sets import record_sets
 from kdissect.history import apis
 from kdissect.history.table import Table
@@ -82,7 +83,7 @@ class Positions:
 
     def _answered(self, turn: Turn) -> None:
         client, behind = client_key(turn), self._behind(turn)
-        for topic in getattr(turn.response, "responses", None) or ():
+        for topic in sent(turn.response, "responses", None) or ():
             name = self._name(turn, topic)
             for row in topic.partitions or ():
                 if row.error_code or row.high_watermark < 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from enum import StrEnum
 
+from kdissect.decoders.values import sent
 from kdissect.history import apis
 from kdissect.history.batch_headers import batch_headers
 from kdissect.history.fact import Fact
@@ -72,7 +73,7 @@ class ProducerTraffic:
         client_id = turn.exchange.client_id
         if client_id not in self.without_id and len(self.without_id) >= CLIENTS_KEPT:
             client_id = "(others)"
-        for topic in getattr(turn.request, "topic_data", None) or ():
+        for topic in sent(turn.request, "topic_data", None) or ():
             for row in topic.partition_data or ():
                 if not row.records:
                     continue

@@ -14,6 +14,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from kdissect.decoders.values import sent
 from kdissect.history import apis
 from kdissect.history.throttling import client_must_wait
 from kdissect.history.turn import Turn
@@ -52,7 +53,7 @@ def response_time(turn: Turn, watermarks: Watermarks) -> ResponseTime | None:
         return None
     latency = max(latency, 0)  # a merge of two clocks may put an answer before its question
     answer = turn.response
-    throttle = max(getattr(answer, "throttle_time_ms", 0) or 0, 0) * _MS
+    throttle = max(sent(answer, "throttle_time_ms", 0) or 0, 0) * _MS
     broker: int | None = latency
     if throttle and not client_must_wait(turn.key, turn.version):
         broker = max(latency - throttle, 0)
@@ -73,7 +74,7 @@ def _held(turn: Turn, time: int, watermarks: Watermarks) -> tuple[int | None, in
     else:
         ready = False
     max_wait = request.max_wait_ms * _MS
-    if max_wait <= 0 or getattr(answer, "error_code", 0):
+    if max_wait <= 0 or sent(answer, "error_code", 0):
         return time, 0
     if not _has_records(answer) and time >= max_wait - _GRACE_NS:
         wait = min(time, max_wait)
@@ -105,7 +106,7 @@ def _learn(turn: Turn, watermarks: Watermarks) -> None:
 
 
 def _reads_committed(request: Any) -> bool:
-    return getattr(request, "isolation_level", 0) == _READ_COMMITTED
+    return bool(sent(request, "isolation_level", 0) == _READ_COMMITTED)
 
 
 def _has_records(answer: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kdissect.decoders.values import sent
 from kdissect.engine.record_sets import RecordSet, record_sets
 from kdissect.engine.rows import topic_id_text
 from kdissect.history import apis
@@ -106,7 +107,7 @@ def _topics_named(turn: Turn) -> list[str | bytes]:
     found: dict[str | bytes, None] = {}
     for body, fields in ((turn.request, ("topic_data", "topics")), (turn.response, ("responses",))):
         for field in fields:
-            for row in getattr(body, field, None) or ():
+            for row in sent(body, field, None) or ():
                 found[_name(row)] = None
     return list(found)
 
@@ -114,7 +115,7 @@ def _topics_named(turn: Turn) -> list[str | bytes]:
 def _errors(turn: Turn) -> dict[_Place, int]:
     """Error codes of an answer by topic and partition."""
     found: dict[_Place, int] = {}
-    for topic in getattr(turn.response, "responses", None) or ():
+    for topic in sent(turn.response, "responses", None) or ():
         name = _name(topic)
         for index, row in _rows(topic):
             found[name, index] = row.error_code
@@ -122,9 +123,9 @@ def _errors(turn: Turn) -> dict[_Place, int]:
 
 
 def _rows(topic: Any) -> Iterator[tuple[int, Any]]:
-    for row in getattr(topic, "partition_responses", None) or ():
+    for row in sent(topic, "partition_responses", None) or ():
         yield row.index, row
-    for row in getattr(topic, "partitions", None) or ():
+    for row in sent(topic, "partitions", None) or ():
         yield row.partition_index, row
 
 

@@ -8,6 +8,7 @@ differ for who asks how fast a broker is.
 
 from typing import Any
 
+from kdissect.decoders.values import sent
 from kdissect.history.table import Table
 
 PARTITIONS_KEPT = 20_000  # a large broker's; 600 bytes each
@@ -39,8 +40,8 @@ class Watermarks:
 
 def topic_of(row: Any) -> str | bytes:
     """The id of a topic's row in a body, or its name in versions without ids."""
-    topic_id = getattr(row, "topic_id", None)
+    topic_id = sent(row, "topic_id", None)
     if topic_id is not None:
         return bytes(topic_id)
-    name = getattr(row, "topic", None)
+    name = sent(row, "topic", None)
     return str(row.name if name is None else name)
