@@ -47,3 +47,14 @@ def test_narrowed_to_a_picture() -> None:
     series = counted([(0, 1, 1, 0), (105 * 10**9, 1, 1, 0)])
     assert series.narrowed(20).points() == [Point(0, 1, 1, 1, 0), Point(100 * 10**9, 1, 1, 1, 0)]
     assert series.narrowed(20).width_ns == 10 * 10**9
+
+
+def test_series_of_different_widths_merge() -> None:
+    long = [(second * 10**9, 1, 2, 1) for second in range(5000)]
+    short = [(ms * 10**6, 3, 4, 0) for ms in range(500)]
+    whole = counted(long + short)
+    for first, second in ((long, short), (short, long)):
+        merged = counted(first)
+        assert merged.width_ns != counted(second).width_ns
+        merged.merge(counted(second))
+        assert (merged.width_ns, merged.points()) == (whole.width_ns, whole.points())

@@ -55,6 +55,15 @@ def test_who_read_and_for_which_group(capfd: pytest.CaptureFixture[str]) -> None
     }  # fmt: skip
 
 
+def test_markers_are_no_records(capfd: pytest.CaptureFixture[str]) -> None:
+    name = "kafka44_java_transactions"
+    topics = {row["topic"]: row for row in told(capfd, "topics", name)["topics"]}
+    (reader,) = (row for row in topics["ledger"]["readers"] if row["client_id"] == "read_uncommitted")
+    read = [row for row in truth(name)["records"]["read"] if row["client_id"] == "read_uncommitted"]
+    assert reader["records"] == len(read)
+    assert topics["ledger"]["control_batches"] > 0
+
+
 def test_principals(capfd: pytest.CaptureFixture[str]) -> None:
     topics = told(capfd, "topics", "kafka44_franz_sasl")["topics"]
     users = {(row["client_id"], row["principal"]) for t in topics for row in (*t["writers"], *t["readers"])}
