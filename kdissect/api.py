@@ -18,6 +18,7 @@ class Dissection:
 
     Iterating gives `Exchange` objects in the order of their completion. Inputs that cannot be read do not
     raise: they stand in `captures.errors` once the iteration is over. Iterate once; open again to read again.
+    `topic_ids` and `hosts` are names of topic ids and of addresses (`model.hosts`).
     """
 
     def __init__(
@@ -26,6 +27,7 @@ class Dissection:
         ports: Iterable[int] = (),
         topic_ids: Mapping[bytes, str] | None = None,
         key_logs: Sequence[str] = (),
+        hosts: Mapping[str, str] | None = None,
     ) -> None:
         named = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
         self.captures: CaptureSet = open_captures([str(path) for path in named])
@@ -37,7 +39,7 @@ class Dissection:
         self._key_log_paths = tuple(key_logs)
         self.key_logs = KeyLogs(self._key_log_paths, may_grow=any(file.is_stream for file in files))
         """Secrets of TLS: of the files named, and of those the captures hold."""
-        self.analyzer = Analyzer(self.ports, lambda index: files[index].capture_set, self.key_logs)
+        self.analyzer = Analyzer(self.ports, lambda index: files[index].capture_set, self.key_logs, hosts)
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
         """Names of topic ids; `topic_ids` are known beforehand."""

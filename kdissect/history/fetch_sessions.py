@@ -29,6 +29,7 @@ class FetchFact(StrEnum):
     NOT_CREATED = "not_created"  # a session was asked for and the broker gave none: its cache is full
     INCREMENTAL = "incremental"  # seen: the epoch
     CLOSED = "closed"  # by the client, with a full fetch that names the session
+    ENDED = "ended"  # by the broker, which answered without the session: it has no partitions left
     EVICTED = "evicted"  # the broker does not know the session any more
     EPOCH_REFUSED = "epoch_refused"  # the broker finds the epoch wrong
     TOPIC_IDS_REFUSED = "topic_ids_refused"  # names and ids in one session, says the broker
@@ -45,12 +46,12 @@ class FetchSession:
 
     `next_epoch` is None where an answer was not seen: the broker may have counted on or not. `partitions` is
     None where the session's opening was not seen, or it has more than are kept. `with_ids` tells topic ids
-    from names.
+    from names. `empty` counts incremental fetches that brought no records.
     """
 
     __slots__ = (
-        "created_by", "full", "incremental", "is_open", "last", "next_epoch", "partitions", "session_id",
-        "with_ids",
+        "created_by", "empty", "full", "incremental", "is_open", "last", "next_epoch", "partitions",
+        "session_id", "with_ids",
     )  # fmt: skip
 
     def __init__(self, session_id: int) -> None:
@@ -63,6 +64,7 @@ class FetchSession:
         self.is_open = True
         self.full = 0
         self.incremental = 0
+        self.empty = 0
 
 
 SessionKey = tuple[str, str, int]
@@ -107,7 +109,7 @@ class FetchSessions:
         return self._incremental(fetch)
 
     def _key(self, turn: Turn, session_id: int) -> SessionKey:
-        return turn.info.capture_set, turn.info.broker_text, session_id
+        return turn.info.capture_set, turn.info.broker_address, session_id
 
     def _full(self, fetch: _Fetch) -> list[Fact]:
         facts = []
@@ -190,6 +192,10 @@ def _answered(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
         return []
     error = answer.error_code
     if not error:
+        session.empty += not _has_records(answer)
+        if answer.session_id == NO_SESSION:  # org.apache.kafka.server.FetchManager, KIP-227
+            session.is_open, session.next_epoch = False, None
+            return [fetch.fact(FetchFact.ENDED, "session_id", side="response", sure=True)]
         session.next_epoch = 1 if fetch.epoch >= _MAX_EPOCH else fetch.epoch + 1
         fact = fetch.fact(FetchFact.INCREMENTAL, seen=fetch.epoch, sure=True)
         return [fact, *_strange(fetch, session, answer)]
@@ -244,6 +250,10 @@ def _strange(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
                     )
                 ]  # fmt: skip
     return []
+
+
+def _has_records(answer: Any) -> bool:
+    return any(row.records for topic in answer.responses or () for row in topic.partitions or ())
 
 
 def _partitions(topics: Any) -> list[Partition]:

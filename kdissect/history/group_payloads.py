@@ -11,6 +11,7 @@ CONSUMER = "consumer"  # the protocol type whose bytes these are (ConsumerProtoc
 _VERSION = struct.Struct(
     ">h"
 )  # before the body (org.apache.kafka.clients.consumer.internals.ConsumerProtocol)
+_CONNECTOR = -1  # the task that stands for the connector itself (ConnectProtocol.CONNECTOR_TASK)
 
 Assigned = frozenset[tuple[str, int]]
 
@@ -21,6 +22,18 @@ def assigned_partitions(assignment: bytes) -> Assigned | None:
         return frozenset()
     body = _decode("ConsumerProtocolAssignment", assignment)
     return None if body is None else _pairs(body.assigned_partitions)
+
+
+def connect_tasks(assignment: bytes) -> frozenset[str] | None:
+    """Connectors and tasks of a Connect worker: `NAME` and `NAME/TASK`; None for bytes of another form."""
+    body = _decode("ConnectProtocolAssignment", assignment) if assignment else None
+    if body is None:
+        return None
+    return frozenset(
+        str(row.connector) if task == _CONNECTOR else f"{row.connector}/{task}"
+        for row in body.assignment or ()
+        for task in row.tasks or ()
+    )
 
 
 def subscribed_topics(metadata: bytes) -> tuple[str, ...] | None:

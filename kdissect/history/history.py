@@ -1,5 +1,7 @@
 """All histories together, fed with the analyzer's events."""
 
+from collections.abc import Collection
+
 from kdissect.history.broker_epochs import BrokerEpochs
 from kdissect.history.classic_groups import ClassicGroups
 from kdissect.history.fact import Fact
@@ -21,15 +23,24 @@ from kdissect.history.turn import Turn
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
+_IN_STREAM_ORDER = (
+    "versions", "sasl", "fetch_sessions", "share_sessions", "throttling", "producers", "quorum_epochs",
+    "snapshot_fetches",
+)  # fmt: skip
+_AS_COMPLETED = (
+    "transactions", "classic_groups", "modern_groups", "leader_epochs", "broker_epochs", "telemetry",
+)  # fmt: skip
+
 
 class History:
     """Feed it every event with `add`, then `finish`; each gives the facts that it completes.
 
     Machines of one connection get its exchanges in the order of their requests, the others as they complete
-    (`stream_order`). Raises nothing; the state between calls is plain and picklable.
+    (`stream_order`). `only` names the machines that are fed, by their attributes; None: all. Raises nothing;
+    the state between calls is plain and picklable.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, only: Collection[str] | None = None) -> None:
         self.versions = NegotiatedVersions()
         self.sasl = SaslHistory()
         self.fetch_sessions = FetchSessions()
@@ -44,17 +55,14 @@ class History:
         self.leader_epochs = LeaderEpochs()
         self.broker_epochs = BrokerEpochs()
         self.telemetry = Telemetry()
-        self._in_stream_order: tuple[Machine, ...] = (
-            self.versions, self.sasl, self.fetch_sessions, self.share_sessions, self.throttling,
-            self.producers, self.quorum_epochs, self.snapshot_fetches,
-        )  # fmt: skip
-        self._as_completed: tuple[Machine, ...] = (
-            self.transactions, self.classic_groups, self.modern_groups, self.leader_epochs,
-            self.broker_epochs, self.telemetry,
-        )  # fmt: skip
+        self._in_stream_order = self._chosen(_IN_STREAM_ORDER, only)
+        self._as_completed = self._chosen(_AS_COMPLETED, only)
         self._orders: dict[str, StreamOrder] = {}
         self._holed: set[str] = set()
         """Capture sets of which bytes were lost."""
+
+    def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
+        return tuple(getattr(self, name) for name in names if only is None or name in only)
 
     def add(self, event: Event) -> list[Fact]:
         """Take the analyzer's next event."""

@@ -92,14 +92,14 @@ class LeaderEpochs:
             return [_fact(LeaderFact.RECREATED, key, turn, report, (old.leader, old.epoch), told, old.by)]
         known.topic_id = known.topic_id or report.topic_id
         fact = _compare(key, turn, report, known)
-        broker = turn.info.broker_text
+        broker = turn.info.broker_address
         if broker in known.by_broker or len(known.by_broker) < BROKERS_KEPT:
             known.by_broker[broker] = max(report.epoch, known.by_broker.get(broker, UNKNOWN_EPOCH))
         return [] if fact is None else [fact]
 
     def _new(self, turn: Turn, report: _Report) -> Leadership:
         made = Leadership(report.leader, report.epoch, report.topic_id, turn.evidence)
-        made.by_broker[turn.info.broker_text] = report.epoch
+        made.by_broker[turn.info.broker_address] = report.epoch
         return made
 
 
@@ -111,11 +111,11 @@ def _compare(key: PartitionKey, turn: Turn, report: _Report, known: Leadership) 
         known.changes += 1
         return _fact(LeaderFact.CHANGED, key, turn, report, before, told, earlier)
     if report.epoch < known.epoch:
-        same = report.epoch < known.by_broker.get(turn.info.broker_text, UNKNOWN_EPOCH)
+        same = report.epoch < known.by_broker.get(turn.info.broker_address, UNKNOWN_EPOCH)
         kind = LeaderFact.WENT_BACK if same else LeaderFact.STALE
         return _fact(kind, key, turn, report, before, told, earlier, sure=same)
     if report.leader != known.leader and min(report.leader, known.leader) >= 0:  # -1: no leader just now
-        sure = report.epoch == known.by_broker.get(turn.info.broker_text)  # not another cluster's topic
+        sure = report.epoch == known.by_broker.get(turn.info.broker_address)  # not another cluster's topic
         return _fact(LeaderFact.TWO_LEADERS, key, turn, report, before, told, earlier, sure=sure)
     known.leader = max(known.leader, report.leader)
     return None

@@ -2,8 +2,11 @@
 (KIP-1071).
 """
 
+from collections import deque
 from enum import StrEnum
+from typing import NamedTuple
 
+from kdissect.history.classic_group import REBALANCES_KEPT, Cause
 from kdissect.history.fact import Evidence
 from kdissect.history.table import Table
 
@@ -56,10 +59,26 @@ class ModernMember:
             self.before, self.epoch = self.epoch, epoch
 
 
-class ModernGroup:
-    """One group. `epoch` is the highest that a member was told, `raises` counts how often it rose."""
+class ModernRebalance(NamedTuple):
+    """A new epoch of a group.
 
-    __slots__ = ("epoch", "gone", "kind", "members", "raises")
+    `causes` are what was seen of its members since the epoch before, with the members; empty where nothing
+    was seen: topics that got partitions, a regular expression that matches others, a member that fell silent.
+    """
+
+    epoch: int
+    told_by: Evidence
+    causes: dict[Cause, set[str]]
+    members: int
+
+
+class ModernGroup:
+    """One group. `epoch` is the highest that a member was told, `raises` counts how often it rose.
+
+    `rebalances` are the last raises, `causes` what has happened since the last one.
+    """
+
+    __slots__ = ("causes", "epoch", "gone", "kind", "members", "raises", "rebalances")
 
     def __init__(self, kind: ModernKind) -> None:
         self.kind = kind
@@ -68,3 +87,18 @@ class ModernGroup:
         self.members: Table[str, ModernMember] = Table(MEMBERS_KEPT)
         self.gone = 0
         """Members that left or were fenced."""
+        self.causes: dict[Cause, set[str]] = {}
+        self.rebalances: deque[ModernRebalance] = deque(maxlen=REBALANCES_KEPT)
+
+    def because(self, cause: Cause, member_id: str) -> None:
+        """Something happened that raises the epoch."""
+        members = self.causes.setdefault(cause, set())
+        if len(members) < MEMBERS_KEPT:
+            members.add(member_id)
+
+    def rose(self, epoch: int, told_by: Evidence) -> None:
+        """A member was told a higher epoch."""
+        self.epoch = epoch
+        self.raises += 1
+        self.rebalances.append(ModernRebalance(epoch, told_by, self.causes, len(self.members)))
+        self.causes = {}

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from kdissect.history import apis, codes
+from kdissect.history.classic_group import Cause
 from kdissect.history.fact import Fact
 from kdissect.history.modern_group import Holding, ModernGroup, ModernKind, ModernMember
 from kdissect.history.table import Table
@@ -71,6 +72,7 @@ class ModernGroups:
             member = group.members.put(member_id, ModernMember(member_id))
         else:
             facts += _against(turn, key, member)
+        _causes(turn, group, member)
         _sent(turn, member)
         facts += _answered(turn, key, group, member)
         member.last = turn.evidence
@@ -104,6 +106,34 @@ def _against(turn: Turn, key: GroupKey, member: ModernMember) -> list[Fact]:
             )
         )
     return facts
+
+
+def _causes(turn: Turn, group: ModernGroup, member: ModernMember) -> None:
+    """What an accepted heartbeat changes that makes the coordinator assign anew."""
+    request, answer = turn.request, turn.response
+    if answer is None or answer.error_code:
+        return
+    if request.member_epoch in (LEAVE, STATIC_LEAVE):
+        group.because(Cause.MEMBER_LEFT, member.member_id)
+    elif request.member_epoch == JOIN and not member.is_joined:
+        group.because(_newcomer(request, group, member), member.member_id)
+    elif _subscribes_otherwise(request, member):
+        group.because(Cause.SUBSCRIPTION_CHANGED, member.member_id)
+
+
+def _newcomer(request: Any, group: ModernGroup, member: ModernMember) -> Cause:
+    others = [other for other in group.members if other is not member]
+    instance_id = getattr(request, "instance_id", None)
+    if instance_id is not None and any(other.instance_id == instance_id for other in others):
+        return Cause.MEMBER_RESTARTED
+    return Cause.MEMBER_JOINED if others else Cause.FIRST_MEMBER
+
+
+def _subscribes_otherwise(request: Any, member: ModernMember) -> bool:
+    topics = getattr(request, "subscribed_topic_names", None)
+    return None not in (topics, member.topics) and sorted(map(str, topics or ())) != sorted(
+        member.topics or ()
+    )
 
 
 def _sent(turn: Turn, member: ModernMember) -> None:
@@ -157,8 +187,8 @@ def _goes_on(turn: Turn, key: GroupKey, group: ModernGroup, member: ModernMember
     member.learn(epoch)
     member.interval_ms = answer.heartbeat_interval_ms
     if epoch > group.epoch:
-        before, group.epoch = group.epoch, epoch
-        group.raises += 1
+        before = group.epoch
+        group.rose(epoch, turn.evidence)
         kind = ModernFact.GROUP_EPOCH
         facts.append(_fact(kind, turn, key, member, path, side="response", expected=before, seen=epoch))
     given = _holdings(getattr(answer, "assignment", None) if hasattr(answer, "assignment") else answer)
@@ -173,6 +203,7 @@ def _refused(turn: Turn, key: GroupKey, group: ModernGroup, member: ModernMember
     kind = ModernFact.REFUSED
     if error in _FENCING:
         kind = ModernFact.FENCED
+        group.because(Cause.MEMBER_LOST, member.member_id)
         group.members.pop(member.member_id)
         group.gone += 1
     return _fact(

@@ -61,7 +61,7 @@ class ShareSessions:
         if request is None:
             return []
         info = turn.info
-        key = info.capture_set, info.broker_text, str(request.group_id), str(request.member_id)
+        key = info.capture_set, info.broker_address, str(request.group_id), str(request.member_id)
         epoch = request.share_session_epoch
         session = self.sessions.get(key)
         facts: list[Fact] = []

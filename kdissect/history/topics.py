@@ -150,7 +150,7 @@ class TopicNames:
         Metadata is polled all the time: exchanges with the very topics of an earlier one are left out.
         """
         key = hash(
-            (exchange.api_key, exchange.connection.broker_text, topics, ids)
+            (exchange.api_key, exchange.connection.broker_address, topics, ids)
         )  # a number, not the names
         if key in self._told:
             return
@@ -225,4 +225,4 @@ class TopicNames:
 
 
 def _place(connection: ConnectionInfo) -> _Place:
-    return connection.capture_set, connection.broker_text
+    return connection.capture_set, connection.broker_address

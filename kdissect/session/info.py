@@ -1,6 +1,7 @@
 """What is known of one connection while it lasts, and afterwards."""
 
 from collections import Counter
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 ANOMALIES_KEPT = (
     100  # per connection; further ones are counted only, so that a hostile peer cannot fill memory
 )
+
+_NO_NAMES: Mapping[str, str] = {}
 
 
 class ConnectionKind(StrEnum):
@@ -41,7 +44,7 @@ class ConnectionInfo:
     """One connection. Until the roles are known `client` is the end that opened it or spoke first.
 
     `exchanges` counts those emitted so far, `states` the same by state; `bytes` is payload in both directions
-    as captured.
+    as captured. `names` are those of addresses; `client_text` and `broker_text` have them.
     """
 
     __slots__ = (
@@ -49,6 +52,7 @@ class ConnectionInfo:
         "anomaly_counts",
         "api_versions_seen",
         "broker",
+        "broker_address",
         "broker_text",
         "capture_set",
         "client",
@@ -62,6 +66,7 @@ class ConnectionInfo:
         "kind",
         "mechanism",
         "middle_start",
+        "names",
         "principal",
         "software_name",
         "software_version",
@@ -72,10 +77,17 @@ class ConnectionInfo:
     )
 
     def __init__(
-        self, connection_id: str, capture_set: str, client: Endpoint, broker: Endpoint, start_ns: int
+        self,
+        connection_id: str,
+        capture_set: str,
+        client: Endpoint,
+        broker: Endpoint,
+        start_ns: int,
+        names: Mapping[str, str] = _NO_NAMES,
     ) -> None:
         self.id = connection_id
         self.capture_set = capture_set
+        self.names = names
         self.set_ends(client, broker)
         self.client_direction = 0
         self.kind = ConnectionKind.NO_DATA
@@ -101,8 +113,17 @@ class ConnectionInfo:
         """Name the two ends."""
         self.client = client
         self.broker = broker
-        self.client_text = str(client)  # printed on every row: formatted once
-        self.broker_text = str(broker)
+        self.broker_address = str(broker)  # what states are kept by, whatever the broker is called
+        self.client_text = self._text(client, str(client))  # printed on every row: formatted once
+        self.broker_text = self._text(broker, self.broker_address)
+
+    def _text(self, end: Endpoint, address: str) -> str:
+        """The name of an end with its port, or its address (`model.hosts`)."""
+        names = self.names
+        if not names:
+            return address
+        name = names.get(address) or names.get(end.host)
+        return address if name is None else f"{name}:{end.port}"
 
     def note(self, anomaly: Anomaly) -> None:
         """Count an anomaly and keep it while there is room."""

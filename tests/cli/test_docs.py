@@ -25,7 +25,9 @@ from tests.support.console import CHECKOUT
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 OUTPUT = CHECKOUT / "docs" / "output.md"
 README = CHECKOUT / "README.md"
+QUESTIONS = CHECKOUT / "docs" / "questions.md"
 CONSOLE = re.compile(r"```console\n\$ (kdissect [^\n]*)\n(.*?)```", re.DOTALL)
+FINDINGS = 1  # what `upgrade` gives where something breaks
 
 
 def field_table(fields: Iterable[RowField]) -> str:
@@ -60,23 +62,34 @@ def test_generated_sections(section: str, content: str) -> None:
         assert held.strip() == content
 
 
-def examples() -> Sequence[str]:
-    return [match[1] for match in CONSOLE.finditer(README.read_text())]
+def examples(page: Path) -> Sequence[str]:
+    return [match[1] for match in CONSOLE.finditer(page.read_text())]
 
 
-@pytest.mark.parametrize("line", examples())
-def test_examples_of_the_readme(
-    line: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("page", "line"),
+    [(page, line) for page in (README, QUESTIONS) for line in examples(page)],
+    ids=lambda value: value.name if isinstance(value, Path) else value,
+)
+def test_examples(
+    page: Path, line: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(CHECKOUT)
-    assert main(shlex.split(line)[1:]) == 0
+    words = shlex.split(line)
+    assert main(words[1:]) in ((0, FINDINGS) if words[1] == "upgrade" else (0,))
     out = "\n".join(row.rstrip() for row in capfd.readouterr().out.rstrip("\n").split("\n")) + "\n"
-    text = README.read_text()
+    text = page.read_text()
     (match,) = (match for match in CONSOLE.finditer(text) if match[1] == line)
     if UPDATE:
-        README.write_text(text[: match.start(2)] + out + text[match.end(2) :])
+        page.write_text(text[: match.start(2)] + out + text[match.end(2) :])
     else:
         assert match[2] == out
+
+
+def test_questions_are_twelve_or_more() -> None:
+    asked = re.findall(r"^## (.*)$", QUESTIONS.read_text(), re.MULTILINE)
+    assert len(asked) >= 12
+    assert all(question.endswith("?") for question in asked)
 
 
 def test_python_of_the_readme(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

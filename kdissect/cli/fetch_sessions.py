@@ -1,0 +1,41 @@
+"""`kdissect fetch-sessions`: who builds fetch sessions anew, and who polls for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kdissect.cli.inputs import add_inputs, open_inputs
+from kdissect.cli.output import Output
+from kdissect.cli.parser import command_parser
+from kdissect.cli.printing import printing
+from kdissect.cli.tables import add_tables, write_json
+from kdissect.cli.turns import events_of
+from kdissect.stats.fetch_session_rows import fetch_session_facts
+from kdissect.stats.fetch_sessions import FetchSessionTraffic
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the fetch sessions of the captures; gives the exit code."""
+    parser = command_parser(
+        "fetch-sessions",
+        "Incremental fetch sessions (KIP-227): how often they are rebuilt and why, empty polls.",
+    )
+    add_inputs(parser)
+    add_tables(parser)
+    options = parser.parse_args(arguments)
+    dissection = open_inputs(options)
+
+    def body(output: Output) -> None:
+        traffic = FetchSessionTraffic()
+        for event in events_of(dissection):
+            traffic.add(event)
+        traffic.finish()
+        facts = fetch_session_facts(traffic)
+        if options.format == "json":
+            write_json(output, facts)
+            return
+        from kdissect.cli.formats.fetch_session_text import fetch_session_text
+
+        fetch_session_text(facts, options, output)
+
+    return printing(parser, options, dissection, body)

@@ -1,0 +1,29 @@
+"""What the capture could not see, in lines."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kdissect.cli.printable import printable
+
+Facts = dict[str, Any]
+
+
+def blind_spots_lines(facts: Facts) -> Iterator[str]:
+    """A line for each thing that was in the way; none where nothing was."""
+    opaque = facts["opaque_connections"]
+    if opaque:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in opaque.items())
+        yield f"  {sum(opaque.values())} connections that cannot be read: {kinds}"
+    for name, what in _COUNTS.items():
+        if facts[name]:
+            yield f"  {facts[name]} {what}"
+    if facts.get("brokers"):
+        yield f"  brokers without a connection in the capture: {printable(', '.join(facts['brokers']))}"
+
+
+_COUNTS = {
+    "connections_begun_before": "connections that began before the capture",
+    "bytes_not_captured": "bytes that were not captured",
+    "cut_frames": "frames that were captured in part",
+    "exchanges_of_unknown_version": "exchanges in a version the schema does not know",
+}

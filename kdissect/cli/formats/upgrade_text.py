@@ -1,0 +1,69 @@
+"""The facts of `kdissect upgrade` as a table and a verdict."""
+
+from argparse import Namespace
+from typing import Any
+
+from kdissect.cli.formats.table import Cell, TableColumn
+from kdissect.cli.output import Output
+from kdissect.cli.printable import printable
+from kdissect.cli.tables import Tables
+
+Facts = dict[str, Any]
+_STYLES = {"breaks": "bad", "may_break": "odd", "unknown": "odd", "deprecated": "odd"}
+
+
+def upgrade_text(facts: Facts, options: Namespace, output: Output) -> None:
+    """Write what does not simply go on working, then one line that sums up."""
+    tables = Tables(options, output)
+    tables.table(_columns(), [row for row in facts["uses"] if options.all or row["outcome"] != "fine"])
+    counts = facts["outcomes"]
+    told = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]
+    style = "bad" if counts["breaks"] else "good"
+    if any(row["outcome"] != "fine" for row in facts["uses"]) or options.all:
+        tables.line("")
+    uses = f"{len(facts['uses'])} API versions used by {facts['clients']} clients"
+    tables.line(f"Kafka {facts['target']}: {uses}: {', '.join(told) or 'nothing to judge'}", style)
+    if facts["forgotten"]:
+        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
+
+
+def _columns() -> list[TableColumn]:
+    return [
+        TableColumn(
+            "verdict", lambda row: Cell(row["outcome"].replace("_", " "), _STYLES.get(row["outcome"], ""))
+        ),
+        TableColumn("client id", lambda row: Cell(printable(row["client_id"] or "-"))),
+        TableColumn("software", lambda row: Cell(printable(row["software"] or ""))),
+        TableColumn("principal", lambda row: Cell(printable(row["principal"] or ""))),
+        TableColumn("address", _addresses, rank=1),
+        TableColumn("api", lambda row: Cell(f"{row['api'] or row['api_key']} v{row['api_version']}")),
+        TableColumn("exchanges", lambda row: Cell(str(row["exchanges"])), rank=2, right=True),
+        TableColumn("why", _why),
+    ]
+
+
+def _addresses(row: Facts) -> Cell:
+    first = row["addresses"][:2]
+    more = len(row["addresses"]) - len(first) + row["more_addresses"]
+    return Cell(printable(", ".join(first) + (f" and {more} more" if more else "")))
+
+
+def _why(row: Facts) -> Cell:
+    taken = row["target_takes"]
+    takes = "the API is not taken" if taken is None else f"v{taken[0]}-{taken[1]} are taken"
+    return Cell(_WHY[row["fate"]].format(release=row["release"], takes=takes) + _limit(row))
+
+
+def _limit(row: Facts) -> str:
+    if row["outcome"] == "may_break" and row["offered"]:
+        return f"; its broker offers no more than v{row['offered'][1]}"
+    return ""
+
+
+_WHY = {
+    "taken": "{takes}",
+    "gone": "gone since {release}: {takes}",
+    "deprecated": "goes in {release}",
+    "too_new": "comes with {release}: {takes}",
+    "unknown": "no release has it",
+}

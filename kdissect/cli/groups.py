@@ -1,0 +1,44 @@
+"""`kdissect groups`: members, rebalances with their causes, lag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs
+from kdissect.cli.output import Output
+from kdissect.cli.parser import command_parser
+from kdissect.cli.printing import printing
+from kdissect.cli.selection import globs
+from kdissect.cli.tables import add_tables, write_json
+from kdissect.cli.turns import turns_of
+from kdissect.stats.group_rows import group_facts
+from kdissect.stats.groups import GroupTraffic
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the groups of the captures; gives the exit code."""
+    parser = command_parser(
+        "groups", "Groups of every kind: rebalances and why, and with --group members, assignments and lag."
+    )
+    add_inputs(parser)
+    add_topic_ids(parser)
+    parser.add_argument(
+        "--group", metavar="GLOB", action="append", help="only these groups, with all details"
+    )
+    add_tables(parser)
+    options = parser.parse_args(arguments)
+    dissection = open_inputs(options)
+
+    def body(output: Output) -> None:
+        traffic = GroupTraffic(dissection.topics)
+        for turn in turns_of(dissection):
+            traffic.add(turn)
+        groups = group_facts(traffic, globs(options.group) if options.group else None)
+        if options.format == "json":
+            write_json(output, {"groups": groups, "forgotten": traffic.logs.forgotten})
+            return
+        from kdissect.cli.formats.group_text import group_text
+
+        group_text(groups, traffic.logs.forgotten, options, output)
+
+    return printing(parser, options, dissection, body)

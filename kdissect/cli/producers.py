@@ -1,0 +1,48 @@
+"""`kdissect producers`: ids, epochs, retries, duplicates, transactions and how they ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs
+from kdissect.cli.output import Output
+from kdissect.cli.parser import command_parser
+from kdissect.cli.printing import printing
+from kdissect.cli.selection import globs
+from kdissect.cli.tables import add_tables, write_json
+from kdissect.cli.turns import events_of
+from kdissect.stats.producer_rows import producer_facts
+from kdissect.stats.producers import ProducerTraffic
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the producers of the captures; gives the exit code."""
+    parser = command_parser(
+        "producers", "Idempotent and transactional producers: what became of their batches and transactions."
+    )
+    add_inputs(parser)
+    add_topic_ids(parser)
+    parser.add_argument(
+        "--producer",
+        metavar="GLOB",
+        action="append",
+        help="only these: producer, transactional or client ids",
+    )
+    add_tables(parser)
+    options = parser.parse_args(arguments)
+    dissection = open_inputs(options)
+
+    def body(output: Output) -> None:
+        traffic = ProducerTraffic(dissection.topics)
+        for event in events_of(dissection):
+            traffic.add(event)
+        traffic.finish()
+        facts = producer_facts(traffic, globs(options.producer) if options.producer else None)
+        if options.format == "json":
+            write_json(output, facts)
+            return
+        from kdissect.cli.formats.producer_text import producer_text
+
+        producer_text(facts, options, output)
+
+    return printing(parser, options, dissection, body)

@@ -1,0 +1,79 @@
+"""`kdissect upgrade`: which clients break on another Kafka release."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Sequence
+from typing import Any
+
+from kdissect.cli.exits import FINDINGS, NOTHING, OK
+from kdissect.cli.inputs import add_inputs, open_inputs
+from kdissect.cli.output import Output
+from kdissect.cli.parser import command_parser
+from kdissect.cli.printing import printing
+from kdissect.cli.tables import add_tables, write_json
+from kdissect.cli.turns import events_of
+from kdissect.stats.upgrade import UpgradeAudit
+from kdissect.stats.upgrade_rows import upgrade_facts
+
+# What fails, by the choice of --fail-on.
+_FAILING = {
+    "breaks": ("breaks",),
+    "may-break": ("breaks", "may_break"),
+    "deprecated": ("breaks", "may_break", "deprecated"),
+    "never": (),
+}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the audit; gives the exit code: 1 where something breaks."""
+    options = (parser := _parser()).parse_args(arguments)
+    dissection = open_inputs(options)
+    found: list[dict[str, Any]] = []
+
+    def body(output: Output) -> None:
+        audit = UpgradeAudit(options.target)
+        for event in events_of(dissection):
+            audit.add(event)
+        found.append(facts := upgrade_facts(audit))
+        if options.format == "json":
+            write_json(output, facts)
+            return
+        from kdissect.cli.formats.upgrade_text import upgrade_text
+
+        upgrade_text(facts, options, output)
+
+    code = printing(parser, options, dissection, body)
+    return _exit_code(found[0], options.fail_on, code) if found else code
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser(
+        "upgrade",
+        "Which clients use API versions that a Kafka release rejects, or that are deprecated in it.",
+    )
+    add_inputs(parser)
+    add = parser.add_argument_group("what is judged").add_argument
+    add("--target", metavar="RELEASE", type=_release, required=True, help="the release: 4.0, 3.9, 2.8.1 ...")
+    add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1; default: breaks")
+    add("--all", action="store_true", help="also what goes on working")
+    add_tables(parser)
+    return parser
+
+
+def _release(text: str) -> str:
+    from kdissect.schema.acceptance import resolve
+
+    try:
+        return resolve(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _exit_code(facts: dict[str, Any], fail_on: str, reading: int) -> int:
+    """What breaks comes first: it stands whatever else could not be read. An empty capture is not green."""
+    if any(facts["outcomes"][outcome] for outcome in _FAILING[fail_on]):
+        return FINDINGS
+    if reading != OK or facts["exchanges"]:
+        return reading
+    return NOTHING

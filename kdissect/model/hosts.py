@@ -1,0 +1,77 @@
+"""Names for addresses: the file of `--hosts`.
+
+Lines `ADDRESS NAME ...` as in /etc/hosts (further names are aliases and are left out; `#` starts a comment),
+or CSV with an address and a name in either order, with or without a line of titles. An address may have a
+port, `10.0.0.1:9092` or `[fe80::1]:9092`: then the name is for this port alone.
+"""
+
+from collections.abc import Iterator
+
+# A DNS name's limit (RFC 1035 section 3.1); what is longer is no name.
+MAX_NAME = 255
+_FORBIDDEN = frozenset(' \t",:[]/\\')
+
+
+def parse_hosts(text: str) -> dict[str, str]:
+    """Names by address, in the form `Endpoint` has. Raises ValueError, which says where the text is wrong."""
+    found: dict[str, str] = {}
+    for number, words in _lines(text):
+        try:
+            address, name = _pair(words)
+        except ValueError as error:
+            if number == 1 and "," in text.partition("\n")[0]:
+                continue  # the titles of a CSV file
+            raise ValueError(f"line {number}: {error}") from None
+        found.setdefault(address, name)  # the first line counts, as in /etc/hosts
+    return found
+
+
+def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
+        bare = line.partition("#")[0].strip()
+        if bare:
+            yield number, _cells(bare) if "," in bare or ";" in bare else bare.split()
+
+
+def _cells(line: str) -> list[str]:
+    separator = "," if "," in line else ";"
+    return [cell.strip().strip('"') for cell in line.split(separator)]
+
+
+def _pair(words: list[str]) -> tuple[str, str]:
+    """Address and name, whichever comes first."""
+    if len(words) < 2 or not words[1]:
+        raise ValueError("a line is 'ADDRESS NAME'")
+    for address, name in ((words[0], words[1]), (words[1], words[0])):
+        canonical = _address(address)
+        if canonical is not None:
+            return canonical, _checked(name)
+    raise ValueError(f"neither {words[0]!r} nor {words[1]!r} is an IP address")
+
+
+def _address(text: str) -> str | None:
+    """An address, with or without a port, in the form that is compared; None for anything else."""
+    from ipaddress import ip_address  # only where a file was given: it costs a millisecond or two
+
+    from kdissect.model.endpoint import Endpoint
+
+    host, port = text, ""
+    if text.startswith("["):
+        host, _, port = text[1:].partition("]")
+        port = port.removeprefix(":")
+    elif text.count(":") == 1:
+        host, _, port = text.partition(":")
+    try:
+        canonical = str(ip_address(host))
+    except ValueError:
+        return None
+    if not port:
+        return canonical
+    return str(Endpoint(canonical, int(port))) if port.isdigit() and int(port) < 65536 else None
+
+
+def _checked(name: str) -> str:
+    """A name that is safe to print beside a port."""
+    if not name.isprintable() or len(name) > MAX_NAME or _FORBIDDEN & set(name):
+        raise ValueError(f"{name!r} is no name of a host")
+    return name

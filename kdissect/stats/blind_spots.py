@@ -1,0 +1,45 @@
+"""What the capture could not see: what is said beside any list of who does what."""
+
+from collections import Counter
+from typing import Any
+
+from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionKind
+
+_CLEAR = frozenset({ConnectionKind.KAFKA, ConnectionKind.NO_DATA})
+
+
+class BlindSpots:
+    """Counts what keeps traffic from being told: opaque connections, late starts, lost bytes."""
+
+    def __init__(self) -> None:
+        self.opaque: Counter[str] = Counter()
+        self.middle_starts = 0
+        self.gap_bytes = 0
+        self.cut_frames = 0
+        self.unknown = 0
+
+    def add(self, event: Event) -> None:
+        """Take the next event."""
+        if isinstance(event, Exchange):
+            self.unknown += event.api_key is not None and event.is_unknown
+            self.cut_frames += sum(
+                frame is not None and frame.is_cut for frame in (event.request, event.response)
+            )
+        elif isinstance(event, ConnectionClosed):
+            info = event.connection
+            if info.kind not in _CLEAR:
+                self.opaque[str(info.kind)] += 1
+            self.middle_starts += info.kind is ConnectionKind.KAFKA and info.middle_start
+            self.gap_bytes += 0 if info.tcp is None else info.tcp.gap_bytes
+
+    def facts(self) -> dict[str, Any]:
+        """By name; numbers are 0 where nothing was in the way."""
+        return {
+            "opaque_connections": dict(self.opaque.most_common()),
+            "connections_begun_before": self.middle_starts,
+            "bytes_not_captured": self.gap_bytes,
+            "cut_frames": self.cut_frames,
+            "exchanges_of_unknown_version": self.unknown,
+        }

@@ -1,0 +1,49 @@
+"""Who sent a request, as far as the wire shows it."""
+
+from typing import Any, NamedTuple
+
+from kdissect.decoders.values import sent
+from kdissect.history.turn import Turn
+
+
+class Client(NamedTuple):
+    """A client, whatever its connection. `address` is that of its host, or the name given for it."""
+
+    principal: str | None
+    client_id: str | None
+    software: str | None
+    address: str
+
+    def facts(self) -> dict[str, Any]:
+        """The parts by name, for JSON."""
+        return self._asdict()
+
+
+def client_of(turn: Turn) -> Client:
+    """The client of an exchange."""
+    info = turn.info
+    software = " ".join(part for part in (info.software_name, info.software_version) if part)
+    return Client(info.principal, turn.exchange.client_id, software or None, address_of(turn))
+
+
+def address_of(turn: Turn) -> str:
+    """The client's address, or its name, without the port."""
+    return turn.info.client_text.rpartition(":")[0].strip("[]")
+
+
+def text_of(value: Any) -> str:
+    """A string of a body; bytes that are no UTF-8 with escapes."""
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def is_follower(turn: Turn) -> bool:
+    """Whether a Fetch is that of a broker that replicates; consumers have the replica id -1.
+
+    From version 15 on it stands in a tag (KIP-903).
+    """
+    request = turn.request
+    if request is None:
+        return False
+    state = sent(request, "replica_state", None)
+    replica_id: int = sent(request, "replica_id", -1) if state is None else state.replica_id
+    return replica_id >= 0

@@ -1,0 +1,127 @@
+"""What exchanges can be told apart by: the names that `--by` takes."""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from kdissect.engine.record_sets import record_sets
+from kdissect.history.topics import TopicNames
+from kdissect.history.turn import Turn
+from kdissect.schema.errors import error_name
+from kdissect.schema.registry import api_name
+from kdissect.stats.group_links import GroupLinks
+
+# A Metadata request may name all topics of a cluster: an exchange with more values than this counts under
+# `MANY`, so that one exchange does not become thousands of rows.
+VALUES_OF_EXCHANGE = 100
+MANY = "(many)"
+
+Value = str | None
+Key = tuple[Value, ...]
+
+
+class Context(NamedTuple):
+    """What dimensions look things up in."""
+
+    topics: TopicNames
+    groups: GroupLinks
+
+
+Values = Callable[[Turn, Context], Sequence[Value]]
+"""The values of one exchange; it counts once under each."""
+
+
+def _api(turn: Turn, _context: Context) -> Sequence[Value]:
+    if turn.exchange.api_key is None:
+        return (str(turn.exchange.kind),)
+    return (api_name(turn.key) or f"key {turn.key}",)
+
+
+def _version(turn: Turn, _context: Context) -> Sequence[Value]:
+    version = turn.exchange.api_version
+    return (None if version is None else str(version),)
+
+
+def _client_id(turn: Turn, _context: Context) -> Sequence[Value]:
+    return (turn.exchange.client_id,)
+
+
+def _software(turn: Turn, _context: Context) -> Sequence[Value]:
+    info = turn.info
+    return (" ".join(part for part in (info.software_name, info.software_version) if part) or None,)
+
+
+def _client(turn: Turn, _context: Context) -> Sequence[Value]:
+    return (turn.info.client_text.rpartition(":")[0],)
+
+
+def _connection(turn: Turn, _context: Context) -> Sequence[Value]:
+    return (turn.info.id,)
+
+
+def _broker(turn: Turn, _context: Context) -> Sequence[Value]:
+    return (turn.info.broker_text,)
+
+
+def _principal(turn: Turn, _context: Context) -> Sequence[Value]:
+    return (turn.info.principal,)
+
+
+def _topic(turn: Turn, context: Context) -> Sequence[Value]:
+    exchange = turn.exchange
+    asked, answered = exchange.request_summary(), exchange.response_summary()
+    return context.topics.topics_of(exchange, asked, answered) or (None,)
+
+
+def _partition(turn: Turn, context: Context) -> Sequence[Value]:
+    """Partitions whose records the exchange carries."""
+    found: dict[str, None] = {}
+    for records in record_sets(turn.exchange):
+        section = records.section
+        topic = section.topic or context.topics.name(turn.info, section.topic_id or b"") or "?"
+        found[f"{topic}-{section.partition}"] = None
+    return tuple(found) or (None,)
+
+
+def _group(turn: Turn, context: Context) -> Sequence[Value]:
+    return context.groups.of_exchange(turn) or (None,)
+
+
+def _error(turn: Turn, _context: Context) -> Sequence[Value]:
+    return tuple(error_name(code) for code in turn.exchange.response_summary().errors) or (None,)
+
+
+def _state(turn: Turn, _context: Context) -> Sequence[Value]:
+    return (str(turn.exchange.state),)
+
+
+DIMENSIONS: dict[str, tuple[Values, str]] = {
+    "api": (_api, "the API"),
+    "api_version": (_version, "its version"),
+    "client_id": (_client_id, "client id of the request"),
+    "software": (_software, "name and version the client gave"),
+    "client": (_client, "the client's address without its port"),
+    "connection": (_connection, "the TCP connection"),
+    "broker": (_broker, "the broker's address"),
+    "principal": (_principal, "the user, where the mechanism shows it"),
+    "topic": (_topic, "each topic of request and response"),
+    "partition": (_partition, "each partition whose records the exchange carries"),
+    "group": (_group, "the group the request names, or its client speaks for"),
+    "error": (_error, "each error code of the response"),
+    "state": (_state, "complete, unanswered ..."),
+}
+
+
+def key_maker(names: Sequence[str], context: Context) -> Callable[[Turn], Sequence[Key]]:
+    """The keys of an exchange by the dimensions named. Raises KeyError for a name there is not."""
+    makers = [DIMENSIONS[name][0] for name in names]
+
+    def keys(turn: Turn) -> Sequence[Key]:
+        values = [_bounded(make(turn, context)) for make in makers]
+        return [tuple(key) for key in product(*values)]
+
+    return keys
+
+
+def _bounded(values: Sequence[Value]) -> Sequence[Value]:
+    return values if len(values) <= VALUES_OF_EXCHANGE else (MANY,)

@@ -1,0 +1,77 @@
+"""Percentiles of many values in little memory, mergeable without loss.
+
+The sketch is DDSketch (Masson, Rim, Lee: "DDSketch: a fast and fully-mergeable quantile sketch with
+relative-error guarantees", VLDB 2019): bins whose bounds depend on the error alone, so that merging adds
+counts and loses nothing.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ddsketch import DDSketch
+
+# A percentile is off by at most this part of its value. 1 % needs 1 160 bins from 1 us to 3 h, 9 KB.
+RELATIVE_ERROR = 0.01
+PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
+
+
+class Distribution:
+    """Counts whole numbers from 0 on; lower ones count as 0. Picklable."""
+
+    __slots__ = ("_sketch", "count", "max", "min", "sum")
+
+    def __init__(self) -> None:
+        self._sketch: DDSketch | None = None
+        self.count = 0
+        self.sum = 0
+        self.min = 0
+        self.max = 0
+
+    def add(self, value: int) -> None:
+        """Count one value."""
+        value = max(value, 0)
+        self._own().add(value)
+        self.min = min(self.min, value) if self.count else value
+        self.max = max(self.max, value)
+        self.count += 1
+        self.sum += value
+
+    def merge(self, other: Distribution) -> None:
+        """Count all values of another distribution, which stays as it is."""
+        if not other.count or other._sketch is None:
+            return
+        self._own().merge(other._sketch)
+        self.min = min(self.min, other.min) if self.count else other.min
+        self.max = max(self.max, other.max)
+        self.count += other.count
+        self.sum += other.sum
+
+    def quantile(self, share: float) -> int | None:
+        """The nearest-rank quantile: the smallest value that `share` of all do not exceed.
+
+        Within `RELATIVE_ERROR`; None without values.
+        """
+        if self._sketch is None or not self.count:
+            return None
+        last = self.count - 1
+        rank = min(max(ceil(share * self.count) - 1, 0), last)
+        # The library takes shares of the last rank; half a rank more, so that rounding cannot miss it.
+        found = self._sketch.get_quantile_value(min((rank + 0.5) / last, 1.0) if last else 0.5)
+        return None if found is None else min(max(round(found), self.min), self.max)
+
+    def facts(self) -> dict[str, int] | None:
+        """`count`, `sum`, `min` and `max`, which are exact, and `PERCENTILES`; None without values."""
+        if not self.count:
+            return None
+        exact = {"count": self.count, "sum": self.sum, "min": self.min, "max": self.max}
+        return exact | {name: self.quantile(share) or 0 for name, share in PERCENTILES}
+
+    def _own(self) -> DDSketch:
+        if self._sketch is None:
+            from ddsketch import DDSketch  # 20 ms, which commands without percentiles do not pay
+
+            self._sketch = DDSketch(RELATIVE_ERROR)
+        return self._sketch

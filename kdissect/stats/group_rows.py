@@ -1,0 +1,219 @@
+"""What `GroupTraffic` knows as plain values, for JSON and tables alike (docs/statistics.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from kdissect.engine.times import rfc3339
+from kdissect.history.classic_group import Cause, ClassicGroup, Rebalance
+from kdissect.history.modern_group import ModernGroup, ModernRebalance
+from kdissect.stats.group_log import GroupLog
+from kdissect.stats.groups import GroupKey, GroupTraffic
+from kdissect.stats.member_log import MemberLog
+
+Facts = dict[str, Any]
+NOT_CAPTURED = "coordinator not in the capture"
+NO_MEMBER = "no member seen"
+
+
+def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
+    """The groups by id, those `wanted`. One that was converted has a row for each of its kinds."""
+    found: list[Facts] = []
+    for key, log in sorted(traffic.logs.items(), key=lambda item: item[0]):
+        if key[1] and (wanted is None or wanted(key[1])):
+            found += _group(traffic, key, log)
+    return found
+
+
+def _group(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Iterator[Facts]:
+    classic, modern = traffic.classic.groups.peek(key), traffic.modern.groups.peek(key)
+    common = _common(traffic, key, log)
+    has_classic = classic is not None and (classic.total_rebalances or len(classic.members))
+    if classic is not None and has_classic:
+        yield common | _classic(classic, log)
+    if modern is not None:
+        yield common | _modern(modern, log)
+    if modern is None and not has_classic:
+        nothing: Facts = {
+            "kind": None,
+            "protocol": None,
+            "generation": None,
+            "rebalances": [],
+            "rebalance_count": 0,
+        }
+        yield common | nothing | {"state": _why_nothing(traffic, log)}
+
+
+def _why_nothing(traffic: GroupTraffic, log: GroupLog) -> str:
+    """Why a group that was named shows no member."""
+    place = log.coordinator
+    away = place is not None and traffic.leaders.is_captured(place) is False
+    return NOT_CAPTURED if away else NO_MEMBER
+
+
+def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Facts:
+    _mark_missing(traffic, key, log)
+    members = list(log.members)
+    partitions = _partitions(traffic, key, members)
+    lags = [row["lag"] for row in partitions if row["lag"] is not None]
+    return {
+        "group": key[1],
+        "coordinator": log.coordinator,
+        "members": [_member(member) for member in members],
+        "partitions": partitions,
+        "lag": sum(lags) if lags else None,
+        "named_by": [
+            {"client_id": client_id, "api": api, "requests": count}
+            for (client_id, api), count in log.named_by.items()
+        ],
+        "errors": dict(log.errors.most_common()),
+        "denied": [
+            {**client.facts(), "api": api, "attempts": count} for (client, api), count in log.denied.items()
+        ],
+    }
+
+
+def _mark_missing(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> None:
+    """Members that are not in the group's last state and never said that they leave."""
+    groups = traffic.classic.groups.peek(key), traffic.modern.groups.peek(key)
+    there = {member.member_id for group in groups if group is not None for member in group.members}
+    for member in log.members:
+        if member.how is None and member.member_id not in there:
+            member.how = "replaced" if _came_back(log, member) else "lost"
+
+
+def _came_back(log: GroupLog, member: MemberLog) -> bool:
+    """Whether a static member joined again with another id (KIP-345)."""
+    return member.instance_id is not None and any(
+        other.instance_id == member.instance_id and (other.joined_ns or 0) > (member.joined_ns or 0)
+        for other in log.members
+    )
+
+
+def _classic(group: ClassicGroup, log: GroupLog) -> Facts:
+    return {
+        "kind": "classic",
+        "protocol": " ".join(part for part in (group.protocol_type, group.protocol) if part) or None,
+        "state": str(group.state),
+        "generation": group.generation,
+        "rebalance_count": group.total_rebalances,
+        "rebalances": [_rebalance(rebalance, group, log) for rebalance in group.rebalances],
+    }
+
+
+def _rebalance(rebalance: Rebalance, group: ClassicGroup, log: GroupLog) -> Facts:
+    began = rebalance.first_ns or rebalance.began.answered_ns
+    causes = rebalance.why(group.leader)
+    return {
+        "generation": rebalance.generation,
+        "time": rfc3339(began),
+        "took_ns": max(rebalance.stable_ns - began, 0) if rebalance.stable_ns else None,
+        "members": len({_identity(log, member) for member in rebalance.members}),
+        "causes": _causes(causes.items(), log),
+        "reasons": {_name(log, member): reason for member, reason in sorted(rebalance.reasons.items())},
+    }
+
+
+def _modern(group: ModernGroup, log: GroupLog) -> Facts:
+    return {
+        "kind": str(group.kind),
+        "protocol": None,
+        "state": "stable" if len(group.members) else "empty",
+        "generation": group.epoch,
+        "rebalance_count": group.raises,
+        "rebalances": [_raise(rebalance, log) for rebalance in group.rebalances],
+    }
+
+
+def _raise(rebalance: ModernRebalance, log: GroupLog) -> Facts:
+    causes = rebalance.causes or {Cause.UNKNOWN: set()}
+    return {
+        "generation": rebalance.epoch,
+        "time": rfc3339(rebalance.told_by.answered_ns),
+        "took_ns": None,
+        "members": rebalance.members,
+        "causes": _causes(causes.items(), log),
+        "reasons": {},
+    }
+
+
+def _causes(causes: Iterable[tuple[Cause, set[str]]], log: GroupLog) -> list[Facts]:
+    found = []
+    for cause, members in causes:
+        for member_id in sorted(members) or [""]:
+            member = log.members.peek(member_id)
+            left = member is not None and cause in (Cause.MEMBER_LEFT, Cause.MEMBER_LOST)
+            said = left and member is not None and member.how == "left"
+            found.append(
+                {
+                    # Who left may be missed before the answer to its LeaveGroup is there.
+                    "cause": str(Cause.MEMBER_LEFT if said else cause),
+                    "member": _name(log, member_id),
+                    "member_id": member_id or None,
+                    "reason": (member.reason or None) if left and member is not None else None,
+                }
+            )
+    return found
+
+
+def _identity(log: GroupLog, member_id: str) -> str:
+    """A static member that came back with another id is the same member (KIP-345)."""
+    member = log.members.peek(member_id)
+    return member_id if member is None else member.instance_id or member_id
+
+
+def _name(log: GroupLog, member_id: str) -> str | None:
+    member = log.members.peek(member_id)
+    return member_id or None if member is None else member.name
+
+
+def _member(member: MemberLog) -> Facts:
+    return {
+        "member_id": member.member_id,
+        **member.who(),
+        "instance_id": member.instance_id,
+        "joined": None if member.joined_ns is None else rfc3339(member.joined_ns),
+        "gone": member.how,
+        "gone_at": None if member.left_ns is None else rfc3339(member.left_ns),
+        "reason": member.reason or None,
+        "assigned": member.held,
+        "heartbeats": member.heartbeats,
+        "heartbeat_gap_ns": member.gaps.facts(),
+    }
+
+
+def _partitions(traffic: GroupTraffic, key: GroupKey, members: list[MemberLog]) -> list[Facts]:
+    """Lag of what members hold or held, and of what the group committed."""
+    capture_set, group = key
+    owners: dict[tuple[str, int], MemberLog] = {}
+    for member in members:
+        for held in member.held or ():
+            topic, _, partition = held.rpartition("-")
+            place = topic, int(partition) if partition.isdigit() else -1
+            if topic and (place not in owners or member.how is None):
+                owners[place] = member
+    commits = traffic.positions.commits_of(capture_set, group)
+    found = []
+    for place in sorted({*owners, *commits}):
+        owner = owners.get(place)
+        link = None if owner is None else owner.link
+        position = None if link is None else traffic.positions.of_client(link, place)
+        found.append(_partition(place, owner, position, commits.get(place)))
+    return found
+
+
+def _partition(
+    place: tuple[str, int], owner: MemberLog | None, position: Any, committed: int | None
+) -> Facts:
+    end = None if position is None else position.high_watermark
+    return {
+        "topic": place[0],
+        "partition": place[1],
+        "member": None if owner is None else owner.name,
+        "fetch_offset": None if position is None else position.fetch_offset,
+        "high_watermark": end,
+        "lag": None if position is None else position.lag,
+        "committed": committed,
+        "committed_lag": None if None in (end, committed) else max((end or 0) - (committed or 0), 0),
+    }

@@ -1,0 +1,89 @@
+"""Which brokers a cluster has and which partitions they lead, and which of them the capture shows.
+
+What clients wrote to or read from a leader without a connection in the capture, nobody counted.
+"""
+
+from typing import Any, NamedTuple
+
+from kdissect.history import apis
+from kdissect.history.table import Table
+from kdissect.history.turn import Turn
+from kdissect.stats.client import text_of
+
+BROKERS_KEPT = 10_000
+PARTITIONS_KEPT = 100_000  # of all topics; 200 bytes each
+_NO_LEADER = -1  # MetadataResponse: LEADER_NOT_AVAILABLE
+
+BrokerKey = tuple[str, int]
+"""Capture set, node id."""
+
+
+class Coverage(NamedTuple):
+    """What was seen of a topic's partitions: how many it has, of how many the leader was not captured."""
+
+    partitions: int
+    unseen: int
+
+
+class Leaders:
+    """Learned from Metadata answers; the last word counts."""
+
+    def __init__(self) -> None:
+        self.brokers: Table[BrokerKey, str] = Table(BROKERS_KEPT)
+        """Node ids and the host and port that Metadata tells."""
+        self._leaders: Table[tuple[str, str, int], int] = Table(PARTITIONS_KEPT)
+        self._seen: Table[str, bool] = Table(BROKERS_KEPT)
+
+    def learn(self, turn: Turn) -> None:
+        """Take the next exchange."""
+        self._seen.put(str(turn.info.broker), True)
+        self._seen.put(turn.info.broker_text, True)
+        if turn.key == apis.METADATA and turn.response is not None:
+            capture_set = turn.info.capture_set
+            for row in turn.response.brokers or ():
+                self.brokers.put((capture_set, row.node_id), f"{text_of(row.host)}:{row.port}")
+            for topic in turn.response.topics or ():
+                if topic.name is not None:
+                    self._topic(capture_set, text_of(topic.name), topic.partitions or ())
+
+    def _topic(self, capture_set: str, name: str, partitions: Any) -> None:
+        for row in partitions:
+            self._leaders.put((capture_set, name, row.partition_index), row.leader_id)
+
+    def is_seen(self, broker: BrokerKey) -> bool | None:
+        """Whether the capture has a connection to a broker; None where its place cannot be told."""
+        place = self.brokers.peek(broker)
+        return None if place is None else self.is_captured(place)
+
+    def is_captured(self, place: str) -> bool | None:
+        """Whether the capture has a connection to `HOST:PORT`.
+
+        None where a host name stands for an address that only `--hosts` can tell; a port that no connection
+        leads to tells too.
+        """
+        if place in self._seen:
+            return True
+        host, _, port = place.rpartition(":")
+        if not _is_address(host) and any(seen.rpartition(":")[2] == port for seen, _ in self._seen.items()):
+            return None
+        return False
+
+    def coverage(self) -> dict[str, Coverage]:
+        """By topic, as far as Metadata answers told."""
+        found: dict[str, list[int]] = {}
+        for (capture_set, name, _), leader in self._leaders.items():
+            counts = found.setdefault(name, [0, 0])
+            counts[0] += 1
+            counts[1] += leader != _NO_LEADER and self.is_seen((capture_set, leader)) is False
+        return {name: Coverage(*counts) for name, counts in found.items()}
+
+    def unseen_brokers(self) -> list[str]:
+        """Brokers that Metadata names and no connection of the capture leads to."""
+        return sorted(
+            {f"{node} ({place})" for (capture_set, node), place in self.brokers.items()
+             if self.is_seen((capture_set, node)) is False}
+        )  # fmt: skip
+
+
+def _is_address(host: str) -> bool:
+    return ":" in host or host.replace(".", "").isdigit()

@@ -1,0 +1,102 @@
+"""Producers and transactions: what `history.producers` and `history.transactions` tell, kept in a log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import StrEnum
+
+from kdissect.decoders.values import sent
+from kdissect.history import apis
+from kdissect.history.batch_headers import batch_headers
+from kdissect.history.fact import Fact
+from kdissect.history.history import History
+from kdissect.history.producers import ProducerFact, ProducerKey
+from kdissect.history.table import Table
+from kdissect.history.topics import TopicNames
+from kdissect.history.transaction_steps import TransactionFact
+from kdissect.history.transactions import IdKey
+from kdissect.history.turn import Turn
+from kdissect.model.record_batch import NO_PRODUCER_ID
+from kdissect.schema.errors import error_name
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.producer_log import ProducerLog
+
+LOGS_KEPT = 5_000  # producers with events, and transactional ids; up to 20 KB each
+CLIENTS_KEPT = 1_000  # of those that write without an id
+
+_ROUTINE: frozenset[StrEnum] = frozenset(
+    {ProducerFact.INITIALISED, ProducerFact.FIRST_SEEN, TransactionFact.BEGAN, TransactionFact.ENDED,
+     TransactionFact.PARTITION_ADDED, TransactionFact.OFFSETS_ADDED, TransactionFact.MARKED}
+)  # fmt: skip
+_REFUSED: frozenset[StrEnum] = frozenset(
+    {ProducerFact.REFUSED, ProducerFact.DUPLICATE, TransactionFact.REFUSED}
+)
+
+
+class ProducerTraffic:
+    """Producers by id, transactional ids, and who writes without either."""
+
+    def __init__(self, names: TopicNames) -> None:
+        self._names = names
+        self._infos: dict[str, ConnectionInfo] = {}
+        self.history = History(only=("producers", "transactions"))
+        self.producer_logs: Table[ProducerKey, ProducerLog] = Table(LOGS_KEPT)
+        self.id_logs: Table[IdKey, ProducerLog] = Table(LOGS_KEPT)
+        self.without_id: Counter[str | None] = Counter()
+        """Batches without a producer id, by client id."""
+
+    def add(self, event: Event) -> None:
+        """Take the analyzer's next event."""
+        if isinstance(event, Exchange):
+            self._names.pass_by(event)
+            self._infos[event.connection.capture_set] = event.connection
+            if event.api_key == apis.PRODUCE:
+                self._count_without_id(Turn(event))
+        self._keep(self.history.add(event))
+
+    def finish(self) -> None:
+        """The input is over."""
+        self._keep(self.history.finish())
+
+    def place(self, capture_set: str, topic: str | bytes, partition: int) -> str:
+        """`TOPIC-PARTITION`, the topic by name where it is known."""
+        if isinstance(topic, bytes):
+            from kdissect.engine.rows import topic_id_text
+
+            info = self._infos.get(capture_set)
+            name = None if info is None else self._names.name(info, topic)
+            topic = name or topic_id_text(topic)
+        return f"{topic}-{partition}"
+
+    def _count_without_id(self, turn: Turn) -> None:
+        client_id = turn.exchange.client_id
+        if client_id not in self.without_id and len(self.without_id) >= CLIENTS_KEPT:
+            client_id = "(others)"
+        for topic in sent(turn.request, "topic_data", None) or ():
+            for row in topic.partition_data or ():
+                if not row.records:
+                    continue
+                headers = list(batch_headers(row.records))  # none: formats before magic 2 have no ids
+                count = sum(header.producer_id == NO_PRODUCER_ID for header in headers)
+                self.without_id[client_id] += count if headers else 1
+
+    def _keep(self, facts: list[Fact]) -> None:
+        for fact in facts:
+            if _is_routine(fact):
+                continue
+            error = error_name(fact.seen) if fact.kind in _REFUSED else None
+            if isinstance(fact.kind, ProducerFact):
+                capture_set, producer_id, *where = fact.key
+                log = self.producer_logs.get_or((capture_set, producer_id), ProducerLog)
+                log.add(fact, self.place(capture_set, *where) if where else "", error)
+            else:
+                self.id_logs.get_or((fact.key[0], fact.key[1]), ProducerLog).add(fact, "", error)
+
+
+def _is_routine(fact: Fact) -> bool:
+    """Whether a fact only says that things go their way: an id taken first, an epoch for each transaction."""
+    if fact.kind is ProducerFact.EPOCH_RAISED:
+        return fact.evidence.api_key == apis.END_TXN  # KIP-890
+    return fact.kind in _ROUTINE or (fact.kind is TransactionFact.TAKEN and fact.expected is None)

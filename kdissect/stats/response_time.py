@@ -1,0 +1,120 @@
+"""Where the time of an exchange went: the broker's own, a quota's, or the wait a Fetch asked for.
+
+- Latency is first byte of the response minus last byte of the request.
+- A throttle time is part of it only where the broker delayed the answer itself; from certain versions on it
+  answers first and expects the client to wait (KIP-219), and the throttle comes after the latency.
+- A Fetch without data is held for up to its max wait (org.apache.kafka.server.purgatory.DelayedFetch). One
+  that was answered without records after that time waited for it. One answered with records at once found
+  data waiting if an earlier answer had told a higher high watermark. Of any other nobody can tell on the
+  wire how long it was held for data: its broker time is unknown, and it counts as `unclear`.
+- JoinGroup and SyncGroup wait for the other members, Produce with acks=all for replicas: that is broker time
+  here, because nothing on the wire separates it.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from kdissect.decoders.values import sent
+from kdissect.history import apis
+from kdissect.history.throttling import client_must_wait
+from kdissect.history.turn import Turn
+from kdissect.stats.watermarks import Watermarks, topic_of
+
+_MS = 1_000_000
+_HELD = frozenset({apis.FETCH, apis.SHARE_FETCH})
+# Brokers time the wait in milliseconds, from when they read the request: what was answered this much earlier
+# still waited for all of it.
+_GRACE_NS = 5 * _MS
+_READ_COMMITTED = 1  # KIP-98
+
+
+class ResponseTime(NamedTuple):
+    """Nanoseconds. `broker` is None where it cannot be told from a wait for data (`is_unclear`).
+
+    `throttle` is what the broker asked for, within the latency or behind it; `wait` the part of a Fetch's
+    max wait that went by.
+    """
+
+    latency: int
+    broker: int | None
+    throttle: int
+    wait: int
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether the latency may hold a wait for data, of unknown length."""
+        return self.broker is None
+
+
+def response_time(turn: Turn, watermarks: Watermarks) -> ResponseTime | None:
+    """The times of an exchange; None without both frames. Learns high watermarks from Fetch answers."""
+    latency = turn.exchange.latency_ns
+    if latency is None:
+        return None
+    latency = max(latency, 0)  # a merge of two clocks may put an answer before its question
+    answer = turn.response
+    throttle = max(sent(answer, "throttle_time_ms", 0) or 0, 0) * _MS
+    broker: int | None = latency
+    if throttle and not client_must_wait(turn.key, turn.version):
+        broker = max(latency - throttle, 0)
+    wait = 0
+    if turn.key in _HELD:
+        broker, wait = _held(turn, broker or 0, watermarks)
+    return ResponseTime(latency, broker, throttle, wait)
+
+
+def _held(turn: Turn, time: int, watermarks: Watermarks) -> tuple[int | None, int]:
+    """Broker time and wait of a Fetch or ShareFetch that took `time`."""
+    request, answer = turn.request, turn.response
+    if request is None or answer is None:
+        return None, 0
+    if turn.key == apis.FETCH:
+        ready = _found_data(turn, watermarks)
+        _learn(turn, watermarks)
+    else:
+        ready = False
+    max_wait = request.max_wait_ms * _MS
+    if max_wait <= 0 or sent(answer, "error_code", 0):
+        return time, 0
+    if not _has_records(answer) and time >= max_wait - _GRACE_NS:
+        wait = min(time, max_wait)
+        return time - wait, wait
+    return (time if ready else None), 0
+
+
+def _found_data(turn: Turn, watermarks: Watermarks) -> bool:
+    """Whether a partition had records for the Fetch before it was sent."""
+    request = turn.request
+    if request.min_bytes > 1:
+        return False  # one record may be too few
+    capture_set, committed = turn.info.capture_set, _reads_committed(request)
+    for topic, row in _partitions(request.topics):
+        known = watermarks.at((capture_set, topic, row.partition, committed), turn.sent_ns)
+        if known is not None and 0 <= row.fetch_offset < known:
+            return True
+    return False
+
+
+def _learn(turn: Turn, watermarks: Watermarks) -> None:
+    frame = turn.exchange.response
+    time_ns = 0 if frame is None else frame.end_time_ns
+    capture_set, committed = turn.info.capture_set, _reads_committed(turn.request)
+    for topic, row in _partitions(turn.response.responses):
+        if not row.error_code:
+            offset = row.last_stable_offset if committed else row.high_watermark
+            watermarks.learn((capture_set, topic, row.partition_index, committed), time_ns, offset)
+
+
+def _reads_committed(request: Any) -> bool:
+    return bool(sent(request, "isolation_level", 0) == _READ_COMMITTED)
+
+
+def _has_records(answer: Any) -> bool:
+    return any(row.records for _, row in _partitions(answer.responses))
+
+
+def _partitions(topics: Any) -> Iterator[tuple[str | bytes, Any]]:
+    for topic in topics or ():
+        name = topic_of(topic)
+        for row in topic.partitions or ():
+            yield name, row

@@ -1,0 +1,139 @@
+"""Exchanges counted by whatever they are told apart by: numbers, times, bytes, errors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from kdissect.history.turn import Turn
+from kdissect.model.frame import Frame
+from kdissect.schema.errors import error_name
+from kdissect.session.exchange import Exchange, State
+from kdissect.stats.dimensions import Key
+from kdissect.stats.distribution import Distribution
+from kdissect.stats.response_time import ResponseTime, response_time
+from kdissect.stats.series import Series
+from kdissect.stats.watermarks import Watermarks
+
+# Rows of a table; what comes later counts in the row `other`. A row takes 2 KB, and up to 20 KB where its
+# times spread over many decades: 20 MB for all.
+MAX_ROWS = 1000
+PREFIX_BYTES = 4  # the size in front of a frame counts as part of it (docs/output.md)
+
+
+class Tally:
+    """What is counted of some exchanges. Times are nanoseconds. Merges; picklable.
+
+    `broker` leaves out what is `unclear` (`response_time`). `wait` counts Fetches that waited for all of
+    their max wait, `throttle` answers with a throttle time. `errors` counts exchanges by each code in them.
+    """
+
+    __slots__ = (
+        "broker", "errors", "exchanges", "failed", "first_ns", "last_ns", "latency", "request_bytes",
+        "response_bytes", "states", "throttle", "unclear", "wait",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.exchanges = self.failed = self.unclear = 0
+        self.request_bytes = self.response_bytes = 0
+        self.first_ns: int | None = None
+        self.last_ns: int | None = None
+        self.states: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
+        self.latency = Distribution()
+        self.broker = Distribution()
+        self.throttle = Distribution()
+        self.wait = Distribution()
+
+    def add(self, exchange: Exchange, errors: Sequence[int], times: ResponseTime | None) -> None:
+        """Count one exchange with the error codes of its response."""
+        self.exchanges += 1
+        self.states[str(exchange.state)] += 1
+        self.request_bytes += _bytes(exchange.request)
+        self.response_bytes += _bytes(exchange.response)
+        self._seen(_time_ns(exchange))
+        if errors or exchange.state is State.UNANSWERED:
+            self.failed += 1
+        for code in errors:
+            self.errors[error_name(code)] += 1
+        if times is not None:
+            self._times(times)
+
+    def merge(self, other: Tally) -> None:
+        """Count everything of another tally, which stays as it is."""
+        for name in ("exchanges", "failed", "unclear", "request_bytes", "response_bytes"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for time_ns in (other.first_ns, other.last_ns):
+            if time_ns is not None:
+                self._seen(time_ns)
+        self.states.update(other.states)
+        self.errors.update(other.errors)
+        for name in ("latency", "broker", "throttle", "wait"):
+            getattr(self, name).merge(getattr(other, name))
+
+    def _times(self, times: ResponseTime) -> None:
+        self.latency.add(times.latency)
+        if times.broker is None:
+            self.unclear += 1
+        else:
+            self.broker.add(times.broker)
+        if times.throttle:
+            self.throttle.add(times.throttle)
+        if times.wait:
+            self.wait.add(times.wait)
+
+    def _seen(self, time_ns: int) -> None:
+        self.first_ns = time_ns if self.first_ns is None else min(self.first_ns, time_ns)
+        self.last_ns = time_ns if self.last_ns is None else max(self.last_ns, time_ns)
+
+
+class Traffic:
+    """Tallies by key, of all together, and over time.
+
+    `keys_of` gives the keys of an exchange. `other` holds what came after `MAX_ROWS` keys.
+    """
+
+    def __init__(self, keys_of: Callable[[Turn], Sequence[Key]]) -> None:
+        self._keys_of = keys_of
+        self._watermarks = Watermarks()
+        self.rows: dict[Key, Tally] = {}
+        self.other = Tally()
+        self.total = Tally()
+        self.series = Series()
+
+    def add(self, turn: Turn) -> None:
+        """Count the next exchange, in the order in which the analyzer reports them."""
+        exchange = turn.exchange
+        errors = exchange.response_summary().errors
+        times = response_time(turn, self._watermarks)
+        for key in self._keys_of(turn):
+            self._row(key).add(exchange, errors, times)
+        self.total.add(exchange, errors, times)
+        self.series.add(
+            _time_ns(exchange), _bytes(exchange.request), _bytes(exchange.response), 1 if errors else 0
+        )
+
+    def merge(self, other: Traffic) -> None:
+        """Count everything that was counted elsewhere, by the same dimensions."""
+        for key, tally in other.rows.items():
+            self._row(key).merge(tally)
+        self.other.merge(other.other)
+        self.total.merge(other.total)
+        self.series.merge(other.series)
+
+    def _row(self, key: Key) -> Tally:
+        found = self.rows.get(key)
+        if found is None:
+            if len(self.rows) >= MAX_ROWS:
+                return self.other
+            found = self.rows[key] = Tally()
+        return found
+
+
+def _bytes(frame: Frame | None) -> int:
+    return 0 if frame is None else frame.size + PREFIX_BYTES
+
+
+def _time_ns(exchange: Exchange) -> int:
+    frame = exchange.request or exchange.response
+    return 0 if frame is None else frame.time_ns

@@ -1,0 +1,88 @@
+"""The counts of `Traffic` as plain values, for JSON and tables alike. docs/output.md describes them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kdissect.engine.times import rfc3339
+from kdissect.stats.distribution import RELATIVE_ERROR
+from kdissect.stats.traffic import MAX_ROWS, Tally, Traffic
+
+Facts = dict[str, Any]
+SECOND_NS = 1_000_000_000
+
+# What rows can be ordered by, the most first.
+ORDERS: dict[str, Callable[[Tally], int]] = {
+    "exchanges": lambda tally: tally.exchanges,
+    "failed": lambda tally: tally.failed,
+    "bytes": lambda tally: tally.request_bytes + tally.response_bytes,
+    "p50": lambda tally: tally.latency.quantile(0.5) or 0,
+    "p99": lambda tally: tally.latency.quantile(0.99) or 0,
+    "max": lambda tally: tally.latency.max,
+    "broker": lambda tally: tally.broker.quantile(0.99) or 0,
+    "throttle": lambda tally: tally.throttle.sum,
+}
+
+
+def traffic_facts(
+    traffic: Traffic, by: Sequence[str], top: int | None, width: int, sort: str = "exchanges"
+) -> Facts:
+    """Everything that is told. Rows come in an order of `ORDERS`; behind the first `top` they are in `other`.
+
+    `width` bounds the points over time.
+    """
+    rank = ORDERS[sort]
+    ranked = sorted(traffic.rows.items(), key=lambda item: (-rank(item[1]), _order(item[0])))
+    shown = ranked if top is None else ranked[:top]
+    other = Tally()
+    other.merge(traffic.other)
+    for _, tally in ranked[len(shown) :]:
+        other.merge(tally)
+    return {
+        "by": list(by),
+        "relative_error": RELATIVE_ERROR,
+        "max_rows": MAX_ROWS,
+        "rows": [dict(zip(by, key, strict=True)) | _tally(tally) for key, tally in shown],
+        "other": _tally(other) if other.exchanges else None,
+        "total": _tally(traffic.total),
+        "over_time": _over_time(traffic, width),
+    }
+
+
+def _order(key: tuple[str | None, ...]) -> tuple[str, ...]:
+    return tuple(value or "" for value in key)
+
+
+def _tally(tally: Tally) -> Facts:
+    return {
+        "exchanges": tally.exchanges,
+        "failed": tally.failed,
+        "states": dict(tally.states),
+        "errors": dict(tally.errors.most_common()),
+        "request_bytes": tally.request_bytes,
+        "response_bytes": tally.response_bytes,
+        "first_time": None if tally.first_ns is None else rfc3339(tally.first_ns),
+        "last_time": None if tally.last_ns is None else rfc3339(tally.last_ns),
+        "latency_ns": tally.latency.facts(),
+        "broker_ns": tally.broker.facts(),
+        "unclear": tally.unclear,
+        "throttle_ns": tally.throttle.facts(),
+        "wait_ns": tally.wait.facts(),
+    }
+
+
+def _over_time(traffic: Traffic, width: int) -> Facts:
+    series = traffic.series.narrowed(width)
+    return {
+        "interval_ns": series.width_ns,
+        "points": [
+            {
+                "time": rfc3339(point.time_ns),
+                "time_ns": point.time_ns,
+                "exchanges": point.exchanges,
+                "request_bytes": point.request_bytes,
+                "response_bytes": point.response_bytes,
+                "errors": point.errors,
+            }
+            for point in series.points()
+        ],
+    }

@@ -1,0 +1,47 @@
+"""What is known of partitions' high watermarks, and since when.
+
+For read_committed readers the last stable offset stands in its place (KIP-98).
+
+A Fetch of an offset below the high watermark finds data at once; one at the high watermark waits. Both
+differ for who asks how fast a broker is.
+"""
+
+from typing import Any
+
+from kdissect.decoders.values import sent
+from kdissect.history.table import Table
+
+PARTITIONS_KEPT = 20_000  # a large broker's; 600 bytes each
+_KEPT = 4  # a consumer has one Fetch under way, which may be half a second old
+
+PartitionKey = tuple[str, str | bytes, int, bool]
+"""Capture set, topic name or id, partition, whether for readers of committed records alone."""
+
+
+class Watermarks:
+    """The last high watermarks of partitions, each with the time of the answer that told it."""
+
+    def __init__(self) -> None:
+        self._known: Table[PartitionKey, tuple[tuple[int, int], ...]] = Table(PARTITIONS_KEPT)
+
+    def at(self, key: PartitionKey, time_ns: int) -> int | None:
+        """The high watermark that was known at a time; it may have risen unseen."""
+        for since_ns, offset in reversed(self._known.get(key) or ()):
+            if since_ns <= time_ns:
+                return offset
+        return None
+
+    def learn(self, key: PartitionKey, time_ns: int, offset: int) -> None:
+        """An answer told the high watermark; negative: it does not say."""
+        known = self._known.get(key) or ()
+        if offset >= 0 and (not known or known[-1][1] != offset):
+            self._known.put(key, (*known[1 - _KEPT :], (time_ns, offset)))
+
+
+def topic_of(row: Any) -> str | bytes:
+    """The id of a topic's row in a body, or its name in versions without ids."""
+    topic_id = sent(row, "topic_id", None)
+    if topic_id is not None:
+        return bytes(topic_id)
+    name = sent(row, "topic", None)
+    return str(row.name if name is None else name)

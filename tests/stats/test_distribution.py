@@ -1,0 +1,67 @@
+"""Percentiles against exact ones, and merging against counting in one go."""
+
+import pickle
+from math import ceil
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kdissect.stats.distribution import PERCENTILES, RELATIVE_ERROR, Distribution
+
+
+def exact(values: list[int], share: float) -> int:
+    """Nearest rank: the definition, by sorting."""
+    return sorted(values)[max(ceil(share * len(values)) - 1, 0)]
+
+
+def counted(values: list[int]) -> Distribution:
+    found = Distribution()
+    for value in values:
+        found.add(value)
+    return found
+
+
+def samples() -> dict[str, list[int]]:
+    random = Random(6)
+    return {
+        "latencies": [round(random.lognormvariate(13, 2)) for _ in range(20_000)],
+        "two peaks": [random.choice((400_000, 500_000_000)) for _ in range(999)],
+        "few": [7, 9, 1_000_000_000],
+        "one": [3],
+        "zeros": [0] * 10 + [5],
+    }
+
+
+@pytest.mark.parametrize("name", samples())
+def test_percentiles_are_within_the_error(name: str) -> None:
+    values = samples()[name]
+    found = counted(values).facts()
+    assert found is not None
+    assert [found[part] for part in ("count", "sum", "min", "max")] == [
+        len(values), sum(values), min(values), max(values)
+    ]  # fmt: skip
+    for part, share in PERCENTILES:
+        truth = exact(values, share)
+        assert abs(found[part] - truth) <= RELATIVE_ERROR * truth + 1, part  # 1: rounded to whole numbers
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 10**13), max_size=30), min_size=1, max_size=5))
+def test_merged_is_the_same_as_counted_at_once(parts: list[list[int]]) -> None:
+    merged = Distribution()
+    for part in parts:
+        merged.merge(pickle.loads(pickle.dumps(counted(part))))
+    assert merged.facts() == counted([value for part in parts for value in part]).facts()
+
+
+def test_merging_leaves_the_other_alone() -> None:
+    left, right = counted([1, 2]), counted([3])
+    left.merge(right)
+    left.add(4)
+    assert (left.count, right.count, right.max) == (4, 1, 3)
+
+
+def test_nothing_counted() -> None:
+    assert (Distribution().facts(), Distribution().quantile(0.5)) == (None, None)

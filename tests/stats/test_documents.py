@@ -1,0 +1,47 @@
+"""docs/statistics.md names every field that the commands print."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kdissect.cli import main
+from tests.stats.truth import capture
+from tests.support.console import CHECKOUT
+
+PAGE = (CHECKOUT / "docs" / "statistics.md").read_text()
+CAPTURES = ["kafka44_java_errors", "kafka44_java_transactions", "kafka44_java_groups", "kafka39_quorum"]
+# Their keys are what is counted, not fields: error codes, codecs, members ...
+BY_VALUE = {
+    "errors", "states", "codecs", "magics", "reasons", "outcomes", "event_counts", "rebuilt", "odd",
+    "opaque_connections",
+}  # fmt: skip
+COMMANDS = {
+    "stats": [], "topics": ["--sizes"], "groups": [], "producers": [], "fetch-sessions": [],
+    "upgrade": ["--target", "4.0", "--fail-on", "never"],
+}  # fmt: skip
+
+
+def keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield name
+            if name not in BY_VALUE:
+                yield from keys(inner)
+    elif isinstance(value, list):
+        for item in value:
+            yield from keys(item)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_field_is_documented(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    found: set[str] = set()
+    for name in CAPTURES:
+        assert main([command, capture(name), "--format", "json", *COMMANDS[command]]) == 0
+        found |= set(keys(json.loads(capfd.readouterr().out)))
+    (section,) = re.findall(rf"^## {command}\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
+    common = PAGE.partition("\n## ")[0] + PAGE[PAGE.index("Distributions have") :].partition("\n\n")[0]
+    documented = set(re.findall(r"`([a-z_0-9]+)`", section + common))
+    assert sorted(found - documented) == []

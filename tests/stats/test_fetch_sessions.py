@@ -1,0 +1,103 @@
+"""`kdissect fetch-sessions` against the bodies that `kdissect inspect` prints, and exchanges made by hand."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from kdissect.cli import main
+from kdissect.session.exchange import Exchange
+from kdissect.stats import fetch_sessions
+from kdissect.stats.fetch_session_rows import fetch_session_facts
+from kdissect.stats.fetch_sessions import FetchSessionTraffic
+from tests.history.talk import Talk
+from tests.stats.truth import capture, shown, told
+
+FETCH = 1
+NOT_FOUND = 70  # FETCH_SESSION_ID_NOT_FOUND
+
+
+def brings_records(answer: dict[str, Any]) -> bool:
+    return any(
+        (partition.get("records") or {}).get("bytes")
+        for topic in answer["responses"]
+        for partition in topic["partitions"]
+    )
+
+
+@pytest.mark.parametrize("name", ["kafka44_java_groups", "kafka44_java_connect", "kafka39_quorum"])
+def test_counts_are_those_of_the_bodies(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", capture(name), "--api", "Fetch", "--bodies", "--format", "jsonl"]) == 0
+    incremental: Counter[tuple[str, str]] = Counter()
+    empty: Counter[tuple[str, str]] = Counter()
+    made: Counter[tuple[str, str]] = Counter()
+    for line in capfd.readouterr().out.splitlines():
+        row = json.loads(line)
+        asked, who = row["request"]["body"], (row["client_id"], row["broker"])
+        incremental[who] += asked["session_epoch"] > 0
+        if row["response"] is None:
+            continue
+        answer = row["response"]["body"]
+        if asked["session_epoch"] > 0:
+            empty[who] += not answer["error_code"] and not brings_records(answer)
+        made[who] += asked["session_epoch"] == 0 and answer["session_id"] != 0
+    rows = told(capfd, "fetch-sessions", name)["clients"]
+    answered = {(row["client_id"], row["broker"]): row for row in rows}
+    for who, count in made.items():
+        assert sum(answered[who]["rebuilt"].values()) == max(count - 1, 0)
+        assert answered[who]["empty"] == empty[who]
+        assert answered[who]["incremental"] == incremental[who]
+
+
+def fetch(talk: Talk, session: int, epoch: int, told_session: int, error: int = 0) -> Exchange:
+    limits = {"max_wait_ms": 1, "min_bytes": 1, "max_bytes": 1, "isolation_level": 0}
+    session_fields = {"session_id": session, "session_epoch": epoch}
+    body = limits | session_fields | {"replica_id": -1, "topics": [], "forgotten_topics_data": []}
+    answer = {"throttle_time_ms": 0, "error_code": error, "session_id": told_session, "responses": []}
+    return talk.ask(FETCH, 7, body, answer)
+
+
+def facts_of(*exchanges: Exchange) -> dict[str, Any]:
+    traffic = FetchSessionTraffic()
+    for exchange in exchanges:
+        traffic.add(exchange)
+    traffic.finish()
+    return fetch_session_facts(traffic)
+
+
+def test_why_sessions_were_rebuilt() -> None:
+    talk = Talk()
+    (row,) = facts_of(
+        fetch(talk, 0, 0, 5), fetch(talk, 5, 1, 5), fetch(talk, 5, 2, 0, NOT_FOUND), fetch(talk, 0, 0, 6),
+        fetch(talk, 6, 0, 7), fetch(talk, 0, 0, 8),
+    )["clients"]  # fmt: skip
+    assert row["rebuilt"] == {"evicted": 1, "closed by the client": 1, "nothing seen": 1}
+    assert [session["session_id"] for session in row["sessions"]] == [5, 6, 7, 8]
+    assert (row["incremental"], row["empty"]) == (2, 1)
+
+
+def test_a_session_without_partitions_is_ended_by_the_broker() -> None:
+    talk = Talk()
+    (row,) = facts_of(fetch(talk, 0, 0, 5), fetch(talk, 5, 1, 0), fetch(talk, 0, 0, 6))["clients"]
+    assert row["rebuilt"] == {"no partitions left": 1}
+    assert [session["open"] for session in row["sessions"]] == [False, True]
+
+
+def test_a_full_cache() -> None:
+    talk = Talk()
+    (row,) = facts_of(fetch(talk, 0, 0, 0), fetch(talk, 0, 0, 0))["clients"]
+    assert (row["not_created"], row["without_session"], row["sessions"]) == (2, 2, [])
+
+
+def test_sessions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_sessions, "SESSIONS_KEPT", 3)
+    talk = Talk()
+    (row,) = facts_of(*(fetch(talk, 0, 0, number) for number in range(1, 20)))["clients"]
+    assert [session["session_id"] for session in row["sessions"]] == [17, 18, 19]
+    assert row["rebuilt"] == {"nothing seen": 18}
+
+
+def test_table(capfd: pytest.CaptureFixture[str]) -> None:
+    lines = shown(capfd, "fetch-sessions", "kafka39_quorum").splitlines()
+    assert any("follower" in line and "1 new connection" in line for line in lines)

@@ -1,0 +1,41 @@
+"""What the recording scripts knew of their captures, and what statistics commands say of them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from kdissect.cli import main
+from tests.support.console import CAPTURES
+
+Facts = dict[str, Any]
+
+
+def names() -> list[str]:
+    """All scenarios with a truth."""
+    return sorted(path.name.removesuffix(".truth.json") for path in CAPTURES.glob("*.truth.json"))
+
+
+def truth(name: str) -> Facts:
+    """What the script of a scenario knew."""
+    found: Facts = json.loads((CAPTURES / f"{name}.truth.json").read_text())
+    return found
+
+
+def capture(name: str) -> str:
+    """The capture of a scenario."""
+    (path,) = (path for path in CAPTURES.glob(f"{name}.pcap*"))
+    return str(path)
+
+
+def told(capfd: pytest.CaptureFixture[str], command: str, name: str, *options: str) -> Facts:
+    """The JSON document of a command."""
+    assert main([command, capture(name), "--format", "json", *options]) == 0
+    found: Facts = json.loads(capfd.readouterr().out)
+    return found
+
+
+def shown(capfd: pytest.CaptureFixture[str], command: str, name: str, *options: str) -> str:
+    """The tables of a command."""
+    assert main([command, capture(name), *options]) == 0
+    return capfd.readouterr().out
