@@ -54,8 +54,11 @@ def test_every_kind_was_recorded() -> None:
 
 @pytest.mark.parametrize("dump", DUMPS, ids=lambda dump: f"{dump.parent.name}/{dump.name}")
 def test_entries_are_those_of_kafka_dump_log(dump: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    rows, err = run(capfd, str(dump).removesuffix(".dump.txt"))
+    path = Path(str(dump).removesuffix(".dump.txt"))
+    rows, err = run(capfd, path)
     lines = dump.read_text().splitlines()[1:]
+    if not path.read_bytes().strip(b"\0"):
+        lines = []  # of a new index, allocated and without an entry, the tool prints the first zeros
     assert len(rows) == len(lines)
     for row, line in zip(rows, lines, strict=True):
         theirs = told(line, dump.name.split(".")[1])
