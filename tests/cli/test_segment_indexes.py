@@ -68,6 +68,7 @@ def test_entries_are_those_of_kafka_dump_log(dump: Path, capfd: pytest.CaptureFi
 
 
 def test_indexes_of_real_brokers_agree_with_their_segments(capfd: pytest.CaptureFixture[str]) -> None:
+    """spec/001 5.4 "Reads": they give the place in the file at which an offset is found."""
     assert main(["segments", str(LOGS)]) == 0
     assert not capfd.readouterr().err
 

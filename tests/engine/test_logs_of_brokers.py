@@ -1,11 +1,13 @@
 """spec/001 "5.3" and "5.4 Log" on what real brokers wrote: segments, and the traffic that filled them."""
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from kdissect.api import Dissection
+from kdissect.cli import main
 from kdissect.cli.segment_files import base_offset
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.control import control_key
@@ -75,11 +77,13 @@ def test_files_of_a_log_go_on_where_the_one_before_ended() -> None:
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_batches_go_from_producer_to_disk_without_conversion(codec: str) -> None:
-    """5.4: batches are "transferred between producer, broker, and client without recopying"."""
+    """5.4: batches are "transferred between producer, broker, and client without recopying".
+
+    5.3.1: offset and leader epoch, which the broker assigns, are outside of the checksum.
+    """
     produced = sent(CAPTURES / "kafka44_java_logs.pcapng", "produce")[f"data-{codec}"]
     kept = list(logged(f"kafka44_data-{codec}").values())
     assert [raw(batch)[BEFORE_MAGIC:] for batch in produced] == [raw(batch)[BEFORE_MAGIC:] for batch in kept]
-    # 5.3.1: offset and leader epoch, which the broker assigns, are outside of the checksum.
     assert [batch.crc for batch in produced] == [batch.crc for batch in kept]
 
 
@@ -124,6 +128,33 @@ def test_a_transaction_s_control_batch_has_one_record() -> None:
     keys = [control_key(read_records(batch).records[0].key) for batch in markers]
     assert [batch.count for batch in markers] == [1] * 4
     assert sorted(key.name for key in keys if key) == ["abort", "abort", "commit", "commit"]
+
+
+@pytest.mark.parametrize("release", ["kafka28", "kafka44"])
+def test_markers_tell_what_applications_see(release: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """5.3.1.1: control records are for finding the aborted records, and never passed on."""
+    truth = json.loads((CAPTURES / f"{release}_java_logs.truth.json").read_text())
+    outcomes = {found["prefix"]: found["outcome"] for found in truth["transactions"]}
+    told = {
+        record["offset"]: record["value"]
+        for record in truth["records"]["sent"]
+        if record["topic"] == "ledger"
+    }
+    assert main(["segments", str(LOGS / f"{release}_ledger-0"), "--records", "--format", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    open_: list[int] = []
+    ended: dict[int, str] = {}
+    for row in rows:
+        if row["control"] is None:
+            open_.append(row["offset"])
+        else:
+            ended |= dict.fromkeys(open_, {"commit": "committed", "abort": "aborted"}[row["control"]])
+            open_.clear()
+    assert {row["offset"]: row["value"] for row in rows if row["control"] is None} == told
+    assert {offset: outcomes.get(value.split("-")[0]) for offset, value in told.items()} == {
+        offset: ended.get(offset) for offset in told
+    }
+    assert set(ended.values()) == {"committed", "aborted"}
 
 
 def test_the_time_index_ends_with_the_largest_timestamp() -> None:
