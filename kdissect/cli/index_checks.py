@@ -41,7 +41,7 @@ class IndexChecks:
         """The next batches are of this file."""
         is_log = path.endswith(_LOG)
         folder = os.path.dirname(path) if is_log else path  # noqa: PTH120
-        if folder != self._folder or base_offset(path) < self._next:
+        if folder != self._folder:
             self.close()
             self._folder, self._next = folder, 0
             self._states = ProducerStates()
