@@ -125,6 +125,25 @@ def test_segments_in_any_order(capfd: pytest.CaptureFixture[str]) -> None:
     assert not err
 
 
+def test_a_segment_left_out_is_no_fault(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What the producer wrote in between was not read."""
+    for offset in (0, 2, 4):
+        batch = batch_bytes(
+            record_bytes() * 2, 2, base_offset=offset, sequence=offset, producer_id=7, epoch=0
+        )
+        (tmp_path / f"{offset:020}.log").write_bytes(batch)
+    entry = pack(">qhiqiqiq", 7, 0, 3, 3, 1, NOW, -1, -1)
+    body = pack(">i", 1) + entry
+    (tmp_path / f"{4:020}.snapshot").write_bytes(pack(">hI", 1, crc32c(body)) + body)
+    assert not run(capfd, tmp_path)[1]
+    assert not run(capfd, tmp_path / f"{0:020}.log", tmp_path / f"{4:020}.log")[1]
+    (tmp_path / f"{2:020}.log").write_bytes(b"")
+    (tmp_path / f"{4:020}.log").write_bytes(b"")
+    assert not run(capfd, tmp_path)[1]
+    (tmp_path / f"{4:020}.snapshot").write_bytes(b"nothing")
+    assert "7 bytes are no producer snapshot" in run(capfd, tmp_path, code=3)[1]
+
+
 def test_a_missing_entry_of_an_aborted_transaction(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "ledger-0"
     shutil.copytree(LOGS / "kafka28_ledger-0", folder)
