@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -60,21 +60,20 @@ def test_generated_sections(section: str, content: str) -> None:
         assert held.strip() == content
 
 
-def examples() -> Sequence[str]:
-    return [match[1] for match in CONSOLE.finditer(README.read_text())]
+EXAMPLES = [(page, match[1]) for page in (README, OUTPUT) for match in CONSOLE.finditer(page.read_text())]
 
 
-@pytest.mark.parametrize("line", examples())
-def test_examples_of_the_readme(
-    line: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("page", "line"), EXAMPLES, ids=lambda part: getattr(part, "name", part))
+def test_examples(
+    page: Path, line: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(CHECKOUT)
     assert main(shlex.split(line)[1:]) == 0
     out = "\n".join(row.rstrip() for row in capfd.readouterr().out.rstrip("\n").split("\n")) + "\n"
-    text = README.read_text()
+    text = page.read_text()
     (match,) = (match for match in CONSOLE.finditer(text) if match[1] == line)
     if UPDATE:
-        README.write_text(text[: match.start(2)] + out + text[match.end(2) :])
+        page.write_text(text[: match.start(2)] + out + text[match.end(2) :])
     else:
         assert match[2] == out
 
