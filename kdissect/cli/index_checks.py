@@ -41,11 +41,12 @@ class IndexChecks:
         """The next batches are of this file."""
         is_log = path.endswith(_LOG)
         folder = os.path.dirname(path) if is_log else path  # noqa: PTH120
-        if folder != self._folder or base_offset(path) < self._next:
+        if folder != self._folder:
             self.close()
             self._folder, self._next = folder, 0
             self._states = ProducerStates()
             self._snapshots = producer_snapshots(folder)[::-1] if is_log else []
+        self._compare_until(base_offset(path))
 
     def add(self, batch: RecordBatch, places: SegmentPlaces) -> None:
         """The next batch, which `places` has already."""
@@ -81,12 +82,13 @@ class IndexChecks:
 
     def _compare_until(self, offset: int) -> None:
         while self._snapshots and self._snapshots[-1][0] <= offset:
-            _, path = self._snapshots.pop()
+            reached, path = self._snapshots.pop()
             snapshot = self._read(path, ProducerSnapshot)
             if snapshot is not None:
-                self._troubles.tell_some(path, self._snapshot_faults(snapshot))
+                self._troubles.tell_some(path, self._snapshot_faults(snapshot, reached <= self._next))
 
-    def _snapshot_faults(self, snapshot: IndexFile) -> Iterator[str]:
+    def _snapshot_faults(self, snapshot: IndexFile, is_reached: bool) -> Iterator[str]:
+        """`is_reached`: whether no segment before the snapshot's offset was left out."""
         yield from index_faults(snapshot, None)
-        for entry in () if snapshot.faults else snapshot.entries(None):
+        for entry in snapshot.entries(None) if is_reached and not snapshot.faults else ():
             yield from entry._replace(faults=self._states.faults(entry.row)).told()

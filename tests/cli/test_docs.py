@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -62,15 +62,11 @@ def test_generated_sections(section: str, content: str) -> None:
         assert held.strip() == content
 
 
-def examples(page: Path) -> Sequence[str]:
-    return [match[1] for match in CONSOLE.finditer(page.read_text())]
+PAGES = (README, OUTPUT, QUESTIONS)
+EXAMPLES = [(page, match[1]) for page in PAGES for match in CONSOLE.finditer(page.read_text())]
 
 
-@pytest.mark.parametrize(
-    ("page", "line"),
-    [(page, line) for page in (README, QUESTIONS) for line in examples(page)],
-    ids=lambda value: value.name if isinstance(value, Path) else value,
-)
+@pytest.mark.parametrize(("page", "line"), EXAMPLES, ids=lambda part: getattr(part, "name", part))
 def test_examples(
     page: Path, line: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,7 +167,7 @@ def test_reads_of_any_size_give_the_same(
 def test_corruption_is_told_and_its_first_byte_named(
     damage: Any, rows: int, first: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """spec/001 "Guarantees": truncation after a crash, and nonsense that was added."""
+    """spec/001 5.4 "Guarantees": truncation after a crash, and nonsense that was added."""
     data = b"".join(BATCHES)
     assert len(data) == 345
     path = segment(tmp_path, damage(data))
@@ -209,6 +209,7 @@ def test_parquet(options: tuple[str, ...], tmp_path: Path, capfd: pytest.Capture
 
 
 def test_topics_of_folders() -> None:
+    """spec/001 5.4: a partition's folder has the name of its topic, a dash, its number."""
     assert place_of("a/my-topic-12/0.log", None) == ("my-topic", 12)
     assert place_of(f"t-0.{'0' * 32}-delete/0.log", None) == ("t", 0)
     assert place_of("x/0.checkpoint", None) == ("__cluster_metadata", None)

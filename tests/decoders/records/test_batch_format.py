@@ -135,6 +135,7 @@ def test_sequences_count_with_the_offset_and_wrap_to_zero() -> None:
 
 
 def test_a_record_s_fields_stand_where_5_3_2_says() -> None:
+    """5.3.2; 5.3.2.1: "The count of headers in a record is also encoded as a varint"."""
     body = b"\x07" + zigzag(-3) + zigzag(2) + blob(b"k") + blob(b"v") + zigzag(1) + blob(b"h") + blob(b"w")
     batch = whole(batch_bytes(zigzag(len(body)) + body))
     assert read_records(batch).records == [Record(2, NOW - 3, b"k", b"v", (("h", b"w"),), 7)]

@@ -69,7 +69,7 @@ def test_a_length_that_reaches_past_the_end_costs_only_its_batch(may_be_cut: boo
     "make", [lambda: GOOD, lambda: message_bytes(b"good"), lambda: message_bytes(b"good", magic=0)]
 )
 def test_the_end_of_a_fetch_may_be_cut_anywhere(make) -> None:
-    """spec/001 "Reads": "It is likely that the read buffer ends with a partial message"."""
+    """spec/001 5.4 "Reads": "It is likely that the read buffer ends with a partial message"."""
     data = make()
     for cut in range(1, len(data)):
         found = split_batches(data + data[:cut], 0, len(data) + cut, may_be_cut=True)

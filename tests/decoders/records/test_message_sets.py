@@ -33,7 +33,7 @@ def test_a_message_set_has_no_count() -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_fields_of_a_message(magic: int) -> None:
-    """5.3.3: magic 1 adds the timestamp; key and value are nullable bytes."""
+    """5.3.3: magic 1 adds the timestamp; key and value are nullable bytes. 5.3.2: headers came later."""
     time = NOW if magic else -1
     assert read_records(whole(message_bytes(b"v", key=b"k", magic=magic, offset=5))).records == [
         Record(5, time, b"k", b"v")
