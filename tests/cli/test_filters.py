@@ -151,3 +151,15 @@ def test_every_field_listed_can_be_used() -> None:
             assert info.type == " or ".join(dict.fromkeys(kind.name for kind in source.kinds))
             assert info.doc
     assert len(fields("request.")) > 300
+
+
+def test_completion_for_shells(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["fields", "--complete", "api == Produce and lat"]) == 0
+    lines = [line.split("\t") for line in capfd.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines] == [["latency_ns", "field"], ["latency", "field"]]
+    assert main(["fields", "--complete", "api == Pro", "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["start"], found["end"]) == (7, 10)
+    assert [candidate["text"] for candidate in found["candidates"]] == ["Produce"]
+    assert main(["fields", "--complete", "nonsense == "]) == 0
+    assert capfd.readouterr().out == ""
