@@ -1,12 +1,14 @@
-"""`kdissect fields`: what a filter can name."""
+"""`kdissect fields`: what a filter can name, and how one could go on."""
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Sequence
 
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import writing
+from kdissect.query.complete import complete
 from kdissect.query.listing import FieldInfo, fields
 
 _BODIES = "Fields of bodies: kdissect fields request. and kdissect fields response."
@@ -15,17 +17,24 @@ _BODIES = "Fields of bodies: kdissect fields request. and kdissect fields respon
 def run(arguments: Sequence[str]) -> int:
     """Print the fields; gives the exit code."""
     parser = command_parser(
-        "fields",
-        f"What a filter (-Y) can name; docs/filter.md explains. {_BODIES}, or longer beginnings.",
+        "fields", f"What a filter (-Y) can name; docs/filter.md explains. {_BODIES}, or longer beginnings."
     )
-    parser.add_argument("prefix", metavar="PREFIX", nargs="?", default="", help="only names that begin so")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    add = parser.add_argument
+    add("prefix", metavar="PREFIX", nargs="?", default="", help="only names that begin so")
+    add("--complete", metavar="EXPR", help=(
+        "instead: what could come behind EXPR, the beginning of a filter; lines of text, kind and help, in "
+        "place of its last word"
+    ))  # fmt: skip
+    add("--format", choices=("text", "json"), default="text", help="default: text")
+    add("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     options = parser.parse_args(arguments)
-    found = fields(options.prefix)
-    if not found:
-        parser.error(f"no field begins with {options.prefix!r}")
-    text = _json(found) if options.format == "json" else _text(found)
+    if options.complete is not None:
+        text = _completion(options)
+    else:
+        found = fields(options.prefix)
+        if not found:
+            parser.error(f"no field begins with {options.prefix!r}")
+        text = _json([info._asdict() for info in found]) if options.format == "json" else _text(found)
 
     def body(output: Output) -> None:
         output.write(text.encode("utf-8", "replace"))
@@ -33,10 +42,18 @@ def run(arguments: Sequence[str]) -> int:
     return writing(parser, options, body)
 
 
-def _json(found: list[FieldInfo]) -> str:
+def _completion(options: Namespace) -> str:
+    found = complete(options.complete, len(options.complete))
+    if options.format == "json":
+        candidates = [candidate._asdict() for candidate in found.candidates]
+        return _json({"start": found.start, "end": found.end, "candidates": candidates})
+    return "".join("\t".join(candidate) + "\n" for candidate in found.candidates)
+
+
+def _json(value: object) -> str:
     from json import dumps
 
-    return dumps([info._asdict() for info in found], indent=2) + "\n"
+    return dumps(value, indent=2) + "\n"
 
 
 def _text(found: list[FieldInfo]) -> str:

@@ -141,7 +141,7 @@ def _missing(name: str, side: str, rest: str, apis: Apis) -> UnknownFieldError:
     names = ", ".join(_api_text(key) for key in sorted(apis)[:SHOWN_APIS])
     why = f"{names} {'has' if len(apis) == 1 else 'have'} no {name}"
     owners = sorted({field.api_key for field in matching(side, rest.removeprefix("body."))})
-    if hint or not owners:
+    if hint != _ALL or not owners:
         return UnknownFieldError(why, hint)
     shown = ", ".join(map(_api_text, owners[:SHOWN_APIS])) + (" ..." if len(owners) > SHOWN_APIS else "")
     return UnknownFieldError(why, f"it is a field of {shown}")
@@ -151,8 +151,28 @@ def _api_text(key: int) -> str:
     return api_name(key) or f"API {key}"
 
 
+# What people call fields elsewhere, Wireshark first of all.
+_HABITS = {
+    "duration": "latency",
+    "frame.number": "request.packets.first",
+    "group_id": "group",
+    "ip": "host",
+    "ip.addr": "host",
+    "ip.dst": "broker.ip",
+    "ip.src": "client.ip",
+    "kafka.request_key": "api_key",
+    "kafka.topic_name": "topic",
+    "port": "broker.port",
+    "tcp.port": "broker.port",
+    "topic_name": "topic",
+}
+_ALL = "kdissect fields lists them all"
+
+
 def suggest_field(name: str, apis: Apis) -> str:
-    """`did you mean NAME?`; empty if nothing is near."""
+    """`did you mean NAME?`; where to look if nothing is near."""
+    if name in _HABITS:
+        return f"did you mean {_HABITS[name]}?"
     for side in SIDES:
         if any(True for _ in matching(side, name, apis)):
             return f"did you mean {side}.{name}?"
@@ -161,4 +181,4 @@ def suggest_field(name: str, apis: Apis) -> str:
     if side in SIDES:
         known += {field.name for field in all_body_fields(side, apis)}
     near = suggest(name, known).strip()
-    return near if near.startswith("did") else ""
+    return near if near.startswith("did") else _ALL

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
-from kdissect.cli.filters import TakenExchanges
+from kdissect.cli.filters import EventFilter, TakenExchanges
 from kdissect.query.listing import fields
 from kdissect.query.lookup import look_up
+from kdissect.session.events import ConnectionClosed, ConnectionOpened
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL
 from tests.query.exchanges import exchange
 from tests.support.console import TXN, run
@@ -151,3 +152,26 @@ def test_every_field_listed_can_be_used() -> None:
             assert info.type == " or ".join(dict.fromkeys(kind.name for kind in source.kinds))
             assert info.doc
     assert len(fields("request.")) > 300
+
+
+def test_completion_for_shells(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["fields", "--complete", "api == Produce and lat"]) == 0
+    lines = [line.split("\t") for line in capfd.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines] == [["latency_ns", "field"], ["latency", "field"]]
+    assert main(["fields", "--complete", "api == Pro", "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["start"], found["end"]) == (7, 10)
+    assert [candidate["text"] for candidate in found["candidates"]] == ["Produce"]
+    assert main(["fields", "--complete", "nonsense == "]) == 0
+    assert capfd.readouterr().out == ""
+
+
+def test_connections_that_are_over_are_forgotten() -> None:
+    made = exchange(ordinal=1)
+    takes = EventFilter(lambda each: each.ordinal == 1)
+    assert takes(ConnectionOpened(made.connection))
+    assert not takes(exchange(ordinal=2))
+    assert not takes(ConnectionClosed(made.connection))
+    assert takes(made)
+    assert takes(ConnectionClosed(made.connection))
+    assert not takes(ConnectionClosed(made.connection))

@@ -11,6 +11,7 @@ import pytest
 
 from kdissect.query import FilterError, compile_filter
 from kdissect.query.errors import SHOWN
+from kdissect.query.lookup import _HABITS
 from kdissect.query.parser import MAX_DEPTH
 from kdissect.query.patterns import MAX_PATTERN
 from kdissect.query.tokens import MAX_TEXT
@@ -26,6 +27,8 @@ request.foo
 api == Fetch and response.responses.partition_responses.error_code
 api in (Heartbeat, SyncGroup) and request.topics
 Latency > 1ms
+kafka.topic_name == x
+foo.bar == 1
 request.topics.name_decoded.x == 1
 request.**.metadata_decoded.** == 1
 request..x
@@ -168,3 +171,8 @@ def test_errors_can_be_pickled() -> None:
         compile_filter("latncy")
     again = pickle.loads(pickle.dumps(caught.value))
     assert again.render() == caught.value.render()
+
+
+def test_what_is_suggested_exists() -> None:
+    for meant in _HABITS.values():
+        compile_filter(meant)

@@ -170,6 +170,18 @@ def test_several_values_some_of_them_null() -> None:
         assert takes(text.replace("R", "response.brokers.rack"), *made) == expected, text
 
 
+def test_an_answer_in_version_0_is_read_as_such() -> None:
+    """KIP-511: a broker that does not know the version of ApiVersions answers in version 0."""
+    versions = api(18)
+    assert versions is not None
+    keys = [{"api_key": 18, "min_version": 0, "max_version": 2}]
+    body = encode(versions.response, 0, {"error_code": 35, "api_keys": keys})
+    made = exchange(api_key=18, api_version=4, response=frame(body))
+    assert takes(
+        "response.error_code == UNSUPPORTED_VERSION and response.api_keys.max_version == 2", made
+    ) == [True]
+
+
 def test_two_bindings_do_not_share_their_state() -> None:
     predicate = compile_filter("number == 1")
     first, second = predicate.bind(), predicate.bind()
