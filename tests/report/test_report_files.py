@@ -71,6 +71,19 @@ def test_a_report_that_fails_leaves_nothing_and_keeps_the_old_one(
     assert (tmp_path / "old.sarif").read_text() == "old"
 
 
+def test_a_file_that_cannot_appear_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    path = tmp_path / "a.json"
+    assert main(["check", ACKS, "--exit-zero", f"--report=json={path}"]) == 3
+    assert f"{path}: No space left on device" in capfd.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_links_and_pipes_stay_what_they_are(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     link = tmp_path / "link.json"
     link.symlink_to(tmp_path / "real.json")
