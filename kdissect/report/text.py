@@ -23,7 +23,7 @@ def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
     yield f"  where     {printable(place_text(place, files))}"
     if place.start >= 0 and place.end > place.start:
         more = " ..." if place.end - place.start > len(place.bytes_seen) else ""
-        seen = f"{place.bytes_seen.hex(' ')}{more}"
+        seen = f"{place.bytes_seen.hex(' ')}{more}" if place.bytes_seen else "not shown"
         yield f"  bytes     {place.start}-{place.end} of the frame's content: {seen}"
     yield f"  expected  {printable(finding.expected)}"
     yield f"  seen      {printable(finding.seen)}"

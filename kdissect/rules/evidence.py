@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from kdissect.decoders.spanned import dissect
-from kdissect.engine.secret_bytes import patched, secret_patches
+from kdissect.engine.secret_bytes import secret_patches
 from kdissect.model.finding import EVIDENCE_BYTES, Finding, Party, Place, Who
 from kdissect.model.frame import Frame
 from kdissect.rules.body import Body, body_of
@@ -71,9 +71,12 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
 
 
 def _bytes_seen(exchange: Exchange, side: str, frame: Frame, start: int, end: int) -> bytes:
-    """The bytes of a finding, secrets overwritten."""
+    """The bytes of a finding; none where a secret is among them."""
     end = min(end, start + EVIDENCE_BYTES)
-    return patched(frame.data, secret_patches(exchange, side), start, end)
+    patches = secret_patches(exchange, side)
+    if any(at < end and start < at + len(data) for at, data in patches):
+        return b""
+    return frame.data[start:end]
 
 
 def _span(exchange: Exchange, side: str, fault: Fault) -> tuple[int, int, str]:
