@@ -93,7 +93,8 @@ class Planner:
         wish, ordinal = self._wish, exchange.ordinal
         if wish.until_ns:
             frame = exchange.request or exchange.response
-            return frame is not None and frame.time_ns <= wish.until_ns
+            is_due = frame is not None and frame.time_ns <= wish.until_ns
+            return is_due and exchange.api_key not in wish.without
         if ordinal in wish.exchanges or (wish.whole and not wish.exchanges):
             return True
         if ordinal >= FIRST_ORPHAN_ORDINAL:
