@@ -4,18 +4,26 @@ import os
 from types import TracebackType
 from typing import BinaryIO
 
+_NEVER_REPLACED = ("/dev/", "/proc/")  # /dev/stdout may lead to a regular file, and must stay where it is
+
+
+def is_special(path: str) -> bool:
+    """Whether a path must be written where it is: no other file may take its place."""
+    if os.path.abspath(path).startswith(_NEVER_REPLACED):  # noqa: PTH100  paths stay strings
+        return True
+    return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
+
 
 class WholeFile:
     """Writes beside the place and moves the file there at the end; an error leaves what was there before.
 
-    Used with `with`; gives a binary stream. What is no regular file (a pipe, /dev/stdout) is written
-    directly. Raises OSError.
+    Used with `with`; gives a binary stream. What is no regular file (a pipe, a device) is written directly.
+    Raises OSError.
     """
 
     def __init__(self, path: str) -> None:
-        self._path = path
-        is_special = os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
-        self._beside = path if is_special else f"{path}.{os.getpid()}.part"
+        self._path = path if is_special(path) else os.path.realpath(path)  # a link stays a link
+        self._beside = path if is_special(path) else f"{self._path}.{os.getpid()}.part"
         self._stream: BinaryIO | None = None
 
     def __enter__(self) -> BinaryIO:

@@ -38,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
         rules = select(ALL_RULES, options.select, options.ignore, who)
     except ValueError as error:
         parser.error(str(error))
-    baseline = read_baseline(options.baseline)
+    baseline = read_baseline(options)
     dissection = open_inputs(options)
     check_evidence(options, dissection)
     try:

@@ -1,5 +1,7 @@
 """`--baseline` and `--write-baseline` of `check`: the files."""
 
+import os
+from argparse import Namespace
 from collections.abc import Callable
 
 from kdissect.cli.diagnostics import say
@@ -14,9 +16,10 @@ def add_baseline(add: Callable[..., object]) -> None:
     add("--write-baseline", metavar="FILE", help="record the findings of this run in FILE; exit with 0")
 
 
-def read_baseline(path: str | None) -> Baseline | None:
+def read_baseline(options: Namespace) -> Baseline | None:
     """The baseline, None without one. Leaves with exit code 2 where it cannot be used."""
-    if path is None:
+    path = options.baseline
+    if path is None or (options.write_baseline and not os.path.exists(path)):  # noqa: PTH110  about to be made
         return None
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more

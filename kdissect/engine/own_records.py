@@ -12,9 +12,6 @@ from kdissect.schema.logs import Framing
 from kdissect.schema.secrets import MASK
 from kdissect.schema.walk import may_hold_secrets
 
-METADATA_TOPIC = "__cluster_metadata"
-METADATA_TOPIC_ID = bytes(15) + b"\x01"  # org.apache.kafka.common.Uuid#METADATA_TOPIC_ID
-
 
 class OwnRecord(NamedTuple):
     """Key and value as plain JSON values, None without a format.

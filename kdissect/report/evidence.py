@@ -2,8 +2,9 @@
 
 An excerpt is tried, not believed: its packets are judged like any capture, and if the rule does not speak, a
 wider one is made. In their order: the exchanges of the finding and the negotiation before them; the exchanges
-around them too; all of the connection up to there; all connections up to there. What none of them shows again
-(a finding about the whole of a large capture) is given in its smallest form, and says so.
+around them too; all of the connection up to there; all connections up to there, without records, then with
+them. What none of them shows again (a finding about the whole of a large capture) is given in its smallest
+form, and says so.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +16,7 @@ from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.reader import ExcerptPacket
 from kdissect.excerpt.wish import EVERY, Wish
 from kdissect.model.finding import Finding
+from kdissect.report.printable import printable
 from kdissect.report.text import finding_text
 from kdissect.rules.judge import Judge
 
@@ -24,7 +26,10 @@ AT_A_TIME = 32
 # Findings that get evidence. Different findings of one run are some dozens; more is one fault in many shapes.
 MAX_FINDINGS = 1000
 AROUND_BEFORE, AROUND_AFTER = 16, 8
-_WIDTHS = 4
+_ALL_BUT_RECORDS, _ALL = 3, 4  # the widest two
+_WIDTHS = 5
+# Produce, Fetch, FetchSnapshot, ShareFetch: org.apache.kafka.common.protocol.ApiKeys
+_WITH_RECORDS = frozenset({0, 1, 59, 78})
 _REWRITTEN = (
     "Packets that belong to other exchanges are left out. Headers and times are those of the capture; "
     "sequence numbers, lengths and checksums those of what is here."
@@ -47,7 +52,8 @@ def collect_evidence(
     judge: Callable[[], Judge],
     show_secrets: bool = False,
 ) -> list[Evidence]:
-    """The evidence for each finding, in their order; none for those whose frames are too large.
+    """The evidence for each finding, in their order; none for those whose frames are too large
+    or were encrypted.
 
     `opened` gives the captures from their start, as often as it is called, `judge` one that has judged
     nothing.
@@ -74,17 +80,24 @@ def _collect(
         made = excerpts([wishes_for(finding, width) for finding in left], opened, show_secrets)
         ports = opened().ports
         for finding, packets in zip(left, made, strict=True):
-            shows = bool(packets) and shows_again(finding, packets, judge(), ports)
-            if packets and (shows or id(finding) not in found):
+            if not _holds(finding, packets):
+                continue
+            shows = shows_again(finding, packets, judge(), ports)
+            if shows or id(finding) not in found:
                 found[id(finding)] = Evidence(finding, packets, shows)
     return [found[id(finding)] for finding in findings if id(finding) in found]
 
 
+def _holds(finding: Finding, packets: Sequence[ExcerptPacket]) -> bool:
+    """Whether there is anything to show: frames that were encrypted are not found in the packets."""
+    return any(item.exchange >= 0 or finding.place.exchange < 0 for item in packets)
+
+
 def wishes_for(finding: Finding, width: int) -> list[Wish]:
-    """What to ask for, the wider the higher `width` (0 to 3)."""
+    """What to ask for, the wider the higher `width` (0 to 4)."""
     place = finding.place
-    if width == _WIDTHS - 1 and place.time_ns and place.exchange >= 0:
-        return [Wish(EVERY, whole=True, until_ns=place.time_ns)]
+    if width >= _ALL_BUT_RECORDS and place.time_ns and place.exchange >= 0:
+        return [Wish(EVERY, until_ns=place.time_ns, without=frozenset() if width == _ALL else _WITH_RECORDS)]
     wanted: dict[str, set[int]] = {place.connection: {place.exchange} if place.exchange >= 0 else set()}
     if finding.earlier is not None:
         wanted.setdefault(finding.earlier[0], set()).add(finding.earlier[1])
@@ -133,4 +146,5 @@ def packet_comment(evidence: Evidence, item: ExcerptPacket) -> str:
     if item.is_request != (place.side == "request"):
         return ""
     where = f" at {place.path}" if place.path else ""
-    return f"{finding.code} {finding.name}{where}: expected {finding.expected}; seen {finding.seen}"
+    text = f"{finding.code} {finding.name}{where}: expected {finding.expected}; seen {finding.seen}"
+    return printable(text)

@@ -1,11 +1,13 @@
 """What a test asks of the wire: the arguments of the marker, and the project's configuration below them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from kdissect.config.find import find_config
 from kdissect.config.read import ConfigFile, read_config
 from kdissect.config.suppression import Suppression, parse_suppressions
+from kdissect.report.baseline import Baseline, parse_baseline
 
 # Keys of the configuration that a test follows; the others are about the command.
 _KEYS = {"select": list, "ignore": list, "judge": str, "strict": bool, "fail-on": str, "label": dict}
@@ -44,6 +46,7 @@ class WireOptions:
         self.label = dict(label or {})
         self.allow_empty = allow_empty
         self.suppressions: Sequence[Suppression] = ()
+        self.baseline: Baseline | None = None
 
 
 def wire_options(given: Mapping[str, Any], folder: str) -> WireOptions:
@@ -57,7 +60,19 @@ def wire_options(given: Mapping[str, Any], folder: str) -> WireOptions:
     file = read_config(path)
     options = WireOptions(**{**_from_file(file, "select" in given), **given})
     options.suppressions = parse_suppressions(file)
+    options.baseline = _baseline(file)
     return options
+
+
+def _baseline(file: ConfigFile) -> Baseline | None:
+    name = file.table.get("baseline")
+    if name is None:
+        return None
+    try:
+        path = Path(file.path).parent / name
+        return parse_baseline(str(path), path.read_text("utf-8"))
+    except (OSError, TypeError, ValueError) as error:
+        raise file.error(("baseline",), str(error)) from None
 
 
 def _from_file(file: ConfigFile, selects: bool) -> dict[str, Any]:

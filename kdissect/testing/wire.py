@@ -91,7 +91,8 @@ class KafkaWire:
         errors = [str(error) for error in dissection.captures.errors]
         if errors:
             raise OSError("; ".join(errors))
-        return Verdict(judge, quality_of(judge.coverage), dissection.file_names, options.suppressions)
+        quality = quality_of(judge.coverage)
+        return Verdict(judge, quality, dissection.file_names, options.suppressions, options.baseline)
 
     def report(self) -> str:
         """The text report of `kdissect check`."""
@@ -124,7 +125,8 @@ class KafkaWire:
         if not verdict.exchanges and not self.options.allow_empty:
             why = "; ".join(verdict.quality.reasons) or "no Kafka traffic"
             return f"kafka_wire had nothing to judge in {', '.join(self.paths)}: {why}"
-        failing = [f for f in verdict.findings if f.severity in _FAILING[self.options.fail_on]]
+        failing_severities = _FAILING[self.options.fail_on]
+        failing = [f for f in verdict.findings if f.severity in failing_severities and not f.known]
         return "\n".join(self._lines(verdict, failing)) if failing else ""
 
     def _lines(self, verdict: Verdict, failing: list[Finding]) -> Iterator[str]:

@@ -91,6 +91,14 @@ def test_the_file_is_the_same_for_the_same_faults(recorded: Path, capfd: pytest.
     assert list(recorded.parent.iterdir()) == [recorded]  # nothing left beside it
 
 
+def test_a_baseline_that_is_about_to_be_made(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    config, known = tmp_path / "kdissect.toml", tmp_path / "known.json"
+    config.write_text("baseline = 'known.json'\n")
+    assert main(["check", ACKS, "--config", str(config)]) == 2
+    assert main(["check", ACKS, "--config", str(config), "--write-baseline", str(known)]) == 0
+    assert main(["check", ACKS, "--config", str(config)]) == 0
+
+
 def test_a_baseline_in_the_configuration(recorded: Path, capfd: pytest.CaptureFixture[str]) -> None:
     config = recorded.parent / "kdissect.toml"
     config.write_text("baseline = 'known.json'\n")  # beside the file, wherever the run is

@@ -188,7 +188,7 @@ def test_no_output_holds_a_secret(command: tuple[str, ...], capture: str, run: R
 
 def excerpt(capture: str, show_secrets: bool) -> list[Packet]:
     """Every exchange of the capture as evidence would have it."""
-    wish = Wish(EVERY, whole=True, until_ns=1 << 62)
+    wish = Wish(EVERY, until_ns=1 << 62)
     (packets,) = excerpts([[wish]], lambda: Dissection(capture), show_secrets)
     return [item.packet for item in packets]
 
@@ -220,6 +220,16 @@ def test_no_evidence_holds_a_secret(capture: str, run: Run, tmp_path: Path) -> N
     for data in (out, *(path.read_bytes() for path in written)):
         for secret in PLANTED:
             assert not any(needle in data for needle in needles(secret)), secret
+
+
+def test_bytes_of_a_finding_are_not_shown_where_a_secret_is_among_them(run: Run, tmp_path: Path) -> None:
+    scram = {"name": "alice", "mechanism": 1, "iterations": 4096, "salt": b"s", "salted_password": b"p"}
+    asked = encode_request(51, 0, 1, "me", {"deletions": [], "upsertions": [scram]})[4:]
+    for tail, shown in ((SECRET.encode(), "not shown"), (b"\0\0", "00 00")):
+        talk = Conversation().handshake().client(frame(asked + tail))
+        talk.broker(encode_response(51, 0, 1, {"results": []})).fin(0)
+        out = run("check", write_pcap(tmp_path / "tail.pcap", talk.packets), "--select", "FRM006")
+        assert f"of the frame's content: {shown}\n".encode() in out
 
 
 def test_no_column_holds_a_secret(capture: str, run: Run, tmp_path: Path) -> None:

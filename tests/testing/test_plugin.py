@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
+from kdissect.cli import main
 from kdissect.testing import recording
 from tests.support.console import CAPTURES, CHECKOUT
 
@@ -109,6 +110,13 @@ def test_the_configuration_of_the_project_holds(pytester: pytest.Pytester) -> No
     plain, asked = Case("kafka_wire.capture(ACKS)", PASSED), "marked(select='PAI004')"
     cases = {"plain": plain, "asked": Case("kafka_wire.capture(ACKS)", AT_THE_END, asked)}
     assert ran(pytester, cases).outcomes == {"plain": PASSED, "asked": AT_THE_END}
+    config.write_text("baseline = 'known.json'\n")
+    known = pytester.path / "known.json"
+    report = str(pytester.path / "report.txt")
+    assert main(["check", str(ACKS), "--write-baseline", str(known), "-o", report]) == 0
+    assert ran(pytester, {"plain": plain}).outcomes == {"plain": PASSED}
+    known.unlink()
+    assert "kdissect.toml:1: " in ran(pytester, {"plain": plain}).texts["plain"]
     config.write_text("strict = 'yes'\n")
     run = ran(pytester, {"plain": plain})
     assert run.outcomes == {"plain": BEFORE}
