@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 from kdissect.model.frame import Frame
 from kdissect.schema import registry
+from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.walk import may_hold_secrets
 from kdissect.session.exchange import Exchange, ExchangeKind
 
 FILLER = b"x"  # fits text, bytes and base64 alike
 # Of all logs with records that may hold secrets: configs, SCRAM credentials, delegation tokens.
-METADATA_TOPIC = "__cluster_metadata"
-METADATA_TOPIC_ID = bytes(15) + b"\x01"  # org.apache.kafka.common.Uuid#METADATA_TOPIC_ID
 _MARKS = (METADATA_TOPIC.encode(), METADATA_TOPIC_ID)
 
 

@@ -9,9 +9,10 @@ from kdissect.decoders.payloads.nesting import token_node
 from kdissect.engine.facts import payload_facts
 from kdissect.engine.own_records import may_hold_secrets_of
 from kdissect.engine.record_sets import RecordSet, record_sets
-from kdissect.engine.secret_bytes import FILLER, METADATA_TOPIC, METADATA_TOPIC_ID, Patch
+from kdissect.engine.secret_bytes import FILLER, Patch
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch
+from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange, ExchangeKind
 
 _PAYLOADS = frozenset({"payload", "frame"})  # types of nodes whose own fields are judged

@@ -19,8 +19,7 @@ from kdissect.model.record_batch import (
     RecordBatch,
     RecordFault,
 )
-
-METADATA_TOPIC = "__cluster_metadata"
+from kdissect.schema.metadata_topic import METADATA_TOPIC
 
 _PLACE = (
     RowField("number", "int64", "1-based number of the row in this output; presentation only"),

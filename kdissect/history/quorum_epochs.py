@@ -13,10 +13,9 @@ from kdissect.history import apis
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
+from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 
 PARTITIONS_KEPT = 10_000  # of connections; a cluster has one such partition, and a few connections
-METADATA_TOPIC = "__cluster_metadata"  # org.apache.kafka.common.internals.Topic
-METADATA_TOPIC_ID = bytes(15) + b"\x01"  # org.apache.kafka.common.Uuid#METADATA_TOPIC_ID
 
 
 class QuorumFact(StrEnum):

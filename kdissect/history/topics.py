@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from kdissect.decoders.summary import Summary
 from kdissect.engine.rows import union
+from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -40,8 +41,6 @@ TELLING: dict[int, bool] = {
     92: True,  # DeleteShareGroupOffsets
 }
 FETCH, FETCH_SNAPSHOT, DESCRIBE_CLUSTER = 1, 59, 60
-METADATA_TOPIC = "__cluster_metadata"
-METADATA_TOPIC_ID = bytes(15) + b"\x01"  # org.apache.kafka.common.Uuid#METADATA_TOPIC_ID
 _METADATA_MARKS = (METADATA_TOPIC_ID, METADATA_TOPIC.encode())
 
 # About 300 bytes each: 30 MB. Clusters have at most some ten thousand topics; more is an attack.

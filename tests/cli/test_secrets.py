@@ -17,8 +17,8 @@ from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.engine.record_sets import record_sets
 from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.wish import EVERY, Wish
-from kdissect.history.topics import METADATA_TOPIC_ID
 from kdissect.model.packet import Packet
+from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
 from kdissect.schema.secrets import is_password
 from tests.decoders.payloads.vectors import groups, records
 from tests.support.pcaps import write_pcap

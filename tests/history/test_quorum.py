@@ -2,9 +2,10 @@
 
 import pytest
 
-from kdissect.history.quorum_epochs import METADATA_TOPIC, QuorumEpochs
+from kdissect.history.quorum_epochs import QuorumEpochs
 from kdissect.history.snapshot_fetches import SnapshotFetches
 from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.schema.metadata_topic import METADATA_TOPIC
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, brief, feed
 from tests.support.batches import batch_bytes, record_bytes

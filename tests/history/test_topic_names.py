@@ -12,8 +12,9 @@ from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.decoders.naming import naming_of
 from kdissect.history import topics as history
-from kdissect.history.topics import FETCH_SNAPSHOT, METADATA_TOPIC_ID, TELLING, TopicNames
+from kdissect.history.topics import FETCH_SNAPSHOT, TELLING, TopicNames
 from kdissect.schema import registry
+from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
 from kdissect.schema.types import Array, Primitive, Struct
 from tests.decoders.payloads.vectors import records
 from tests.history.cluster import CLICKS, CREATE_TOPICS, DESCRIBE_CLUSTER, FETCH, METADATA, ORDERS, Client

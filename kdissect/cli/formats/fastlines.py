@@ -8,13 +8,13 @@ dataclasses, inspect, uuid and json: 30 ms).
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.engine.own_records import METADATA_TOPIC
 from kdissect.engine.rows import TopicsOf, anomaly_row, closed_row, topic_id_text, union, wire_topics
 from kdissect.engine.times import SECOND_NS, rfc3339
 from kdissect.history.topics import DESCRIBE_CLUSTER
 from kdissect.model.frame import Frame
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.schema.errors import error_name
+from kdissect.schema.metadata_topic import METADATA_TOPIC
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo

@@ -10,8 +10,8 @@ from kdissect.rules.rule import (
     Fault,
     NodeRule,
 )
+from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
 
-METADATA_TOPIC = bytes(15) + b"\x01"  # Uuid#METADATA_TOPIC_ID
 # Fetch is left out: controllers fetch their log with it.
 CLIENT_APIS = frozenset(
     {"Produce", "Metadata", "OffsetCommit", "OffsetFetch", "ShareFetch", "ShareAcknowledge", "DeleteTopics",
@@ -37,7 +37,7 @@ class ReservedTopicId(NodeRule):
 
     def check(self, node: Node, body: Body) -> Iterator[Fault]:
         """Topic ids in APIs between clients and brokers."""
-        if node.value != METADATA_TOPIC or body.api.name not in CLIENT_APIS or node.field is None:
+        if node.value != METADATA_TOPIC_ID or body.api.name not in CLIENT_APIS or node.field is None:
             return
         if node.field.entity == "topicId":
             yield Fault("a random id", "the id of __cluster_metadata")

@@ -16,8 +16,8 @@ from kdissect.decoders.payloads.dispatch import FINDERS
 from kdissect.decoders.payloads.record_trees import nest_record_payloads
 from kdissect.decoders.records.spans import nest_records
 from kdissect.decoders.tree import render
-from kdissect.history.topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema import registry
+from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.types import Array, Primitive
 from kdissect.schema.walk import all_fields, has_payloads, may_hold_secrets
 from tests.decoders.payloads.vectors import assert_tiles, groups, records

@@ -1,0 +1,4 @@
+"""The topic that holds the metadata of a KRaft cluster."""
+
+METADATA_TOPIC = "__cluster_metadata"  # org.apache.kafka.common.internals.Topic#CLUSTER_METADATA_TOPIC_NAME
+METADATA_TOPIC_ID = bytes(15) + b"\x01"  # org.apache.kafka.common.Uuid#METADATA_TOPIC_ID
