@@ -8,10 +8,9 @@ from crc32c import crc32c
 
 from tests.mutation.authentication import without
 from tests.mutation.bytes_of_headers import advertised
-from tests.mutation.corpus import Recording, Scene, opening, prefix, side_of, sides_of
+from tests.mutation.corpus import Scene, side_of
 from tests.mutation.histories import before, edited, places
 from tests.mutation.mutators import MANY, Mutant, edits, mutator
-from tests.mutation.order_of_lines import LONGEST, shuffled
 from tests.mutation.values_of_apis import first
 from tests.support.traffic import BROKER, CLIENT
 
@@ -278,6 +277,3 @@ def _other_producer(rng: random.Random) -> Iterator[Mutant]:
             given = [answer.value() for answer in before(scene, INIT_PRODUCER_ID, BROKER)]
             if given and not given[-1].error_code:
                 yield from edited(scene, CLIENT, edit)
-
-
-__all__ = ["LONGEST", "Recording", "opening", "prefix", "shuffled", "sides_of"]

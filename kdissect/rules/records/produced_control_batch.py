@@ -22,6 +22,7 @@ class ProducedControlBatch(BatchRule):
     claim = Claim.REFUSED
     who = Who.CLIENT
     cites = ("org.apache.kafka.storage.internals.log.LogValidator", "spec/001 5.3.1.1 Control Batches")
+    shadows = ("REC041", "REC042")  # what is no marker has no key of one
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Bit 5 of produced batches."""
