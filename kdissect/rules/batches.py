@@ -12,9 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from kdissect.decoders.records.layout import CURRENT_MAGIC
+from kdissect.decoders.records.layout import CURRENT_MAGIC, LENGTH_AT, MAGIC_AT, OVERHEAD
 from kdissect.engine.record_sets import record_batches
 from kdissect.history.topics import TopicNames
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.record_batch import RecordFault
 from kdissect.rules.batch import Batch, Carrier, Records, identity, places
 from kdissect.rules.body import Body
 from kdissect.rules.coverage import Coverage
@@ -86,15 +88,20 @@ class BatchJudge:
 
     def _records(self, records: Records) -> Spoken:
         found = records.found.found
+        batches = [Batch(records, index) for index in range(len(found.batches))]
+        short = [(batch, fault) for fault in found.faults for batch in batches if _is_short(batch, fault)]
+        for batch, _ in short:
+            batch.faults = [_short_length(batch)]
+        explained = [fault for _, fault in short]
         for fault in found.faults:
             for owner in self._by_kind[records.is_produce, CURRENT_MAGIC].owners:
-                if fault.kind in owner.kinds:
+                if fault.kind in owner.kinds and fault not in explained:
                     self._coverage.exercise(owner.code)
                     yield owner, records.fault(fault, owner.expected)
-        for index, batch in enumerate(found.batches):
-            rules = self._by_kind[records.is_produce, batch.magic]
+        for batch in batches:
+            rules = self._by_kind[records.is_produce, batch.batch.magic]
             self._coverage.look(rules.codes)
-            yield from self._batch(Batch(records, index), rules)
+            yield from self._batch(batch, rules)
 
     def _batch(self, batch: Batch, rules: _Rules) -> Spoken:
         spoken: set[str] = set()
@@ -122,6 +129,18 @@ class BatchJudge:
                 self._usual.clear()
             self._usual.add(key)
         return usual
+
+
+def _is_short(batch: Batch, fault: RecordFault) -> bool:
+    """Whether bytes that are no batch are the rest of this one: its length is wrong, thus its checksum."""
+    end = batch.batch.end
+    return not batch.batch.crc_is_right and end <= fault.offset <= end + MAGIC_AT
+
+
+def _short_length(batch: Batch) -> RecordFault:
+    found = batch.batch
+    why = f"length {found.size - OVERHEAD} ends where no batch begins"
+    return RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", found.start + LENGTH_AT, why)
 
 
 def _misfits(batch: Batch, owners: Sequence[RecordFaultRule], silent: set[str]) -> Spoken:

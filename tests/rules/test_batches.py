@@ -48,6 +48,14 @@ def test_of_many_records_the_first_is_told() -> None:
     assert finding.place.path.endswith("records.batches[0].records[0].attributes")
 
 
+@pytest.mark.parametrize("by", [1, 8, 30])
+def test_a_length_that_is_too_short_is_one_cause(by: int) -> None:
+    long = {"value": bytes(60)}
+    length = len(batch(long)) - 12
+    assert told(produced(batch(long, length=length - by))) == [("REC001", 1)]
+    assert told(produced(batch(long, length=length + by))) == [("REC002", 1)]
+
+
 @pytest.mark.parametrize("at", [1, 10, 40, 60])
 def test_a_last_batch_that_is_cut_is_legal_in_a_fetch(at: int) -> None:
     assert told(fetched(GOOD + SECOND[:at])) == []
