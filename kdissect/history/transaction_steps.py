@@ -11,6 +11,7 @@ from kdissect.model.record_batch import RecordBatch
 
 # From this version of Produce on a batch joins the transaction by itself (KIP-890).
 _PRODUCE_JOINS = 12
+REPEATED = "repeated"  # what a fact says of an EndTxn that asks for what came about already
 _FENCED = frozenset({codes.INVALID_PRODUCER_EPOCH, codes.PRODUCER_FENCED})
 
 
@@ -95,7 +96,7 @@ def ended(turn: Turn, known: TransactionalId, committed: bool) -> list[Fact]:
         else:
             last = known.last
             again = last is not None and last.outcome is outcome and last.epoch == request.producer_epoch
-            detail = "repeated" if again else ""
+            detail = REPEATED if again else ""
             return [fact(TransactionFact.END_WITHOUT_BEGIN, turn, known, seen=committed, detail=detail)]
     return end_transaction(turn, known, outcome)
 

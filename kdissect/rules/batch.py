@@ -152,9 +152,9 @@ class Batch:
             self._records = list(islice(found, MOST_RECORDS))
         return self._records
 
-    def read(self) -> bool:
-        """Read the records; whether there are any."""
-        return bool(self.content)
+    def read(self) -> None:
+        """Read the records, and find what does not fit in them."""
+        _ = self.content
 
     @property
     def is_whole(self) -> bool:

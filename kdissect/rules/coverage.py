@@ -1,6 +1,7 @@
 """What a run looked at: API versions, peers, and the rules that had something to judge."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from kdissect.model.finding import Who
 from kdissect.session.exchange import Exchange
@@ -30,6 +31,11 @@ class Coverage:
     def exercise(self, code: str) -> None:
         """A rule looked at something."""
         self.rules[code] += 1
+
+    def look(self, codes: Iterable[str]) -> None:
+        """These rules looked at something."""
+        for code in codes:
+            self.rules[code] += 1
 
     def add_exchange(self, exchange: Exchange) -> None:
         """Count one exchange."""
