@@ -6,6 +6,7 @@ from tests.mutation import (
     bytes_of_bodies,
     bytes_of_headers,
     histories,
+    inside_batches,
     newer_histories,
     order_of_lines,
     producers,
@@ -17,7 +18,7 @@ from tests.mutation.mutators import MUTATORS, Mutator
 
 AREAS = (
     bytes_of_headers, bytes_of_bodies, values_of_any_api, values_of_apis, values_of_clients, order_of_lines,
-    authentication, histories, newer_histories, producers, batches,
+    authentication, histories, newer_histories, producers, batches, inside_batches,
 )  # fmt: skip
 
 
