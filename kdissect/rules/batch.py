@@ -196,6 +196,8 @@ class Batch:
         if fault.inside:
             seen = f"{fault.why}, at byte {fault.offset} of the decompressed records"
             return self.inside(fault.path, expected, seen)
+        if fault.path in (_SPANS if self.is_current else _OLD_SPANS):
+            return self.fault(fault.path, expected, fault.why)
         return self._fault(fault.path, fault.offset, expected, fault.why)
 
     def _fault(self, part: str, start: int, expected: str, seen: str) -> Fault:

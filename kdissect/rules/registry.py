@@ -148,6 +148,7 @@ from kdissect.rules.transactions.broker_version_from_client import BrokerVersion
 from kdissect.rules.transactions.empty_transactional_id import EmptyTransactionalId
 from kdissect.rules.transactions.end_without_begin import EndWithoutBegin
 from kdissect.rules.transactions.joined_twice import JoinedTwice
+from kdissect.rules.transactions.other_marker import OtherMarker
 from kdissect.rules.transactions.other_producer import OtherProducer
 from kdissect.rules.transactions.produced_before_added import ProducedBeforeAdded
 from kdissect.rules.transactions.produced_while_ending import ProducedWhileEnding
@@ -309,6 +310,7 @@ ALL_RULES: tuple[Rule, ...] = (
     ProducedWhileEnding(),
     OtherProducer(),
     JoinedTwice(),
+    OtherMarker(),
     OtherBrokerEpoch(),
     BrokerEpochBack(),
     QuorumEpochBack(),
