@@ -38,7 +38,7 @@ def collateral_page(mutators: Sequence[Mutator]) -> str:
     rows = "".join(row_of(mutator) for mutator in mutators)
     silent = "".join(f"| {code} | {reason} |\n" for code, reason in sorted(UNREACHED.items()))
     return (
-        f"{_HEAD}{rows}\n{total} mutants of {len(mutators)} mutators for {len(owners)} rules, in exchanges of "
-        f"{len(kinds)} API versions from {len(captures)} captures.\n\n"
+        f"{_HEAD}{rows}\n{total} mutants of {len(mutators)} mutators for {len(owners)} rules, "
+        f"in exchanges of {len(kinds)} API versions from {len(captures)} captures.\n\n"
         f"## Rules without a mutator\n\n| rule | reason |\n|---|---|\n{silent}"
     )

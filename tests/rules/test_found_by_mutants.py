@@ -150,3 +150,14 @@ def test_an_acknowledge_type_is_told_once() -> None:
     found = codes(dialogue.close())
     assert "FET009" in found
     assert "BDY017" not in found
+
+
+def test_a_transaction_may_have_begun_elsewhere() -> None:
+    """With EndTxn v5 a batch to any leader begins it, and that leader's connection need not be captured."""
+    given = {"producer_id": 1, "producer_epoch": 0}
+    for version, expected in ((4, True), (5, False)):
+        dialogue = Dialogue()
+        asked = {"transactional_id": "t", "transaction_timeout_ms": 1000}
+        dialogue.exchange("InitProducerId", 4, asked, given)
+        dialogue.exchange("EndTxn", version, {"transactional_id": "t", "committed": True, **given}, given)
+        assert ("TXN005" in codes(dialogue.close())) is expected
