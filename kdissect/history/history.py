@@ -30,6 +30,8 @@ _IN_STREAM_ORDER = (
 _AS_COMPLETED = (
     "transactions", "classic_groups", "modern_groups", "leader_epochs", "broker_epochs", "telemetry",
 )  # fmt: skip
+# Clients that sent or got what nobody can read, each in 100 bytes. More of them, and later ones are believed.
+MISSED_KEPT = 50_000
 
 
 class History:
@@ -60,6 +62,8 @@ class History:
         self._orders: dict[str, StreamOrder] = {}
         self._holed: set[str] = set()
         """Capture sets of which bytes were lost."""
+        self._missed: set[tuple[Machine, str, str]] = set()
+        """Machines that could not read a body, with capture set and client: what it told them is missing."""
 
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
@@ -68,12 +72,12 @@ class History:
         """Take the analyzer's next event."""
         if isinstance(event, Exchange):
             turn = self._turn(event)
-            facts = _feed(self._as_completed, turn)
+            facts = self._feed(self._as_completed, turn)
             order = self._orders.get(event.connection.id)
             if order is None:
                 order = self._orders[event.connection.id] = StreamOrder()
             for due in order.add(event):
-                facts += _feed(self._in_stream_order, turn if due is event else self._turn(due))
+                facts += self._feed(self._in_stream_order, turn if due is event else self._turn(due))
             return facts
         if isinstance(event, ConnectionClosed):
             order = self._orders.pop(event.connection.id, None)
@@ -94,13 +98,21 @@ class History:
         return turn
 
     def _flush(self, order: StreamOrder) -> list[Fact]:
-        return [fact for due in order.flush() for fact in _feed(self._in_stream_order, self._turn(due))]
+        return [fact for due in order.flush() for fact in self._feed(self._in_stream_order, self._turn(due))]
 
-
-def _feed(machines: tuple[Machine, ...], turn: Turn) -> list[Fact]:
-    facts: list[Fact] = []
-    for machine in machines:
-        keys = machine.api_keys
-        if keys is None or turn.key in keys:
-            facts += machine.feed(turn)
-    return facts
+    def _feed(self, machines: tuple[Machine, ...], turn: Turn) -> list[Fact]:
+        facts: list[Fact] = []
+        others_whole = turn.others_whole
+        for machine in machines:
+            keys = machine.api_keys
+            if keys is None:
+                facts += machine.feed(turn)
+            elif turn.key in keys:
+                place = machine, turn.info.capture_set, str(turn.info.client.host)
+                turn.others_whole = others_whole and place not in self._missed
+                facts += machine.feed(turn)
+                # producers count on their own what they miss, connection by connection
+                if turn.is_misread and machine is not self.producers and len(self._missed) < MISSED_KEPT:
+                    self._missed.add(place)
+        turn.others_whole = others_whole
+        return facts

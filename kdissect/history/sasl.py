@@ -121,7 +121,7 @@ def _handshake(turn: Turn, known: SaslSession) -> list[Fact]:
             Fact(SaslFact.HANDSHAKE_AGAIN, key, turn.evidence, earlier=known.handshake, sure=turn.is_whole)
         )
     if answer is None:
-        return facts
+        return _unread(turn, known, facts)
     known.offered = tuple(map(str, answer.mechanisms or ()))
     if answer.error_code == codes.ILLEGAL_SASL_STATE:
         return [*facts, _no_sasl(turn, known)]
@@ -148,6 +148,13 @@ def _handshake(turn: Turn, known: SaslSession) -> list[Fact]:
     return [*facts, Fact(SaslFact.HANDSHAKE, key, turn.evidence, "request", "mechanism", None, mechanism)]
 
 
+def _unread(turn: Turn, known: SaslSession, facts: list[Fact]) -> list[Fact]:
+    """A side is missing. Where it was there and cannot be read, nobody knows how it went on."""
+    if turn.is_misread:
+        known.phase = SaslPhase.UNKNOWN
+    return facts
+
+
 def _authenticate(turn: Turn, known: SaslSession, unknown: bool) -> list[Fact]:
     key = (turn.info.id,)
     facts = []
@@ -158,8 +165,8 @@ def _authenticate(turn: Turn, known: SaslSession, unknown: bool) -> list[Fact]:
     request, answer = turn.request, turn.response
     if request is not None:
         facts += _token(turn, known, bytes(request.auth_bytes))
-    if answer is None:
-        return facts
+    if answer is None or request is None:
+        return _unread(turn, known, facts)
     if answer.error_code == codes.ILLEGAL_SASL_STATE:
         return [*facts, _no_sasl(turn, known)]
     if answer.error_code:
@@ -258,6 +265,8 @@ def _done(turn: Turn, known: SaslSession) -> list[Fact]:
 
 def _other_request(turn: Turn, known: SaslSession) -> list[Fact]:
     key = (turn.info.id,)
+    if turn.exchange.api_key is None:  # a header that does not fit
+        return []
     if known.phase is SaslPhase.HANDSHAKEN:
         if (known.mechanism or "") in _ROUNDS or turn.response is None:
             late = turn.key == apis.API_VERSIONS

@@ -11,6 +11,10 @@ from kdissect.model.record_batch import RecordBatch
 
 # From this version of Produce on a batch joins the transaction by itself (KIP-890).
 _PRODUCE_JOINS = 12
+REPEATED = "repeated"  # what a fact says of an EndTxn that asks for what came about already
+# From this version of EndTxn on a transaction may have begun with a batch to any leader (KIP-890), on a
+# connection that was not captured; before, its beginning goes to the broker that ends it.
+_BEGUN_ELSEWHERE = 5
 _FENCED = frozenset({codes.INVALID_PRODUCER_EPOCH, codes.PRODUCER_FENCED})
 
 
@@ -95,8 +99,10 @@ def ended(turn: Turn, known: TransactionalId, committed: bool) -> list[Fact]:
         else:
             last = known.last
             again = last is not None and last.outcome is outcome and last.epoch == request.producer_epoch
-            detail = "repeated" if again else ""
-            return [fact(TransactionFact.END_WITHOUT_BEGIN, turn, known, seen=committed, detail=detail)]
+            detail = REPEATED if again else ""
+            sure = turn.all_whole and turn.version < _BEGUN_ELSEWHERE
+            kind = TransactionFact.END_WITHOUT_BEGIN
+            return [fact(kind, turn, known, seen=committed, detail=detail, sure=sure)]
     return end_transaction(turn, known, outcome)
 
 

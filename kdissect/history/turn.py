@@ -10,6 +10,7 @@ from kdissect.engine.record_sets import record_batches
 from kdissect.history.fact import Evidence, evidence_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
+from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -39,6 +40,7 @@ class Turn:
         "_response",
         "exchange",
         "info",
+        "is_misread",
         "key",
         "losses",
         "others_whole",
@@ -53,6 +55,8 @@ class Turn:
         self.version = -1 if exchange.api_version is None else exchange.api_version
         counts = self.info.anomaly_counts
         self.losses = sum(counts[kind] for kind in _LOSSES) if counts else 0
+        self.is_misread = False
+        """Whether a body that was asked for does not fit, or was captured in part."""
         self._request: Any = _UNREAD
         self._response: Any = _UNREAD
         self._evidence: Evidence | None = None
@@ -114,8 +118,15 @@ class Turn:
         exchange = self.exchange
         is_response = side == "response"
         frame = exchange.response if is_response else exchange.request
-        if frame is None or frame.is_cut or exchange.is_unknown:
-            return None  # half a body, or one in an unknown layout, is no basis for a fact
+        if frame is None or exchange.is_unknown:
+            return None  # one in an unknown layout is no basis for a fact
+        value = None if frame.is_cut else self._fitting(frame, is_response)
+        self.is_misread |= value is None
+        return value
+
+    def _fitting(self, frame: Frame, is_response: bool) -> Any:
+        """The value of a whole body; None where it does not fit."""
+        exchange = self.exchange
         data, version = frame.data, self.version
         offset = exchange.response_body_offset if is_response else exchange.request_body_offset
         if is_response:

@@ -152,9 +152,9 @@ class Batch:
             self._records = list(islice(found, MOST_RECORDS))
         return self._records
 
-    def read(self) -> bool:
-        """Read the records; whether there are any."""
-        return bool(self.content)
+    def read(self) -> None:
+        """Read the records, and find what does not fit in them."""
+        _ = self.content
 
     @property
     def is_whole(self) -> bool:
@@ -196,6 +196,8 @@ class Batch:
         if fault.inside:
             seen = f"{fault.why}, at byte {fault.offset} of the decompressed records"
             return self.inside(fault.path, expected, seen)
+        if fault.path in (_SPANS if self.is_current else _OLD_SPANS):
+            return self.fault(fault.path, expected, fault.why)
         return self._fault(fault.path, fault.offset, expected, fault.why)
 
     def _fault(self, part: str, start: int, expected: str, seen: str) -> Fault:

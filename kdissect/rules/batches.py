@@ -2,7 +2,8 @@
 
 - A batch is cut and its checksum computed once, for the histories as for the rules (`engine.record_sets`).
 - Records are decompressed and read only where a batch is not usual (`decoders.records.usual`), so many and so
-  much at a time as constants say.
+  much at a time as constants say. A batch that was produced is mostly fetched too, byte by byte the same but
+  for its offset: it is looked through once.
 - One cause, one finding: bytes that do not fit silence the rules about what they would mean, and each rule
   speaks once of a batch, about the first place.
 """
@@ -11,14 +12,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from kdissect.decoders.records.layout import CURRENT_MAGIC, LENGTH_AT, MAGIC_AT, OVERHEAD
 from kdissect.engine.record_sets import record_batches
 from kdissect.history.topics import TopicNames
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.record_batch import RecordFault
 from kdissect.rules.batch import Batch, Carrier, Records, identity, places
 from kdissect.rules.body import Body
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.rule import REQUEST, RESPONSE, BatchRule, Fault, RecordFaultRule, RecordRule, Rule
+from kdissect.rules.rule import (
+    REQUEST,
+    RESPONSE,
+    BatchRule,
+    BatchSubject,
+    Fault,
+    RecordFaultRule,
+    RecordRule,
+    Rule,
+)
 from kdissect.schema.logs import all_logs
 
+# Batches remembered as usual, by what their checksum covers; 200 bytes each.
+MOST_USUAL = 4096
 Spoken = Iterator[tuple[Rule, Fault]]
 METADATA = 3  # org.apache.kafka.common.protocol.ApiKeys
 SIDES = {"Produce": REQUEST, "Fetch": RESPONSE, "ShareFetch": RESPONSE, "FetchSnapshot": RESPONSE}
@@ -26,21 +41,38 @@ SIDES = {"Produce": REQUEST, "Fetch": RESPONSE, "ShareFetch": RESPONSE, "FetchSn
 _OWN_TOPICS = tuple(log.name.encode() for log in all_logs() if log.name.startswith("__"))
 
 
+class _Rules:
+    """The rules about batches of one magic, produced or given out."""
+
+    __slots__ = ("batch_rules", "codes", "owners", "record_rules")
+
+    def __init__(self, rules: Sequence[BatchSubject]) -> None:
+        self.owners = [rule for rule in rules if isinstance(rule, RecordFaultRule)]
+        self.batch_rules = [rule for rule in rules if isinstance(rule, BatchRule)]
+        self.record_rules = [rule for rule in rules if isinstance(rule, RecordRule)]
+        self.codes = [rule.code for rule in rules]
+
+
 class BatchJudge:
     """`faults(body)` gives what rules say of the batches in a body. Raises nothing."""
 
     def __init__(self, rules: Sequence[Rule], coverage: Coverage) -> None:
         self._coverage = coverage
-        self._owners = [rule for rule in rules if isinstance(rule, RecordFaultRule)]
-        self._batch_rules = [rule for rule in rules if isinstance(rule, BatchRule)]
-        self._record_rules = [rule for rule in rules if isinstance(rule, RecordRule)]
-        self._is_idle = not (self._owners or self._batch_rules or self._record_rules)
+        self._rules = [rule for rule in rules if isinstance(rule, BatchSubject)]
+        self._by_kind = {
+            (produced, magic): _Rules(
+                [rule for rule in self._rules if rule.produced in (None, produced) and magic in rule.magics]
+            )
+            for produced in (True, False)
+            for magic in range(CURRENT_MAGIC + 1)
+        }
         self._names = TopicNames()
+        self._usual: set[tuple[int, ...]] = set()
 
     def faults(self, body: Body) -> Spoken:
         """What is wrong with the batches, and the rules that say so."""
         side = SIDES.get(body.api.name)
-        if side is None or self._is_idle:
+        if side is None or not self._rules:
             if body.api.key == METADATA and any(name in body.data for name in _OWN_TOPICS):
                 self._names.learn(body.exchange)
             return
@@ -55,45 +87,78 @@ class BatchJudge:
         return self._names.name(body.exchange.connection, known) if isinstance(known, bytes) else str(known)
 
     def _records(self, records: Records) -> Spoken:
-        batches = records.found.found
-        for owner in self._owners:
-            self._coverage.exercise(owner.code)
-        for fault in batches.faults:
-            for owner in self._owners:
-                if fault.kind in owner.kinds:
+        found = records.found.found
+        batches = [Batch(records, index) for index in range(len(found.batches))]
+        short = [(batch, fault) for fault in found.faults for batch in batches if _is_short(batch, fault)]
+        for batch, _ in short:
+            batch.faults = [_short_length(batch)]
+        explained = [fault for _, fault in short]
+        for fault in found.faults:
+            for owner in self._by_kind[records.is_produce, CURRENT_MAGIC].owners:
+                if fault.kind in owner.kinds and fault not in explained:
+                    self._coverage.exercise(owner.code)
                     yield owner, records.fault(fault, owner.expected)
-        for index in range(len(batches.batches)):
-            yield from self._batch(Batch(records, index))
+        for batch in batches:
+            rules = self._by_kind[records.is_produce, batch.batch.magic]
+            self._coverage.look(rules.codes)
+            yield from self._batch(batch, rules)
 
-    def _batch(self, batch: Batch) -> Spoken:
-        if batch.faults:
-            yield from self._misfits(batch, set())
-            return
+    def _batch(self, batch: Batch, rules: _Rules) -> Spoken:
         spoken: set[str] = set()
-        for rule in self._batch_rules:
-            yield from self._check(rule, rule.check(batch), spoken)
-        usual = batch.is_usual or not batch.read()
-        if batch.faults:
-            yield from self._misfits(batch, spoken)
-            return
-        for inner in self._record_rules:
-            yield from self._check(inner, () if usual else inner.check(batch), spoken)
-
-    def _misfits(self, batch: Batch, silent: set[str]) -> Spoken:
-        """Bytes that do not fit: the first rule with a word has it, as the other faults mostly follow."""
-        for owner in self._owners:
-            if owner.code in silent:
+        if not batch.faults:
+            for rule in rules.batch_rules:
+                yield from _first(rule, rule.check(batch), spoken)
+            if self._is_usual(batch):
                 return
-            for fault in batch.faults:
-                if fault.kind in owner.kinds:
-                    for told in islice(owner.check(fault, batch), 1):
-                        yield owner, told
-                        return
+            batch.read()
+        if batch.faults:
+            yield from _misfits(batch, rules.owners, spoken)
+        elif batch.content:
+            for inner in rules.record_rules:
+                yield from _first(inner, inner.check(batch), spoken)
 
-    def _check(self, rule: Rule, faults: Iterable[Fault], spoken: set[str]) -> Spoken:
-        if rule.code in spoken:
+    def _is_usual(self, batch: Batch) -> bool:
+        """Whether no rule about records could speak of it."""
+        found = batch.batch
+        key = found.crc, found.size, found.max_timestamp, found.count or 0
+        if key in self._usual and not batch.records.is_produce:
+            return True
+        usual = batch.is_usual
+        if usual:
+            if len(self._usual) >= MOST_USUAL:
+                self._usual.clear()
+            self._usual.add(key)
+        return usual
+
+
+def _is_short(batch: Batch, fault: RecordFault) -> bool:
+    """Whether bytes that are no batch are the rest of this one: its length is wrong, thus its checksum."""
+    end = batch.batch.end
+    return not batch.batch.crc_is_right and end <= fault.offset <= end + MAGIC_AT
+
+
+def _short_length(batch: Batch) -> RecordFault:
+    found = batch.batch
+    why = f"length {found.size - OVERHEAD} ends where no batch begins"
+    return RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", found.start + LENGTH_AT, why)
+
+
+def _misfits(batch: Batch, owners: Sequence[RecordFaultRule], silent: set[str]) -> Spoken:
+    """Bytes that do not fit: the first rule with a word has it, as the other faults mostly follow."""
+    for owner in owners:
+        if owner.code in silent:
             return
-        self._coverage.exercise(rule.code)
-        for fault in islice(faults, 1):
-            spoken.update((rule.code, *rule.shadows))
-            yield rule, fault
+        for fault in batch.faults:
+            if fault.kind in owner.kinds:
+                for told in islice(owner.check(fault, batch), 1):
+                    yield owner, told
+                    return
+
+
+def _first(rule: Rule, faults: Iterable[Fault], spoken: set[str]) -> Spoken:
+    """What a rule says first, unless another has spoken of the same cause."""
+    if rule.code in spoken:
+        return
+    for fault in islice(faults, 1):
+        spoken.update((rule.code, *rule.shadows))
+        yield rule, fault

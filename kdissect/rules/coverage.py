@@ -1,6 +1,7 @@
 """What a run looked at: API versions, peers, and the rules that had something to judge."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from kdissect.model.finding import Who
 from kdissect.rules.evidence import Labels
@@ -44,6 +45,11 @@ class Coverage:
     def rules(self) -> Counter[str]:
         """Subjects looked at by rule code."""
         return self.exercises.rules()
+
+    def look(self, codes: Iterable[str]) -> None:
+        """These rules looked at something."""
+        for code in codes:
+            self.rules[code] += 1
 
     def add_exchange(self, exchange: Exchange) -> None:
         """Count one exchange, which is then the one that is judged."""

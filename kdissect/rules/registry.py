@@ -123,48 +123,7 @@ from kdissect.rules.produce.other_transactional_id import OtherTransactionalId
 from kdissect.rules.produce.sequence_gap import SequenceGap
 from kdissect.rules.produce.too_many_in_flight import TooManyInFlight
 from kdissect.rules.produce.weak_acks import WeakAcks
-from kdissect.rules.records.bad_batch_length import BadBatchLength
-from kdissect.rules.records.bad_checksum import BadChecksum
-from kdissect.rules.records.bad_control_key import BadControlKey
-from kdissect.rules.records.base_offset import BaseOffset
-from kdissect.rules.records.base_timestamp import OtherBaseTimestamp
-from kdissect.rules.records.before_fetch_offset import BeforeFetchOffset
-from kdissect.rules.records.cut_batch import CutBatch
-from kdissect.rules.records.empty_wrapper import EmptyWrapper
-from kdissect.rules.records.header_key_not_utf8 import HeaderKeyNotUtf8
-from kdissect.rules.records.header_without_key import HeaderWithoutKey
-from kdissect.rules.records.inner_magic import InnerMagic
-from kdissect.rules.records.inner_offsets import InnerOffsets
-from kdissect.rules.records.lz4_checksum import Lz4Checksum
-from kdissect.rules.records.malformed_own_record import MalformedOwnRecord
-from kdissect.rules.records.malformed_record import MalformedRecord
-from kdissect.rules.records.marker_without_producer import MarkerWithoutProducer
-from kdissect.rules.records.max_timestamp import OtherMaxTimestamp
-from kdissect.rules.records.negative_part import NegativePart
-from kdissect.rules.records.nested_compression import NestedCompression
-from kdissect.rules.records.new_magic_fetched import NewMagicFetched
-from kdissect.rules.records.new_magic_produced import NewMagicProduced
-from kdissect.rules.records.not_decompressing import NotDecompressing
-from kdissect.rules.records.offset_deltas import OffsetDeltas
-from kdissect.rules.records.offsets_go_back import OffsetsGoBack
-from kdissect.rules.records.old_magic_produced import OldMagicProduced
-from kdissect.rules.records.other_last_offset import OtherLastOffset
-from kdissect.rules.records.other_record_count import OtherRecordCount
-from kdissect.rules.records.produced_append_time import ProducedAppendTime
-from kdissect.rules.records.produced_control_batch import ProducedControlBatch
-from kdissect.rules.records.produced_delete_horizon import ProducedDeleteHorizon
-from kdissect.rules.records.record_attributes import RecordAttributes
-from kdissect.rules.records.reserved_bits import ReservedBits
-from kdissect.rules.records.several_batches import SeveralBatches
-from kdissect.rules.records.several_markers import SeveralMarkers
-from kdissect.rules.records.transactional_without_producer import TransactionalWithoutProducer
-from kdissect.rules.records.unknown_codec import UnknownCodec
-from kdissect.rules.records.unknown_magic import UnknownMagic
-from kdissect.rules.records.unknown_own_record import UnknownOwnRecord
-from kdissect.rules.records.wrapper_key import WrapperKey
-from kdissect.rules.records.wrapper_offset import WrapperOffset
-from kdissect.rules.records.zstd_fetched_too_early import ZstdFetchedTooEarly
-from kdissect.rules.records.zstd_produced_too_early import ZstdProducedTooEarly
+from kdissect.rules.records.registry import RECORD_RULES
 from kdissect.rules.rule import Rule
 from kdissect.rules.sasl.authenticate_after_v0 import AuthenticateAfterV0
 from kdissect.rules.sasl.bad_plain_token import BadPlainToken
@@ -189,6 +148,7 @@ from kdissect.rules.transactions.broker_version_from_client import BrokerVersion
 from kdissect.rules.transactions.empty_transactional_id import EmptyTransactionalId
 from kdissect.rules.transactions.end_without_begin import EndWithoutBegin
 from kdissect.rules.transactions.joined_twice import JoinedTwice
+from kdissect.rules.transactions.other_marker import OtherMarker
 from kdissect.rules.transactions.other_producer import OtherProducer
 from kdissect.rules.transactions.produced_before_added import ProducedBeforeAdded
 from kdissect.rules.transactions.produced_while_ending import ProducedWhileEnding
@@ -341,48 +301,7 @@ ALL_RULES: tuple[Rule, ...] = (
     OtherMemberId(),
     SilentMember(),
     RebalanceIgnored(),
-    BadBatchLength(),
-    CutBatch(),
-    UnknownMagic(),
-    BadChecksum(),
-    NotDecompressing(),
-    NestedCompression(),
-    InnerMagic(),
-    EmptyWrapper(),
-    HeaderWithoutKey(),
-    NegativePart(),
-    MalformedRecord(),
-    OtherRecordCount(),
-    OldMagicProduced(),
-    NewMagicProduced(),
-    NewMagicFetched(),
-    SeveralBatches(),
-    ZstdProducedTooEarly(),
-    ZstdFetchedTooEarly(),
-    UnknownCodec(),
-    ReservedBits(),
-    OtherLastOffset(),
-    BaseOffset(),
-    ProducedAppendTime(),
-    ProducedControlBatch(),
-    ProducedDeleteHorizon(),
-    TransactionalWithoutProducer(),
-    OffsetsGoBack(),
-    BeforeFetchOffset(),
-    WrapperKey(),
-    RecordAttributes(),
-    OffsetDeltas(),
-    HeaderKeyNotUtf8(),
-    OtherMaxTimestamp(),
-    OtherBaseTimestamp(),
-    WrapperOffset(),
-    InnerOffsets(),
-    Lz4Checksum(),
-    SeveralMarkers(),
-    BadControlKey(),
-    MarkerWithoutProducer(),
-    MalformedOwnRecord(),
-    UnknownOwnRecord(),
+    *RECORD_RULES,
     BadTransactionTimeout(),
     EmptyTransactionalId(),
     BrokerVersionFromClient(),
@@ -391,6 +310,7 @@ ALL_RULES: tuple[Rule, ...] = (
     ProducedWhileEnding(),
     OtherProducer(),
     JoinedTwice(),
+    OtherMarker(),
     OtherBrokerEpoch(),
     BrokerEpochBack(),
     QuorumEpochBack(),

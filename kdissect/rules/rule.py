@@ -149,7 +149,18 @@ class BodyRule(Rule):
         raise NotImplementedError
 
 
-class RecordFaultRule(Rule):
+class BatchSubject(Rule):
+    """Base of rules about record batches, and messages of old message sets.
+
+    `produced`: True for rules about what clients send to be stored, False for those about what brokers give
+    out, None for both. `magics` are the formats they are about. Of each batch a rule tells the first fault.
+    """
+
+    produced: ClassVar[bool | None] = None
+    magics: ClassVar[tuple[int, ...]] = (0, 1, 2)
+
+
+class RecordFaultRule(BatchSubject):
     """Judges bytes in a records field that fit no batch or no record. `kinds` are the faults it owns.
 
     `expected` is what should stand there.
@@ -163,22 +174,22 @@ class RecordFaultRule(Rule):
         yield batch.misfit(fault, self.expected)
 
 
-class BatchRule(Rule):
-    """Judges a record batch, or a message of an old message set, whose checksum is right, by its header."""
+class BatchRule(BatchSubject):
+    """Judges a batch whose checksum is right by its header."""
 
     def check(self, batch: "Batch") -> Iterable[Fault]:
-        """What is wrong with the batch; only the first fault is told."""
+        """What is wrong with the batch."""
         raise NotImplementedError
 
 
-class RecordRule(Rule):
+class RecordRule(BatchSubject):
     """Judges the records of a batch, all of which fit.
 
     It is not shown batches whose records are usual (`decoders.records.usual`).
     """
 
     def check(self, batch: "Batch") -> Iterable[Fault]:
-        """What is wrong with the records; only the first fault is told."""
+        """What is wrong with the records."""
         raise NotImplementedError
 
 

@@ -1,9 +1,6 @@
 """The principal a SASL token names, where the mechanism shows it in clear."""
 
-import re
-
-_SCRAM_NAME = re.compile(rb"(?:^|,)n=([^,]*)")  # RFC 5802 section 5.1: attribute n of client-first-message
-_BEARER = re.compile(rb"auth=Bearer ([A-Za-z0-9_\-.=]+)")  # RFC 7628 section 3.1
+from typing import Any
 
 
 def principal_of(mechanism: str | None, token: bytes) -> str | None:
@@ -11,37 +8,31 @@ def principal_of(mechanism: str | None, token: bytes) -> str | None:
 
     None where the mechanism hides it or the token is of another form.
     """
-    name = (mechanism or "").upper()
-    if name == "PLAIN":
-        return _plain(token)
-    if name.startswith("SCRAM-"):
-        return _scram(token)
-    if name == "OAUTHBEARER":
-        return _oauthbearer(token)
-    return None
+    from kdissect.decoders.payloads.sasl import token_value  # most captures have no SASL
+
+    found = token_value(mechanism, token, from_client=True)
+    reader = None if found is None else _READERS.get(found.name)
+    return None if found is None or reader is None else reader(found.value) or None
 
 
-def _plain(token: bytes) -> str | None:
-    # message = [authzid] NUL authcid NUL passwd: RFC 4616 section 2
-    fields = token.split(b"\0")
-    if len(fields) != 3:
-        return None
-    return fields[1].decode("utf-8", "replace") or None
+def _plain(value: Any) -> str | None:
+    return _text(value.authcid)  # RFC 4616 section 2
 
 
-def _scram(token: bytes) -> str | None:
-    match = _SCRAM_NAME.search(token)
-    if match is None:
-        return None
+def _scram(value: Any) -> str | None:
     # "=2C" and "=3D" stand for comma and equals sign: RFC 5802 section 5.1
-    return match[1].decode("utf-8", "replace").replace("=2C", ",").replace("=3D", "=") or None
+    return _text(getattr(value, "username", "")).replace("=2C", ",").replace("=3D", "=")
 
 
-def _oauthbearer(token: bytes) -> str | None:
-    match = _BEARER.search(token)
-    if match is None:
-        return None
-    return _jwt_subject(match[1])
+def _bearer(value: Any) -> str | None:
+    return _jwt_subject(_text(getattr(value, "token", "")).encode())
+
+
+_READERS = {"SaslPlain": _plain, "SaslScramClientFirst": _scram, "SaslOauthbearer": _bearer}
+
+
+def _text(item: str | bytes) -> str:
+    return item.decode("utf-8", "replace") if isinstance(item, bytes) else item
 
 
 def _jwt_subject(jwt: bytes) -> str | None:

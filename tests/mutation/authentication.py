@@ -3,7 +3,16 @@
 import random
 from collections.abc import Iterator
 
-from tests.mutation.corpus import SASL_AUTHENTICATE, SASL_HANDSHAKE, Recording, Scene, Side, opening, side_of
+from tests.mutation.corpus import (
+    API_VERSIONS,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+    Recording,
+    Scene,
+    Side,
+    opening,
+    side_of,
+)
 from tests.mutation.mutators import MANY, Mutant, mutator
 from tests.mutation.order_of_lines import SECOND, later, shuffled
 from tests.mutation.talk import Talk
@@ -58,6 +67,8 @@ def _too_early(rng: random.Random) -> Iterator[Mutant]:
     """The client leaves its tokens out."""
     for recording, scene in logins(rng):
         tokens = recording.of(SASL_AUTHENTICATE)
+        if any(index > tokens[0] for index in recording.of(API_VERSIONS)):
+            continue  # SAS009 speaks of those
         first = opening(recording)  # the request behind the login; its place is that many exchanges earlier
         yield Mutant(scene, without(scene.talk(), *tokens), first - len(tokens))
 
@@ -93,17 +104,22 @@ def _raw(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("mechanism-changed", "SAS006", "re-authentication keeps the mechanism")
 def _other_mechanism(rng: random.Random) -> Iterator[Mutant]:
+    for scene in again(rng):
+        body = side_of(scene, CLIENT)
+        assert body is not None
+        value = body.value()
+        value.mechanism = "SCRAM-SHA-512" if value.mechanism != "SCRAM-SHA-512" else "SCRAM-SHA-256"
+        yield Mutant(scene, body.talk(body.encoded(value)), scene.target)
+
+
+def again(rng: random.Random) -> Iterator[Scene]:
+    """Connections that authenticated twice, up to the request behind it; the target is the last handshake."""
     for recording in shuffled(rng):
-        handshakes = recording.of(SASL_HANDSHAKE)
-        if len(handshakes) > 1:
-            last = handshakes[-1]
-            scene = Scene(recording.capture, recording.exchanges[: last + 3], last)
-            body = side_of(scene, CLIENT)
-            logins = [n for n in recording.of(SASL_HANDSHAKE, SASL_AUTHENTICATE) if n <= last]
-            if body is not None and not any(_error(recording, n) for n in logins):
-                value = body.value()
-                value.mechanism = "SCRAM-SHA-512" if value.mechanism != "SCRAM-SHA-512" else "SCRAM-SHA-256"
-                yield Mutant(scene, body.talk(body.encoded(value)), scene.target)
+        handshakes, both = recording.of(SASL_HANDSHAKE), recording.of(SASL_HANDSHAKE, SASL_AUTHENTICATE)
+        if len(handshakes) > 1 and not any(_error(recording, index) for index in both):
+            scene = Scene(recording.capture, recording.exchanges[: both[-1] + 2], handshakes[-1])
+            if side_of(scene, CLIENT) is not None:
+                yield scene
 
 
 def _error(recording: Recording, index: int) -> int:

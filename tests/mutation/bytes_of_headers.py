@@ -11,9 +11,7 @@ from tests.mutation.corpus import (
     Recording,
     Scene,
     Side,
-    prefix,
     recordings,
-    scene_at,
     scenes,
     side_of,
     sides,
@@ -301,6 +299,3 @@ def _array(rng: random.Random) -> Iterator[Mutant]:
     for body in spread([b for b in sides() if b.api.key == API_VERSIONS and b.side == CLIENT], rng):
         if body.version < 3:
             yield changed(body, body.data + bytes(4))
-
-
-__all__ = ["Recording", "of_java", "prefix", "scene_at"]

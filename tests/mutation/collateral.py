@@ -30,11 +30,15 @@ def row_of(mutator: Mutator) -> str:
 
 def collateral_page(mutators: Sequence[Mutator]) -> str:
     """The whole page."""
-    total = sum(outcome_of(mutator).mutants for mutator in mutators)
+    outcomes = [outcome_of(mutator) for mutator in mutators]
+    total = sum(outcome.mutants for outcome in outcomes)
     owners = {mutator.owner for mutator in mutators}
+    kinds = frozenset[tuple[int | None, int | None]]().union(*(outcome.kinds for outcome in outcomes))
+    captures = frozenset[str]().union(*(outcome.captures for outcome in outcomes))
     rows = "".join(row_of(mutator) for mutator in mutators)
     silent = "".join(f"| {code} | {reason} |\n" for code, reason in sorted(UNREACHED.items()))
     return (
-        f"{_HEAD}{rows}\n{total} mutants of {len(mutators)} mutators; {len(owners)} rules.\n\n"
+        f"{_HEAD}{rows}\n{total} mutants of {len(mutators)} mutators for {len(owners)} rules, "
+        f"in exchanges of {len(kinds)} API versions from {len(captures)} captures.\n\n"
         f"## Rules without a mutator\n\n| rule | reason |\n|---|---|\n{silent}"
     )

@@ -41,16 +41,18 @@ class Recording(NamedTuple):
 class Scene(NamedTuple):
     """Exchanges of one recording in their order; those between them may be left out.
 
-    `target` is the index of the one to change.
+    `target` is the index of the one to change. `other` are exchanges of another connection that tell what
+    these build on.
     """
 
     capture: str
     exchanges: tuple[Exchange, ...]
     target: int
+    other: tuple[Exchange, ...] = ()
 
     def talk(self) -> Talk:
         """What is said, to be changed."""
-        return Talk(self.exchanges)
+        return Talk(self.exchanges, self.other)
 
     @property
     def exchange(self) -> Exchange:
@@ -61,7 +63,8 @@ class Scene(NamedTuple):
     def key(self) -> tuple[object, ...]:
         """Tells scenes apart."""
         connection = self.exchange.connection.id
-        return (self.capture, connection, *(exchange.ordinal for exchange in self.exchanges))
+        both = (*self.exchanges, *self.other)
+        return (self.capture, connection, len(self.other), *(exchange.ordinal for exchange in both))
 
 
 class Side:

@@ -2,19 +2,23 @@
 
 from tests.mutation import (
     authentication,
+    batches,
     bytes_of_bodies,
     bytes_of_headers,
     histories,
+    inside_batches,
+    newer_histories,
     order_of_lines,
     producers,
     values_of_any_api,
     values_of_apis,
+    values_of_clients,
 )
 from tests.mutation.mutators import MUTATORS, Mutator
 
 AREAS = (
-    bytes_of_headers, bytes_of_bodies, values_of_any_api, values_of_apis, order_of_lines, authentication,
-    histories, producers,
+    bytes_of_headers, bytes_of_bodies, values_of_any_api, values_of_apis, values_of_clients, order_of_lines,
+    authentication, histories, newer_histories, producers, batches, inside_batches,
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.mutation.corpus import Recording, Scene, Side, prefix, side_of, sides_of
+from tests.mutation.corpus import Recording, Scene, Side, prefix, side_of
 from tests.mutation.mutators import MANY, SOME, Edit, Mutant, mutator
 from tests.mutation.order_of_lines import LONGEST, shuffled
 from tests.support.traffic import BROKER, CLIENT
@@ -327,6 +327,3 @@ def _two_leaders(rng: random.Random) -> Iterator[Mutant]:
         if others and row.leader_epoch == told.leader_epoch and row.leader_id == told.leader_id:
             row.leader_id = others[0]
             yield Mutant(scene, body.talk(body.encoded(value)), scene.target)
-
-
-__all__ = ["Recording", "sides_of"]

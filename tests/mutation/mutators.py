@@ -14,8 +14,8 @@ from tests.mutation.talk import Talk
 from tests.support.traffic import BROKER, CLIENT
 
 # Mutants of one mutator, unless it says otherwise: enough to meet many APIs, versions and clients.
-MANY = 48
-SOME = 24
+MANY = 32
+SOME = 16
 
 
 class Mutant(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.mutation.bytes_of_headers import bodies
 from tests.mutation.corpus import Recording, Scene, opening, prefix, recordings, side_of, sides_of
-from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator, spread
+from tests.mutation.mutators import MANY, Mutant, edits, mutator, spread
 from tests.mutation.talk import Line, Talk
 from tests.mutation.values_of_any_api import WAITING
 from tests.support.traffic import BROKER, CLIENT
@@ -255,6 +255,3 @@ def _missing(value: Any, _: Any) -> bool:
             rows.pop()
             return not getattr(value, "error_code", 0)
     return False
-
-
-__all__ = ["changed"]

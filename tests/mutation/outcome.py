@@ -16,13 +16,16 @@ Codes = Counter[str]
 class Outcome(NamedTuple):
     """`mutants` in all, descriptions of those the owner `missed`, and how often other rules spoke beside it.
 
-    `collateral` counts mutants by code; `info` holds the codes among them that were only information.
+    `collateral` counts mutants by code; `info` holds the codes among them that were only information. `kinds`
+    are API keys and versions of the exchanges that were changed, `captures` the files they come from.
     """
 
     mutants: int
     missed: tuple[str, ...]
     collateral: Codes
     info: frozenset[str]
+    kinds: frozenset[tuple[int | None, int | None]]
+    captures: frozenset[str]
 
 
 @cache
@@ -31,8 +34,11 @@ def outcome_of(mutator: Mutator) -> Outcome:
     count, missed = 0, []
     collateral: Codes = Counter()
     loud: set[str] = set()
+    kinds, captures = set(), set()
     for mutant in mutator.mutants():
         count += 1
+        kinds.add((mutant.scene.exchange.api_key, mutant.scene.exchange.api_version))
+        captures.add(mutant.scene.capture)
         found = judged(mutant.talk).findings.all()
         if not any(f.code == mutator.owner and is_there(f, mutant) for f in found):
             missed.append(f"{mutant}: {', '.join(map(repr, found)) or 'nothing'}")
@@ -40,7 +46,8 @@ def outcome_of(mutator: Mutator) -> Outcome:
         others = [f for f in found if f.code not in known]
         collateral.update({f.code for f in others})
         loud |= {f.code for f in others if f.severity is not Severity.INFO}
-    return Outcome(count, tuple(missed), collateral, frozenset(collateral) - loud)
+    info = frozenset(collateral) - loud
+    return Outcome(count, tuple(missed), collateral, info, frozenset(kinds), frozenset(captures))
 
 
 def is_there(finding: Finding, mutant: Mutant) -> bool:

@@ -6,12 +6,13 @@ from typing import Any
 
 from crc32c import crc32c
 
+from kdissect.session.exchange import Exchange
 from tests.mutation.authentication import without
 from tests.mutation.bytes_of_headers import advertised
-from tests.mutation.corpus import Recording, Scene, opening, prefix, side_of, sides_of
+from tests.mutation.corpus import Scene, recordings, side_of
 from tests.mutation.histories import before, edited, places
-from tests.mutation.mutators import MANY, Mutant, edits, mutator
-from tests.mutation.order_of_lines import LONGEST, shuffled
+from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator
+from tests.mutation.order_of_lines import shuffled
 from tests.mutation.values_of_apis import first
 from tests.support.traffic import BROKER, CLIENT
 
@@ -234,7 +235,8 @@ def _not_begun(rng: random.Random) -> Iterator[Mutant]:
         started = [n for n in range(scene.target) if scene.exchanges[n].api_key == INIT_PRODUCER_ID]
         ended = [n for n in range(scene.target) if scene.exchanges[n].api_key == END_TXN]
         body, answer = side_of(scene, CLIENT), side_of(scene, BROKER)
-        if len(started) == 1 and not ended and body is not None and answer is not None:
+        # from v5 on a transaction may have begun on any other connection (KIP-890)
+        if len(started) == 1 and not ended and body is not None and body.version < 5 and answer is not None:
             steps = [
                 n
                 for n in range(started[0] + 1, scene.target)
@@ -280,4 +282,35 @@ def _other_producer(rng: random.Random) -> Iterator[Mutant]:
                 yield from edited(scene, CLIENT, edit)
 
 
-__all__ = ["LONGEST", "Recording", "opening", "prefix", "shuffled", "sides_of"]
+WRITE_MARKERS = 27
+
+
+def _ended_by(capture: str, producer_id: int) -> tuple[Exchange, ...]:
+    """The first transaction of a producer id, from InitProducerId to EndTxn, on its own connection."""
+    for recording in recordings():
+        for index in recording.of(INIT_PRODUCER_ID) if recording.capture == capture else ():
+            exchange = recording.exchanges[index]
+            if exchange.response is None or exchange.response_body().producer_id != producer_id:
+                continue
+            ends = [n for n in recording.of(END_TXN) if n > index]
+            chosen = [n for n in recording.of(*STEPS) if index <= n <= ends[0]] if ends else []
+            return tuple(recording.exchanges[n] for n in chosen)
+    return ()
+
+
+@mutator("marker-says-otherwise", "TXN009", "markers say what EndTxn asked for", MANY)
+def _otherwise(rng: random.Random) -> Iterator[Mutant]:
+    """The first marker of a producer says the opposite; the producer's own connection is beside it."""
+    for recording in shuffled(rng):
+        for index in recording.of(WRITE_MARKERS)[:1]:
+            alone = Scene(recording.capture, recording.exchanges[: index + 1], index)
+            body = side_of(alone, CLIENT)
+            marker = None if body is None else body.value().markers[0]
+            other = () if marker is None else _ended_by(recording.capture, marker.producer_id)
+            added = any(exchange.api_key == ADD_PARTITIONS for exchange in other)
+            if added and other[-1].request_body().committed == marker.transaction_result:
+                told = side_of(alone._replace(other=other), CLIENT)
+                assert told is not None
+                value = told.value()
+                value.markers[0].transaction_result = not marker.transaction_result
+                yield changed(told, told.encoded(value))

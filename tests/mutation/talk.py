@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from kdissect.engine.analyzer import Analyzer
-from kdissect.model.packet import Packet
+from kdissect.model.packet import Packet, packet_ref
 from kdissect.rules.judge import Judge
 from kdissect.schema import registry
 from kdissect.schema.types import Message
@@ -16,6 +16,7 @@ from tests.support.traffic import BROKER, CLIENT, STEP_NS, Conversation
 
 # Bytes of a segment: those of a jumbo frame, so that few packets are needed and large frames are still cut.
 SEGMENT = 8000
+FIRST_PORT = 40000
 
 
 class Line:
@@ -58,10 +59,15 @@ class Line:
 
 
 class Talk:
-    """The lines of one connection in the order they are said; `closer` sends FIN at the end."""
+    """The lines of one connection in the order they are said; `closer` sends FIN at the end.
 
-    def __init__(self, exchanges: Iterable[Exchange]) -> None:
+    `other` is another connection to the same broker that tells what this one builds on.
+    """
+
+    def __init__(self, exchanges: Iterable[Exchange], other: Iterable[Exchange] = ()) -> None:
         self.lines: list[Line] = []
+        further = tuple(other)
+        self.other: Talk | None = Talk(further) if further else None
         self.closer: int | None = CLIENT
         for index, exchange in enumerate(exchanges):
             for side, frame in ((CLIENT, exchange.request), (BROKER, exchange.response)):
@@ -95,7 +101,15 @@ class Talk:
 
     def packets(self) -> list[Packet]:
         """The connection, from SYN to FIN, at the recorded times."""
-        talk = Conversation(start_ns=self.lines[0].at_ns - 8 * STEP_NS).handshake()
+        if self.other is None:
+            return self._packets(FIRST_PORT)
+        both = [*self.other._packets(FIRST_PORT + 1), *self._packets(FIRST_PORT)]
+        both.sort(key=lambda packet: packet.time_ns)
+        return [packet._replace(ref=packet_ref(0, number)) for number, packet in enumerate(both, 1)]
+
+    def _packets(self, port: int) -> list[Packet]:
+        start = self.lines[0].at_ns - 8 * STEP_NS
+        talk = Conversation(ports=(port, 9092), start_ns=start).handshake()
         for line in self.lines:
             talk.now = max(talk.now, line.at_ns - STEP_NS)
             (talk.client if line.side == CLIENT else talk.broker)(line.data(), SEGMENT)

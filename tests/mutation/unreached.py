@@ -2,4 +2,5 @@
 
 UNREACHED: dict[str, str] = {
     "ADM013": "no recorded client pages through DescribeTopicPartitions: no cursor was ever sent",
+    "PRD008": "no recorded producer sends six batches of one partition on one connection",
 }

@@ -10,15 +10,12 @@ from kdissect.decoders.values import Value, items
 from kdissect.schema.enums import enumeration
 from kdissect.schema.releases import history
 from tests.mutation.bytes_of_bodies import pick
-from tests.mutation.bytes_of_headers import bodies, of_java
+from tests.mutation.bytes_of_headers import bodies
 from tests.mutation.corpus import (
     API_VERSIONS,
-    SASL_AUTHENTICATE,
-    SASL_HANDSHAKE,
     Side,
     prefix,
     recordings,
-    side_of,
 )
 from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator, other_value, sides, splices, spread
 from tests.support.traffic import BROKER, CLIENT
@@ -33,6 +30,10 @@ MANY_TOPICS = (
     "AddPartitionsToTxn",
 )
 NUMBERS = ("index", "partition", "partition_index")
+
+
+# Enumerated fields that have rules of their own: PRD001, ADM012, FET009.
+OWNED = ("acks", "election_type", "acknowledge_types")
 
 
 def values(value: Any) -> Iterator[Value]:
@@ -58,7 +59,7 @@ def _enum(body: Side, rng: random.Random) -> bytes | None:
         if node.field is None or node.field.enum is None or node.type not in ("int8", "int16"):
             return False
         known = enumeration(node.field.enum)
-        return known is not None and not known.is_open and node.name not in ("acks", "election_type")
+        return known is not None and not known.is_open and node.field.name not in OWNED
 
     node = pick(body, rng, is_closed, tags=True)
     return (
@@ -372,6 +373,3 @@ def _fallbacks(rng: random.Random) -> Iterator[tuple[Any, bytes]]:
                 content = exchange.response.data
                 if content[4:6] == (35).to_bytes(2) and len(recording.exchanges) > index + 1:
                     yield prefix(recording, index), content
-
-
-__all__ = ["SASL_AUTHENTICATE", "SASL_HANDSHAKE", "of_java", "side_of"]

@@ -1,11 +1,12 @@
 """What mutants of real exchanges (`tests/mutation`) found wrong with rules, in the smallest conversations."""
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.packet import Packet
 from kdissect.rules.body import body_of
-from tests.rules.dialogue import Dialogue, findings
+from tests.rules.dialogue import Dialogue, findings, judged
 from tests.support.batches import batch_bytes, record_bytes
 from tests.support.run import exchanges_of
-from tests.support.traffic import CLIENT
+from tests.support.traffic import BROKER, CLIENT
 
 METADATA_TOPIC = bytes(15) + b"\x01"
 
@@ -85,8 +86,78 @@ def test_an_epoch_that_no_member_has() -> None:
 
 
 def test_acks_that_do_not_exist_are_not_weak_too() -> None:
-    batch = batch_bytes(record_bytes(), producer_id=1, epoch=0, sequence=0)
+    times = {"base_timestamp": 5, "max_timestamp": 5}
+    batch = batch_bytes(record_bytes(), producer_id=1, epoch=0, sequence=0, **times)
     topic = {"name": "t", "partition_data": [{"index": 0, "records": batch}]}
     dialogue = Dialogue()
     dialogue.ask("Produce", 9, {"acks": 2, "timeout_ms": 1, "topic_data": [topic]})
     assert codes(dialogue.close()) == {"PRD001"}
+
+
+FETCH = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1000, "topics": []}
+
+
+def test_what_a_misread_body_told_is_unknown() -> None:
+    """The Fetch that opens session 7 has three bytes too many: session 7 is not one that nobody gave."""
+    dialogue = Dialogue()
+    request = encode_request(1, 12, 2, "test", {**FETCH, "session_epoch": 0})[4:] + b"abc"
+    dialogue.raw(CLIENT, request).answer("Fetch", 12, {"session_id": 7, "responses": []}, 2)
+    dialogue.ask("Fetch", 12, {**FETCH, "session_id": 7, "session_epoch": 1}, id_=3)
+    dialogue.answer("Fetch", 12, {"session_id": 7, "responses": []})
+    judge = judged(dialogue.close())
+    assert {finding.code for finding in judge.findings.all()} == {"FRM006"}
+    assert any(code == "FET013" for code, _ in judge.inconclusive)
+
+
+def test_a_login_that_nobody_could_read_may_have_ended() -> None:
+    """The answer to the token does not fit: what follows was not sent before authentication was over."""
+    dialogue = Dialogue()
+    dialogue.exchange("SaslHandshake", 1, {"mechanism": "PLAIN"}, {"mechanisms": ["PLAIN"]})
+    dialogue.ask("SaslAuthenticate", 1, {"auth_bytes": b"\0user\0secret"})
+    dialogue.raw(BROKER, encode_response(36, 1, 3, {})[4:-1])
+    dialogue.exchange("Metadata", 1, {"topics": []}, {})
+    assert codes(dialogue.close()) == {"BDY001", "SAS001"}
+
+
+def test_a_control_batch_from_a_client_is_only_that() -> None:
+    batch = batch_bytes(record_bytes(key=b"k"), attributes=0x20, max_timestamp=1_700_000_000_000)
+    topic = {"name": "t", "partition_data": [{"index": 0, "records": batch}]}
+    dialogue = Dialogue()
+    dialogue.ask("Produce", 9, {"acks": -1, "timeout_ms": 1, "topic_data": [topic]})
+    assert codes(dialogue.close()) == {"REC024"}
+
+
+def test_metrics_of_an_unknown_codec_may_be_metrics() -> None:
+    dialogue = Dialogue()
+    dialogue.ask(
+        "PushTelemetry", 0, {"client_instance_id": bytes(16), "compression_type": 9, "metrics": b"x"}
+    )
+    assert codes(dialogue.close()) == {"BDY017"}
+
+
+def test_an_acknowledge_type_is_told_once() -> None:
+    batch = {"first_offset": 0, "last_offset": 1, "acknowledge_types": [9]}
+    topic = {
+        "topic_id": bytes(range(16)),
+        "partitions": [{"partition_index": 0, "acknowledgement_batches": [batch]}],
+    }
+    dialogue = Dialogue()
+    dialogue.ask(
+        "ShareAcknowledge",
+        1,
+        {"group_id": "g", "member_id": "m", "share_session_epoch": 1, "topics": [topic]},
+    )
+    found = codes(dialogue.close())
+    assert "FET009" in found
+    assert "BDY017" not in found
+
+
+def test_a_transaction_may_have_begun_elsewhere() -> None:
+    """With EndTxn v5 a batch to any leader begins it, and that leader's connection need not be captured."""
+    given = {"producer_id": 1, "producer_epoch": 0}
+    for version, expected in ((4, True), (5, False)):
+        dialogue = Dialogue()
+        asked = {"transactional_id": "t", "transaction_timeout_ms": 1000}
+        dialogue.exchange("InitProducerId", 4, asked, given)
+        dialogue.exchange("EndTxn", version, {"transactional_id": "t", "committed": True, **given}, given)
+        assert ("TXN005" in codes(dialogue.close())) is expected

@@ -7,7 +7,7 @@ does not fit its mechanism stays masked as a whole.
 from kdissect.decoders.payloads.gssapi import gssapi
 from kdissect.decoders.payloads.oauthbearer import oauthbearer
 from kdissect.decoders.payloads.parts import Parts
-from kdissect.decoders.payloads.payload import Found
+from kdissect.decoders.payloads.payload import Found, Payload
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.payloads.scram import scram
 
@@ -17,7 +17,17 @@ _CLIENTS = {"SaslAuthenticateRequest": True, "SaslAuthenticateResponse": False}
 def token(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
     """One token. Without a known mechanism (`scope.facts`) the token's own form decides."""
     from_client = scope.facts.get("from_client", _CLIENTS.get(scope.message, True))
-    mechanism = str(scope.facts.get("mechanism") or "").upper()
+    return _found(scope.facts.get("mechanism"), data, start, end, from_client)
+
+
+def token_value(mechanism: str | None, data: bytes, from_client: bool) -> Payload | None:
+    """The value of one token of a known mechanism, secrets and all; None where it is of another form."""
+    found = _found(mechanism, data, 0, len(data), from_client) if mechanism else None
+    return None if found is None else found.decode(data, len(data))
+
+
+def _found(name: str | None, data: bytes, start: int, end: int, from_client: bool) -> Found | None:
+    mechanism = str(name or "").upper()
     if mechanism == "PLAIN":
         return plain(data, start, end) if from_client else None
     if mechanism.startswith("SCRAM-"):

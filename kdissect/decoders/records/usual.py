@@ -47,6 +47,10 @@ def _walk(  # noqa: C901 - hot, once a record: varints of one and two bytes, nea
         at += 2
         if elapsed < 0x80:
             elapsed = (elapsed >> 1) ^ -(elapsed & 1)
+        elif data[at] < 0x80:
+            elapsed += (data[at] << 7) - 0x80
+            elapsed = (elapsed >> 1) ^ -(elapsed & 1)
+            at += 1
         else:
             elapsed, at = varint(data, at - 1, stop, MAX_VARLONG)
         delta = data[at]
@@ -67,7 +71,11 @@ def _walk(  # noqa: C901 - hot, once a record: varints of one and two bytes, nea
             size = data[at]
             at += 1
             if size >= 0x80:
-                size, at = _even(data, at - 1, stop, or_null=True)
+                if data[at] < 0x80:
+                    size += (data[at] << 7) - 0x80
+                    at += 1
+                else:
+                    size, at = _even(data, at - 1, stop, or_null=True)
             at += size >> 1
             if size & 1 and size != 1:  # 1: null
                 return None

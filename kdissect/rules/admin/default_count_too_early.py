@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.model.finding import Claim, Who
+from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
     REQUEST,
@@ -15,25 +15,26 @@ from kdissect.schema.types import Versions
 class DefaultCountTooEarly(BodyRule):
     """-1 for "the broker's default" needs CreateTopics v4.
 
-    Older versions demand numbers, or assignments.
+    Older versions demand numbers, or assignments: brokers before 2.4 answer INVALID_PARTITIONS or
+    INVALID_REPLICATION_FACTOR. Later ones take it in any version.
 
-    Example: num_partitions -1 in v3, answered with error 0.
+    Example: num_partitions -1 in v3.
 
-    What to do: refuse it with INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR.
+    What to do: use v4, or give the numbers.
     """
 
     code = "ADM004"
     name = "default-count-too-early"
-    claim = Claim.REFUSED
-    who = Who.BROKER
-    cites = ("spec/003 CreateTopics API",)
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.CLIENT
+    cites = ("spec/003 CreateTopics API", "KIP-464")
     on = (("CreateTopics", REQUEST),)
     versions = Versions(0, 3)
-    refusable = True
 
     def check(self, body: Body) -> Iterator[Fault]:
         """Counts without assignments."""
         for index, topic in enumerate(body.value.topics):
             if not topic.assignments and (topic.num_partitions < 1 or topic.replication_factor < 1):
-                seen = f"{topic.num_partitions} partitions, {topic.replication_factor} replicas, accepted"
+                seen = f"{topic.num_partitions} partitions, {topic.replication_factor} replicas"
                 yield body.fault(f"topics[{index}]", "numbers above 0", seen)

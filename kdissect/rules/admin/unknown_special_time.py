@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.model.finding import Claim, Who
+from kdissect.model.finding import Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
     REQUEST,
@@ -18,7 +18,8 @@ class UnknownSpecialTime(BodyRule):
     """A special timestamp must be known in the version of ListOffsets.
 
     -1 latest, -2 earliest, -3 maximum from v7, -4 earliest local from v8, -5 latest tiered from v9, -6
-    earliest pending upload from v11. Brokers answer UNSUPPORTED_VERSION.
+    earliest pending upload from v11. Newer brokers answer UNSUPPORTED_VERSION; older ones take the number for
+    a time before all others, and give the first offset.
 
     Example: -3 in v6.
 
@@ -27,7 +28,6 @@ class UnknownSpecialTime(BodyRule):
 
     code = "ADM001"
     name = "unknown-special-time"
-    claim = Claim.REFUSED
     who = Who.CLIENT
     cites = (
         "org.apache.kafka.common.requests.ListOffsetsRequest",

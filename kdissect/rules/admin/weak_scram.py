@@ -35,8 +35,10 @@ class WeakScram(BodyRule):
     def check(self, body: Body) -> Iterator[Fault]:
         """Each credential; secrets are not shown."""
         for index, item in enumerate(body.value.upsertions):
-            path = f"upsertions[{index}].iterations"
+            path = f"upsertions[{index}]"
             if not LEAST <= item.iterations <= MOST:
-                yield body.fault(path, f"{LEAST} to {MOST} iterations", f"{item.iterations} accepted")
+                seen = f"{item.iterations} accepted"
+                yield body.fault(f"{path}.iterations", f"{LEAST} to {MOST} iterations", seen)
             elif not item.salt or not item.salted_password:
-                yield body.fault(path, "a salt and a password", "an empty one accepted")
+                empty = "salted_password" if item.salt else "salt"
+                yield body.fault(f"{path}.{empty}", "a salt and a password", "an empty one accepted")

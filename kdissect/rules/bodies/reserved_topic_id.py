@@ -34,6 +34,7 @@ class ReservedTopicId(NodeRule):
     severity = Severity.WARNING
     cites = ("org.apache.kafka.common.Uuid", "KIP-516")
     nodes = (pieces.UUID,)
+    shadows = ("REC041", "REC042")  # records of another topic are none of the controllers' log
 
     def check(self, node: Node, body: Body) -> Iterator[Fault]:
         """Topic ids in APIs between clients and brokers."""

@@ -37,6 +37,7 @@ class BadAckBatches(BodyRule):
     who = Who.CLIENT
     cites = ("KIP-932", "kafka.server.KafkaApis")
     on = (("ShareFetch", REQUEST), ("ShareAcknowledge", REQUEST))
+    shadows = ("BDY017",)
 
     def check(self, body: Body) -> Iterator[Fault]:
         """Each batch of each partition."""

@@ -26,6 +26,7 @@ class RequestTooLarge(ExchangeRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
+    shadows = ("FRM003",)
     cites = ("spec/004 Size Constraints", "spec/000 Network", "org.apache.kafka.network.SocketServerConfigs")
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:

@@ -22,11 +22,13 @@ class BadControlKey(RecordRule):
     name = "control-key"
     who = Who.BROKER
     cites = ("spec/001 5.3.1.1 Control Batches", "org.apache.kafka.common.record.internal.ControlRecordType")
+    produced = False
+    magics = (2,)
     shadows = ("REC041",)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Keys in control batches that brokers give."""
-        if batch.records.is_produce or not batch.batch.is_control:
+        if not batch.batch.is_control:
             return
         for index, record in enumerate(batch.content):
             key = control_key(record.key)

@@ -24,9 +24,11 @@ class BaseOffset(BatchRule):
     severity = Severity.INFO
     who = Who.CLIENT
     cites = ("org.apache.kafka.storage.internals.log.LogValidator", "spec/001 5.3.1 Record Batch")
+    produced = True
+    magics = (2,)
     once = Once.PARTY
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """The base offset of produced batches of magic 2."""
-        if batch.records.is_produce and batch.is_current and batch.batch.base_offset:
+        if batch.batch.base_offset:
             yield batch.fault("base_offset", 0, batch.batch.base_offset)

@@ -25,13 +25,16 @@ class OtherBaseTimestamp(RecordRule):
     severity = Severity.INFO
     who = Who.CLIENT
     cites = ("org.apache.kafka.common.record.internal.DefaultRecordBatch", "spec/001 5.3.1 Record Batch")
+    produced = True
+    magics = (2,)
     once = Once.PARTY
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """The first record of produced batches of magic 2."""
         found = batch.batch
-        if not batch.records.is_produce or not batch.is_current or found.is_log_append_time:
+        if found.is_log_append_time:
             return
         first = batch.content[0].timestamp
         if first != found.base_timestamp:
-            yield batch.fault("base_timestamp", first, found.base_timestamp)
+            seen = f"{found.base_timestamp}, the first is {first}"
+            yield batch.fault("base_timestamp", "the timestamp of the first record", seen)

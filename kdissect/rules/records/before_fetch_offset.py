@@ -23,6 +23,7 @@ class BeforeFetchOffset(BatchRule):
     severity = Severity.WARNING
     who = Who.BROKER
     cites = ("KIP-74", "spec/001 Reads")
+    produced = False
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """The first batch of each partition whose offset stands in the request."""
@@ -31,5 +32,5 @@ class BeforeFetchOffset(BatchRule):
         records = batch.records
         offset = records.carrier.fetch_offset(records.topic, records.partition.partition_index)
         if offset is not None and batch.batch.last_offset < offset:
-            seen = f"one that ends with {batch.batch.last_offset}"
-            yield batch.fault("base_offset", f"a batch that reaches {offset}", seen)
+            seen = f"{offset} asked for, the batch ends with {batch.batch.last_offset}"
+            yield batch.fault("base_offset", "a batch that reaches the offset asked for", seen)

@@ -24,5 +24,6 @@ class CutBatch(RecordFaultRule):
         "org.apache.kafka.common.record.internal.DefaultRecordBatch",
         "org.apache.kafka.storage.internals.log.LogValidator",
     )
+    produced = True
     kinds = frozenset({AnomalyKind.CUT_BATCH})
     expected = "a whole batch"

@@ -20,5 +20,6 @@ class EmptyWrapper(RecordFaultRule):
         "org.apache.kafka.common.record.internal.AbstractLegacyRecordBatch",
         "spec/001 5.3.3 Old Message Format",
     )
+    magics = (0, 1)
     kinds = frozenset({AnomalyKind.EMPTY_WRAPPER})
     expected = "one message or more inside"

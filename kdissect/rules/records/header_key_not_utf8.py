@@ -22,6 +22,7 @@ class HeaderKeyNotUtf8(RecordRule):
     code = "REC032"
     name = "header-key-utf8"
     cites = ("spec/001 5.3.2.1 Record Header", "org.apache.kafka.common.record.internal.DefaultRecord")
+    magics = (2,)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Keys that decoded to bytes."""

@@ -17,5 +17,6 @@ class HeaderWithoutKey(RecordFaultRule):
     code = "REC009"
     name = "header-key"
     cites = ("spec/001 5.3.2.1 Record Header", "org.apache.kafka.common.record.internal.DefaultRecord")
+    magics = (2,)
     kinds = frozenset({AnomalyKind.NULL_HEADER_KEY})
     expected = "a key"

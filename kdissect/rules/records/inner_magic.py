@@ -21,5 +21,6 @@ class InnerMagic(RecordFaultRule):
         "org.apache.kafka.common.record.internal.AbstractLegacyRecordBatch",
         "org.apache.kafka.storage.internals.log.LogValidator",
     )
+    magics = (0, 1)
     kinds = frozenset({AnomalyKind.INNER_MAGIC})
     expected = "the magic of the message around it"

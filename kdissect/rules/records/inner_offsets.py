@@ -25,13 +25,16 @@ class InnerOffsets(RecordRule):
     severity = Severity.WARNING
     who = Who.CLIENT
     cites = ("spec/001 5.3.3 Old Message Format", "org.apache.kafka.storage.internals.log.LogValidator")
+    produced = True
+    magics = (1,)
     once = Once.PARTY
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Produced compressed messages of magic 1."""
         found = batch.batch
-        if not batch.records.is_produce or found.magic != 1 or not found.codec:
+        if not found.codec:
             return
         for index, inner in enumerate(batch.inner()):
             if inner.base_offset != index:
-                yield batch.inside(f"records[{index}].offset", index, inner.base_offset)
+                seen = f"{inner.base_offset} in message {index}"
+                yield batch.inside(f"records[{index}].offset", "0, 1, 2 and so on", seen)

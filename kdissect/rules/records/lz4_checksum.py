@@ -27,12 +27,13 @@ class Lz4Checksum(RecordRule):
     level = Level.INFO
     claim = Claim.DIFFERS
     cites = ("KIP-57",)
+    magics = (0,)
     once = Once.PARTY
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """lz4 in messages of magic 0."""
         found = batch.batch
-        if found.magic or found.codec != Codec.LZ4:
+        if found.codec != Codec.LZ4:
             return
         key_length = int.from_bytes(
             found.data[found.records_start : found.records_start + LENGTH], signed=True

@@ -23,6 +23,8 @@ class MarkerWithoutProducer(RecordRule):
     name = "marker-producer"
     who = Who.BROKER
     cites = ("KIP-98", "org.apache.kafka.common.record.internal.MemoryRecords")
+    produced = False
+    magics = (2,)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Transactional bit and producer id of markers."""

@@ -8,7 +8,7 @@ ABORT, COMMIT = 0, 1  # org.apache.kafka.common.record.internal.ControlRecordTyp
 
 def marker_of(batch: Batch) -> int | None:
     """The type of the first record of a control batch that a broker gives, if it commits or aborts."""
-    if batch.records.is_produce or not batch.batch.is_control or not batch.content:
+    if not batch.batch.is_control or not batch.content:
         return None
     key = control_key(batch.content[0].key)
     return key.type if key is not None and key.type in (ABORT, COMMIT) else None

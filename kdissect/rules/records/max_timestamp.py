@@ -22,12 +22,14 @@ class OtherMaxTimestamp(RecordRule):
     name = "max-timestamp"
     severity = Severity.WARNING
     cites = ("org.apache.kafka.common.record.internal.DefaultRecordBatch", "spec/001 5.3.1 Record Batch")
+    magics = (2,)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Timestamps of the records of magic 2."""
         found = batch.batch
-        if not batch.is_current or found.is_log_append_time or not batch.is_whole:
+        if found.is_log_append_time or not batch.is_whole:
             return
         latest = max(record.timestamp for record in batch.content)
         if latest != found.max_timestamp:
-            yield batch.fault("max_timestamp", latest, found.max_timestamp)
+            seen = f"{found.max_timestamp}, the latest is {latest}"
+            yield batch.fault("max_timestamp", "the latest timestamp of the records", seen)

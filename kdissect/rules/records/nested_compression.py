@@ -21,5 +21,6 @@ class NestedCompression(RecordFaultRule):
         "org.apache.kafka.common.record.internal.AbstractLegacyRecordBatch",
         "org.apache.kafka.storage.internals.log.LogValidator",
     )
+    magics = (0, 1)
     kinds = frozenset({AnomalyKind.NESTED_COMPRESSION})
     expected = "a message without compression"

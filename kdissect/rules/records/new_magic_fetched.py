@@ -25,6 +25,7 @@ class NewMagicFetched(BatchRule):
     name = "fetch-magic"
     who = Who.BROKER
     cites = ("KIP-98", "KIP-724", "spec/000 Fetch API")
+    produced = False
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """The magic of what clients fetched."""

@@ -26,12 +26,11 @@ class NewMagicProduced(BatchRule):
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("org.apache.kafka.common.requests.ProduceRequest", "spec/000 Produce API")
+    produced = True
     once = Once.PARTY
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """The magic of batches in versions before 3."""
-        if not batch.records.is_produce:
-            return
         most = (0, 0, 1)[batch.version] if batch.version < MAGIC_2_FROM else CURRENT_MAGIC
         if batch.batch.magic > most:
             yield batch.fault("magic", f"{most} at most", batch.batch.magic)

@@ -20,17 +20,18 @@ class OffsetDeltas(RecordRule):
     code = "REC031"
     name = "offset-deltas"
     cites = ("spec/001 5.3.2 Record", "org.apache.kafka.storage.internals.log.LogValidator")
+    magics = (2,)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Offsets of the records of magic 2."""
-        if not batch.is_current:
-            return
         found, last = batch.batch, -1
         for index, record in enumerate(batch.content):
             delta = record.offset - found.base_offset
             if batch.records.is_produce and delta != index:
-                yield batch.inside(f"records[{index}].offset_delta", index, delta)
+                seen = f"{delta} in record {index}"
+                yield batch.inside(f"records[{index}].offset_delta", "0, 1, 2 and so on", seen)
             elif delta <= last or delta > found.last_offset_delta:
-                expected = f"more than {last}, at most {found.last_offset_delta}"
-                yield batch.inside(f"records[{index}].offset_delta", expected, delta)
+                expected = "more than the one before, at most the last offset delta"
+                seen = f"{delta} behind {last}, the last is {found.last_offset_delta}"
+                yield batch.inside(f"records[{index}].offset_delta", expected, seen)
             last = delta

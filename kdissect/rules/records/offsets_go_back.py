@@ -22,11 +22,13 @@ class OffsetsGoBack(BatchRule):
     name = "batch-order"
     who = Who.BROKER
     cites = ("spec/001 5.4 Log", "spec/001 Reads")
+    produced = False
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Each batch of a Fetch against the one before it."""
         found, before = batch.batch, batch.before
-        if batch.records.is_produce or before is None or batch.body.api.name == "FetchSnapshot":
+        if before is None or batch.body.api.name == "FetchSnapshot":
             return
         if found.base_offset <= before.last_offset:
-            yield batch.fault("base_offset", f"more than {before.last_offset}", found.base_offset)
+            seen = f"{found.base_offset} behind {before.last_offset}"
+            yield batch.fault("base_offset", "offsets above those of the batch before", seen)

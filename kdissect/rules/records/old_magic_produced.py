@@ -24,6 +24,7 @@ class OldMagicProduced(BatchRule):
     claim = Claim.REFUSED
     who = Who.CLIENT
     cites = ("org.apache.kafka.common.requests.ProduceRequest", "KIP-98")
+    produced = True
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """The first batch of each partition."""

@@ -20,20 +20,21 @@ class OtherLastOffset(BatchRule):
     code = "REC021"
     name = "batch-offsets"
     cites = ("org.apache.kafka.storage.internals.log.LogValidator", "spec/001 5.3.1 Record Batch")
+    magics = (2,)
     shadows = ("REC012", "REC031")
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Count and last offset delta of magic 2."""
         found = batch.batch
-        if not batch.is_current or found.count is None:
+        if found.count is None:
             return
         delta = found.last_offset_delta
         if batch.records.is_produce:
             if found.count < 1:
                 yield batch.fault("count", "1 or more", found.count)
             elif delta != found.count - 1:
-                yield batch.fault("last_offset_delta", found.count - 1, delta)
+                seen = f"{delta}, count {found.count}"
+                yield batch.fault("last_offset_delta", "the count less one", seen)
         elif found.count < 0 or delta < max(found.count - 1, 0):
-            yield batch.fault(
-                "last_offset_delta", f"{max(found.count - 1, 0)} or more", f"{delta}, count {found.count}"
-            )
+            seen = f"{delta}, count {found.count}"
+            yield batch.fault("last_offset_delta", "the count less one, or more", seen)

@@ -18,5 +18,6 @@ class OtherRecordCount(RecordFaultRule):
     code = "REC012"
     name = "record-count"
     cites = ("spec/001 5.3.1 Record Batch", "org.apache.kafka.common.record.internal.DefaultRecordBatch")
+    magics = (2,)
     kinds = frozenset({AnomalyKind.BAD_RECORD_COUNT})
     expected = "that many records"

@@ -27,10 +27,12 @@ class ProducedAppendTime(BatchRule):
         "spec/001 5.3.3 Old Message Format",
         "spec/001 5.3.1 Record Batch",
     )
+    produced = True
+    magics = (1, 2)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Bit 3 of produced batches."""
-        if batch.records.is_produce and batch.batch.is_log_append_time:
+        if batch.batch.is_log_append_time:
             yield batch.fault(
                 "attributes", "create time", f"{batch.batch.attributes & 0xFFFF:#06x}, log append time"
             )

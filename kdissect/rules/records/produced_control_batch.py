@@ -22,8 +22,11 @@ class ProducedControlBatch(BatchRule):
     claim = Claim.REFUSED
     who = Who.CLIENT
     cites = ("org.apache.kafka.storage.internals.log.LogValidator", "spec/001 5.3.1.1 Control Batches")
+    shadows = ("REC041", "REC042")  # what is no marker has no key of one
+    produced = True
+    magics = (2,)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Bit 5 of produced batches."""
-        if batch.records.is_produce and batch.batch.is_control:
+        if batch.batch.is_control:
             yield batch.fault("attributes", "no control batch", f"{batch.batch.attributes & 0xFFFF:#06x}")

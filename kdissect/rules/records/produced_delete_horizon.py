@@ -23,8 +23,10 @@ class ProducedDeleteHorizon(BatchRule):
     severity = Severity.WARNING
     who = Who.CLIENT
     cites = ("KIP-534", "spec/001 5.3.1 Record Batch")
+    produced = True
+    magics = (2,)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Bit 6 of produced batches."""
-        if batch.records.is_produce and batch.batch.delete_horizon_ms is not None:
+        if batch.batch.delete_horizon_ms is not None:
             yield batch.fault("attributes", "no delete horizon", f"{batch.batch.attributes & 0xFFFF:#06x}")

@@ -21,11 +21,10 @@ class RecordAttributes(RecordRule):
     name = "record-attributes"
     severity = Severity.WARNING
     cites = ("spec/001 5.3.2 Record",)
+    magics = (2,)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Attributes of records of magic 2."""
-        if not batch.is_current:
-            return
         for index, found in enumerate(batch.content):
             if found.attributes:
                 yield batch.inside(f"records[{index}].attributes", 0, found.attributes)

@@ -26,8 +26,9 @@ class SeveralBatches(BatchRule):
         "org.apache.kafka.common.requests.ProduceRequest",
         "org.apache.kafka.storage.internals.log.LogValidator",
     )
+    produced = True
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """The second batch of a partition."""
-        if batch.records.is_produce and batch.version >= MAGIC_2_FROM and batch.index == 1:
+        if batch.version >= MAGIC_2_FROM and batch.index == 1:
             yield batch.fault("base_offset", "one batch", f"{len(batch.records.found.found.batches)} batches")

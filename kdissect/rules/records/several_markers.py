@@ -23,6 +23,8 @@ class SeveralMarkers(RecordRule):
     name = "one-marker"
     who = Who.BROKER
     cites = ("spec/001 5.3.1.1 Control Batches", "org.apache.kafka.common.record.internal.MemoryRecords")
+    produced = False
+    magics = (2,)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """The count of batches whose first record commits or aborts."""

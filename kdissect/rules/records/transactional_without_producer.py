@@ -23,10 +23,12 @@ class TransactionalWithoutProducer(BatchRule):
     name = "transactional-producer"
     who = Who.CLIENT
     cites = ("KIP-98", "kafka.server.KafkaApis")
+    produced = True
+    magics = (2,)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Transactional batches in a Produce."""
-        if not batch.records.is_produce or not batch.batch.is_transactional:
+        if not batch.batch.is_transactional:
             return
         if batch.batch.producer_id == NO_PRODUCER_ID:
             yield batch.fault("producer_id", "a producer id", "-1")

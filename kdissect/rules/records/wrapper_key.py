@@ -22,11 +22,12 @@ class WrapperKey(BatchRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     cites = ("spec/001 5.3.3 Old Message Format",)
+    magics = (0, 1)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """The length of the key of compressed messages of magic 0 and 1."""
         found = batch.batch
-        if batch.is_current or not found.codec:
+        if not found.codec:
             return
         length = int.from_bytes(found.data[found.records_start : found.records_start + 4], signed=True)
         if length != -1:

@@ -25,14 +25,15 @@ class WrapperOffset(RecordRule):
         "spec/001 5.3.3 Old Message Format",
         "org.apache.kafka.common.record.internal.AbstractLegacyRecordBatch",
     )
+    produced = False
+    magics = (0, 1)
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """Fetched compressed messages of magic 0 and 1."""
         found = batch.batch
-        if batch.records.is_produce or batch.is_current or not found.codec:
+        if not found.codec:
             return
         last = max((inner.base_offset for inner in batch.inner()), default=found.base_offset)
         if found.base_offset < last or (found.magic == 0 and found.base_offset != last):
-            yield batch.fault(
-                "base_offset", f"{last}" if not found.magic else f"{last} or more", found.base_offset
-            )
+            seen = f"{found.base_offset}, the last inside is {last}"
+            yield batch.fault("base_offset", "the offset of the last message inside", seen)

@@ -27,6 +27,7 @@ class ZstdFetchedTooEarly(BatchRule):
     claim = Claim.DIFFERS
     who = Who.BROKER
     cites = ("KIP-110", "kafka.server.KafkaApis")
+    produced = False
     once = Once.PARTY
 
     def check(self, batch: Batch) -> Iterator[Fault]:

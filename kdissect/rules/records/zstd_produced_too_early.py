@@ -25,8 +25,9 @@ class ZstdProducedTooEarly(BatchRule):
     claim = Claim.REFUSED
     who = Who.CLIENT
     cites = ("KIP-110", "org.apache.kafka.common.requests.ProduceRequest")
+    produced = True
 
     def check(self, batch: Batch) -> Iterator[Fault]:
         """The codec of batches in versions before 7."""
-        if batch.records.is_produce and batch.version < ZSTD_FROM and batch.batch.codec == Codec.ZSTD:
+        if batch.version < ZSTD_FROM and batch.batch.codec == Codec.ZSTD:
             yield batch.fault("attributes", f"zstd from Produce v{ZSTD_FROM} on", f"v{batch.version}")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.payloads.telemetry import metrics_fault
 from kdissect.model.finding import Severity, Who
+from kdissect.model.record_batch import Codec
 from kdissect.rules.body import Body
 from kdissect.rules.rule import REQUEST, BodyRule, Fault
 
@@ -29,6 +30,7 @@ class NotOtlp(BodyRule):
     def check(self, body: Body) -> Iterator[Fault]:
         """The metrics, decompressed and decoded."""
         metrics, codec = bytes(body.value.metrics), body.value.compression_type
-        why = metrics_fault(metrics, codec) if metrics else None
+        is_known = 0 <= codec <= Codec.ZSTD  # others are TEL004 and BDY017
+        why = metrics_fault(metrics, codec) if metrics and is_known else None
         if why is not None:
             yield body.fault("metrics", "MetricsData", why)

@@ -1,14 +1,17 @@
 """TXN005: a transaction that was not begun must not be ended."""
 
-from kdissect.history.transaction_steps import TransactionFact
+from collections.abc import Iterable
+
+from kdissect.history.fact import Fact
+from kdissect.history.transaction_steps import REPEATED, TransactionFact
 from kdissect.model.finding import Claim, Severity, Who
-from kdissect.rules.rule import FactRule
+from kdissect.rules.rule import FactRule, Fault
 
 
 class EndWithoutBegin(FactRule):
     """A transaction that was not begun must not be ended.
 
-    Brokers answer INVALID_TXN_STATE.
+    Brokers answer INVALID_TXN_STATE. One that ended may be ended the same way again, as after a lost answer.
 
     Example: EndTxn right after InitProducerId.
 
@@ -27,3 +30,7 @@ class EndWithoutBegin(FactRule):
     facts = (TransactionFact.END_WITHOUT_BEGIN,)
     expects = "a transaction to end"
     sees = "EndTxn, committed {}"
+
+    def check(self, fact: Fact) -> Iterable[Fault]:
+        """The first end without a transaction."""
+        return () if fact.detail == REPEATED else super().check(fact)
