@@ -8,6 +8,7 @@ was none. Holes in the middle of a wanted frame stay.
 from collections.abc import Callable
 
 from kdissect.engine.secret_bytes import FILLER, Patch, patched
+from kdissect.excerpt.edit import blanked, spliced
 from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.plan import ConnectionPlan, FramePlan
 from kdissect.model.segment import ACK, FIN, PSH, RST
@@ -26,7 +27,10 @@ class StreamCutter:
     def __init__(
         self, plan: ConnectionPlan, direction: int, show_secrets: bool, emit: Callable[[Piece], None]
     ) -> None:
-        self._frames = [frame for frame in plan.frames if frame.direction == direction]
+        self._frames: dict[int, list[FramePlan]] = {}  # those still to come, by their first packet
+        for frame in plan.frames:
+            if frame.direction == direction:
+                self._frames.setdefault(frame.first_ref, []).append(frame)
         self._keeps_rest = plan.whole and (bool(self._frames) or plan.is_open_end)
         self._is_open_end = plan.is_open_end
         self._direction = direction
@@ -78,15 +82,18 @@ class StreamCutter:
 
     def _next_frame(self, payload: bytes, at: int, ref: int) -> int:
         """Begin the next wanted frame; gives its offset, the end of the payload if none begins here."""
+        waiting = self._frames.get(ref, [])
         found = [
             (position, index)
-            for index, frame in enumerate(self._frames)
-            if frame.first_ref == ref and (position := _find(payload, frame.mark, at)) >= 0
+            for index, frame in enumerate(waiting)
+            if (position := _find(payload, frame.mark, at)) >= 0
         ]
         if not found:
             return len(payload)
         position, index = min(found)
-        self._frame = self._frames.pop(index)
+        self._frame = waiting.pop(index)
+        if not waiting:
+            del self._frames[ref]
         self._at = 0
         self._unknown = 0
         return position
@@ -94,10 +101,21 @@ class StreamCutter:
     def _piece(self, payload: bytes, ref: int, time_ns: int) -> None:
         frame = self._frame
         assert frame is not None
-        begin = self._at - _SIZE_BYTES
-        data = patched(payload, [Patch(at - begin, put) for at, put in frame.patches])
-        self._send(Piece(ref, time_ns, self._direction, data, 0, PSH | ACK, frame.exchange, frame.is_request))
+        data = self._redacted(frame, payload)
+        piece = Piece(ref, time_ns, self._direction, data, 0, PSH | ACK, frame.exchange, frame.is_request)
+        if data:
+            self._send(piece._replace(frame=None if self._at else frame))
         self._advance(len(payload))
+
+    def _redacted(self, frame: FramePlan, payload: bytes) -> bytes:
+        if self._show_secrets:
+            return payload
+        begin = self._at - _SIZE_BYTES
+        data = blanked(payload, frame.blanks, begin)
+        data = patched(data, [Patch(at - begin, put) for at, put in frame.patches])
+        known = max(frame.known - self._at, 0)
+        data = data[:known] + FILLER * len(data[known:])  # behind a hole nothing tells what stands where
+        return spliced(data, self._at, frame.edits)
 
     def _advance(self, length: int) -> None:
         assert self._frame is not None
