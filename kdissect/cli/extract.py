@@ -16,6 +16,7 @@ from kdissect.cli.selection import add_selection
 
 if TYPE_CHECKING:
     from kdissect.excerpt.harvest import Harvested
+    from kdissect.excerpt.redactor import FrameRedactor
 
 LEVELS = ("secrets", "payload", "names")
 
@@ -104,9 +105,9 @@ def _extract(options: Namespace, dissection: Dissection) -> int:
 
 
 def _harvest(options: Namespace, dissection: Dissection) -> Harvested:
-    from kdissect.excerpt.harvest import Harvest, Redactor
+    from kdissect.excerpt.harvest import Harvest
 
-    redactor: Redactor | None = None
+    redactor: FrameRedactor | None = None
     if options.redact:
         from kdissect.excerpt.redactor import FrameRedactor
 
@@ -121,7 +122,16 @@ def _harvest(options: Namespace, dissection: Dissection) -> Harvested:
         harvest = Harvest(accepts or (lambda _exchange: True), options.decrypted, redactor)
     for event in dissection.events():
         harvest.add(event)
+    if redactor is not None:
+        _say_what_was_done(redactor)
     return harvest.result()
+
+
+def _say_what_was_done(redactor: FrameRedactor) -> None:
+    if redactor.undecoded:
+        say(f"{redactor.undecoded} frames hold bytes that cannot be decoded: those are blanked")
+    if redactor.resized:
+        say(f"{redactor.resized} frames have another length, for their batches had to be compressed again")
 
 
 def _say_what_is_left_out(options: Namespace, harvested: Harvested) -> None:
