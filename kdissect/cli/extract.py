@@ -139,7 +139,9 @@ def _say_what_is_left_out(options: Namespace, harvested: Harvested) -> None:
         say("no exchange is taken: the file holds no packets")
     if harvested.encrypted:
         how = "--decrypted writes them as plaintext"
-        if not options.redact:
+        if options.redact:
+            how += "; ciphertext is no redaction, for whoever has the keys"
+        else:
             how += ", --connections with their whole connections"
         say(
             f"left out: {harvested.encrypted} exchanges of {harvested.encrypted_connections} TLS connections"

@@ -19,6 +19,7 @@ class Level(IntEnum):
 _TOKEN = "saslToken"
 # Of SASL tokens this says nothing about anybody, and readers need it.
 _TOKEN_FRAME = frozenset({"channel_binding", "iterations", "mechanism"})
+_BASE64 = frozenset({"proof", "salt", "verifier"})  # RFC 5802 section 5.1
 # Text of users and of brokers about what users sent.
 _TEXTS = frozenset({
     "acknowledge_error_message", "batch_index_error_message", "committed_metadata", "error_message",
@@ -105,7 +106,8 @@ class FieldRedaction:
         start, end = node.start, node.end
         if isinstance(node.value, str | bytes):
             value = node.value.encode() if isinstance(node.value, str) else bytes(node.value)
-            value = value.rstrip(b"=")
+            if node.name in _BASE64:
+                value = value.rstrip(b"=")
             at = self._data.find(value, node.start, node.end)
             if at >= 0:
                 start, end = at, at + len(value)

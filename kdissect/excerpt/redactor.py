@@ -10,7 +10,6 @@ from kdissect.excerpt.edit import Edit
 from kdissect.excerpt.field_redaction import FieldRedaction, Level
 from kdissect.excerpt.names import Names
 from kdissect.excerpt.redaction import NOTHING, Redaction
-from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.schema.types import Primitive
 from kdissect.session.exchange import Exchange, ExchangeKind
@@ -40,8 +39,6 @@ class FrameRedactor:
             return NOTHING
         # The walk takes all of a token but its form; what hides secrets of tokens elsewhere breaks the form.
         patches = [] if _is_sasl(exchange) else secret_patches(exchange, side)
-        if self._level is Level.SECRETS and not _needs_tree(exchange, side):
-            return Redaction(patches=patches)
         tree = frame_tree(exchange, side, frame)
         if tree is None:
             self.undecoded += 1
@@ -79,17 +76,6 @@ class FrameRedactor:
 
 def _is_sasl(exchange: Exchange) -> bool:
     return exchange.kind is ExchangeKind.SASL_TOKEN or exchange.api_key == SASL_AUTHENTICATE
-
-
-def _needs_tree(exchange: Exchange, side: str) -> bool:
-    """Whether there is more to a frame than what may be shown if its secrets are not."""
-    if _is_sasl(exchange) or exchange.is_unknown:
-        return True
-    try:
-        body = exchange.request_body() if side == "request" else exchange.response_body()
-    except DecodeError:
-        return True
-    return body is None
 
 
 def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits: list[Edit]) -> None:
