@@ -38,6 +38,7 @@ class StreamCutter:
         self._emit = emit
         self._frame: FramePlan | None = None
         self._at = 0  # bytes of the frame that went by
+        self._is_other = False  # what was taken for the frame's beginning was none
         self._skip = 0  # bytes lost since the last piece
         self._unknown = 0  # bytes kept that are in no frame, since the last frame
         self._rest_bytes = 0
@@ -95,6 +96,7 @@ class StreamCutter:
         if not waiting:
             del self._frames[ref]
         self._at = 0
+        self._is_other = False
         self._unknown = 0
         return position
 
@@ -110,6 +112,10 @@ class StreamCutter:
     def _redacted(self, frame: FramePlan, payload: bytes) -> bytes:
         if self._show_secrets:
             return payload
+        beginning = frame.mark[self._at : self._at + len(payload)]
+        self._is_other = self._is_other or not payload.startswith(beginning)
+        if self._is_other:
+            return FILLER * len(payload)
         begin = self._at - _SIZE_BYTES
         data = blanked(payload, frame.blanks, begin)
         data = patched(data, [Patch(at - begin, put) for at, put in frame.patches])
