@@ -108,7 +108,7 @@ class FieldRedaction:
             value = node.value.encode() if isinstance(node.value, str) else bytes(node.value)
             if node.name in _BASE64:
                 value = value.rstrip(b"=")
-            at = self._data.find(value, node.start, node.end)
+            at = self._data.rfind(value, node.start, node.end)  # a key stands before it
             if at >= 0:
                 start, end = at, at + len(value)
         if end - start > 1 or self._data[start:end].isalnum():  # a separator alone stands for no value

@@ -45,7 +45,7 @@ class FrameRedactor:
             return Redaction([(_CORRELATION_ID, len(frame.data))])
         unknown = [span for span in undecoded(tree, frame) if span[0] < span[1]]
         fields = FieldRedaction(self._level, frame.data, self._names)
-        fields.walk(tree)
+        fields.walk(tree, in_token=exchange.kind is ExchangeKind.SASL_TOKEN)
         self.undecoded += bool(unknown) or any(node.name == "rest" for node in tree.children)
         made = Redaction([*fields.blanks, *unknown], [*fields.patches, *patches])
         return made if self._level is Level.SECRETS else self._with_records(made, exchange, side, frame, tree)

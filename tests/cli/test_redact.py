@@ -20,9 +20,9 @@ from tests.support.console import CAPTURES
 from tests.support.pcaps import write_pcap
 from tests.support.traffic import CLIENT, Conversation, request, response
 
-# Codecs, SASL, configs and SCRAM credentials, transactions, old message formats, TLS.
+# Codecs, SASL with and without headers, configs and SCRAM credentials, transactions, old message formats, TLS.
 STEMS = [
-    "kafka44_java_produce", "kafka44_rdkafka_produce", "kafka44_java_sasl", "kafka44_rdkafka_admin",
+    "kafka44_java_produce", "kafka44_java_sasl", "kafka44_rdkafka_admin", "kafka28_java_generations_early",
     "kafka44_java_transactions", "kafka44_java_groups", "kafka28zk_franz_early", "kafka44_java_tls13",
 ]  # fmt: skip
 LEAST = 5  # bytes of what is searched for: shorter ones are in any file by chance
