@@ -143,6 +143,28 @@ def test_wireshark_opens_them_and_shows_which_exchange(tmp_path: Path) -> None:
     assert sum(" Metadata v" in text for text in comments) == 2 * len(metadata)
 
 
+@pytest.mark.parametrize("options", [[], ["--redact=names"]])
+def test_wireshark_opens_what_was_decrypted(tmp_path: Path, options: list[str]) -> None:
+    out = tmp_path / "out.pcapng"
+    assert main(["extract", "-o", str(out), TLS13, "--keylog", KEYS13, "--decrypted", *options]) == 0
+    assert_wireshark_is_content(out)
+
+
+@pytest.mark.parametrize("options", [[], ["--redact=names"]])
+def test_wireshark_dissects_as_much_as_before(tmp_path: Path, options: list[str]) -> None:
+    """Its dissector does not know all versions: what it finds malformed must be so in the capture too."""
+    source, out = CAPTURES / "kafka28zk_franz_early.pcapng", tmp_path / "out.pcapng"
+    assert main(["extract", "-o", str(out), str(source), *options]) == 0
+    ports = {each.connection.broker.port for each in exchanges_of(out)}
+    words = [word for port in ports for word in ("-d", f"tcp.port=={port},kafka")]
+    fields = ["-T", "fields", "-e", "frame.time_epoch", "-e", "kafka.api_key", "-e", "_ws.malformed"]
+    before, after = (tshark("-r", str(path), *words, *fields) for path in (source, out))
+    malformed = [{row[0] for row in rows if len(row) > 2 and row[2]} for rows in (before, after)]
+    assert malformed[1] <= malformed[0]
+    dissected = [sum(len(row) > 1 and row[1] != "" for row in rows) for rows in (before, after)]
+    assert dissected[0] == dissected[1] > 500
+
+
 def test_standard_output(tmp_path: Path) -> None:
     main(["extract", "--api", "Metadata", "-o", str(tmp_path / "out"), PRODUCE])
     words = command("extract", "--api", "Metadata", "-o", "-", PRODUCE)

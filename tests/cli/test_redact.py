@@ -13,6 +13,7 @@ from kdissect.cli import main
 from kdissect.decoders.records.reader import decompressed, read_records
 from kdissect.engine.record_sets import record_sets
 from kdissect.excerpt import field_redaction, redactor
+from kdissect.excerpt.edit import Edit, spliced
 from kdissect.excerpt.names import Names
 from kdissect.model.record_batch import RecordBatch
 from kdissect.session.exchange import Exchange
@@ -20,7 +21,7 @@ from tests.support.console import CAPTURES
 from tests.support.pcaps import write_pcap
 from tests.support.traffic import CLIENT, Conversation, request, response
 
-# Codecs, SASL with and without headers, configs and SCRAM credentials, transactions, old message formats, TLS.
+# Codecs, SASL with and without headers, configs and SCRAM credentials, transactions, old formats, TLS.
 STEMS = [
     "kafka44_java_produce", "kafka44_java_sasl", "kafka44_rdkafka_admin", "kafka28_java_generations_early",
     "kafka44_java_transactions", "kafka44_java_groups", "kafka28zk_franz_early", "kafka44_java_tls13",
@@ -210,6 +211,78 @@ def test_behind_a_hole_nothing_is_shown(tmp_path: Path) -> None:
     assert main(["extract", "--redact=payload", "-o", str(out), path]) == 0
     assert b"SECRET" not in out.read_bytes()
     assert [each.correlation_id for each in exchanges_of(out)] == [1, 2]
+
+
+def test_whole_connections_redacted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Every exchange of the connections, cut and blanked; ciphertext stays out."""
+    stem = "kafka44_java_tls13"
+    keys, source = str(CAPTURES / f"{stem}.keys"), str(CAPTURES / f"{stem}.pcapng")
+    out = tmp_path / "out.pcapng"
+    words = ["extract", "--connections", "--redact=names", "--api", "Fetch", "-o", str(out), source]
+    assert main([*words, "--keylog", keys]) == 0
+    told = capfd.readouterr().err
+    assert "ciphertext is no redaction" in told
+    before = list(Dissection(source, key_logs=[keys]))
+    wanted = {each.connection.id for each in before if each.api_key == 1}
+    plain = [each for each in before if each.connection.id in wanted and each.connection.tls is None]
+    after = exchanges_of(out)
+    assert sorted(map(same, after), key=repr) == sorted(map(same, plain), key=repr)
+    assert not any(each.connection.tls for each in after)
+    assert_none_is_left(payloads(stem) | names(stem), out)
+
+
+def test_what_carries_no_kafka_is_left_out(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    talk = Conversation().handshake().client(b"GET /SECRET HTTP/1.1\r\nHost: a\r\n\r\n")
+    path = write_pcap(tmp_path / "in.pcap", talk.broker(b"HTTP/1.1 200 OK\r\n\r\n").packets)
+    out = tmp_path / "out.pcapng"
+    assert main(["extract", "--redact", "-o", str(out), path]) == 0
+    assert "left out: 1 connections that carry no Kafka" in capfd.readouterr().err
+    assert b"SECRET" not in out.read_bytes()
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "xerial", "lz4", "zstd"])
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_every_codec_is_compressed_again(codec: str, magic: int) -> None:
+    """Checked by decompressing: what came out is what went in, in the framing it had."""
+    from kdissect.decoders.compression.codec import decompress
+    from kdissect.decoders.compression.compress import compress
+    from kdissect.decoders.compression.snappy import XERIAL_MAGIC
+    from kdissect.model.record_batch import Codec
+
+    number = Codec.SNAPPY if codec == "xerial" else Codec[codec.upper()]
+    model = XERIAL_MAGIC + b"\0\0\0\1\0\0\0\1" if codec == "xerial" else b""
+    content = b"x" * 100_000 + bytes(range(256))
+    made = compress(number, content, model, magic)
+    assert made is not None
+    assert made.startswith(model)
+    assert decompress(number, made, magic=magic) == content
+    assert compress(7, content, model, magic) is None
+
+
+def test_new_bytes_are_spread_over_the_packets_of_the_old() -> None:
+    edit = Edit(4, 14, b"ABCDE")
+    whole = b"0123" + b"-" * 10 + b"6789"
+    for cut in range(1, len(whole)):
+        for other in range(cut, len(whole) + 1):
+            pieces = [(0, whole[:cut]), (cut, whole[cut:other]), (other, whole[other:])]
+            assert b"".join(spliced(part, at, [edit]) for at, part in pieces) == b"0123ABCDE6789"
+
+
+def test_a_token_keeps_its_form(tmp_path: Path) -> None:
+    path = redacted("kafka44_java_sasl", "secrets", tmp_path)
+    tokens = [
+        frame.data[each.request_body_offset if frame is each.request else each.response_body_offset :]
+        for each in exchanges_of(path)
+        if each.api_key == 36
+        for frame in (each.request, each.response)
+        if frame is not None
+    ]
+    text = b" ".join(tokens)
+    assert b"n,,n=xxx,r=xxxx" in text
+    assert b",i=4096" in text
+    assert b"c=biws,r=xxxx" in text
+    assert b"\0xxxxx\0xxxx" in text
+    assert b"alice" not in text
 
 
 # These tests fail where a redaction is broken.
