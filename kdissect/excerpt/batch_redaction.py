@@ -1,7 +1,7 @@
 """Keys, values and headers of record batches blanked, whatever the format and the codec.
 
-Markers of transactions and other control records stay: brokers wrote them. What cannot be read goes away
-whole, and so do compressed messages inside of compressed messages.
+Markers of transactions stay, and the keys of other control records: they say what kind it is. What cannot be
+read goes away whole, and so do compressed messages inside of compressed messages.
 """
 
 import zlib
@@ -26,7 +26,7 @@ def redacted_batch(batch: RecordBatch) -> bytes | None:
 
     A right checksum is right again, a wrong one stays. Compressed batches may have another length.
     """
-    if batch.is_control:
+    if batch.is_control and batch.is_transactional:
         return None
     if batch.magic == CURRENT_MAGIC:
         return _current(batch)
@@ -41,12 +41,12 @@ def _current(batch: RecordBatch) -> bytes:
 
 def _records(batch: RecordBatch, records: bytes) -> bytes:
     if not batch.codec:
-        return _blanked(records)
+        return _blanked(records, batch.is_control)
     try:
         content = decompress(batch.codec, records, MAX_OUTPUT)
     except DecodeError:
         return FILLER * len(records)
-    made = compress(batch.codec, _blanked(content), records, batch.magic)
+    made = compress(batch.codec, _blanked(content, batch.is_control), records, batch.magic)
     return FILLER * len(records) if made is None else made
 
 
@@ -100,7 +100,7 @@ def _closed(batch: RecordBatch, head: bytes, content: bytes, crc_from: int, crc_
     return bytes(out)
 
 
-def _blanked(records: bytes) -> bytes:
+def _blanked(records: bytes, keep_keys: bool) -> bytes:
     """Records of magic 2 without keys, values, names and values of headers."""
     out = bytearray(records)
     at, end = 0, len(records)
@@ -113,17 +113,20 @@ def _blanked(records: bytes) -> bytes:
         except ValueError:
             out[at:] = FILLER * (end - at)
             break
-        _blank_record(records, out, body, stop)
+        _blank_record(records, out, body, stop, keep_keys)
         at = stop
     return bytes(out)
 
 
-def _blank_record(records: bytes, out: bytearray, at: int, stop: int) -> None:
+def _blank_record(records: bytes, out: bytearray, at: int, stop: int, keep_key: bool) -> None:
     start = at
     try:
         _, at = varint(records, start + 1, stop, MAX_VARLONG)  # attributes, then the timestamp's delta
         _, at = varint(records, at, stop)  # offset delta
+        key = at
         at = _blank_content(records, out, at, stop)
+        if keep_key:
+            out[key:at] = records[key:at]
         at = _blank_content(records, out, at, stop)
         count, at = varint(records, at, stop)
         for _ in range(2 * count):

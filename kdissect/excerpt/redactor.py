@@ -1,7 +1,7 @@
 """Redacts frames: secrets; or also payloads; or also names."""
 
 from kdissect.decoders.node import Node
-from kdissect.decoders.records.layout import HEADER_V2
+from kdissect.decoders.records.layout import HEADER_V0, HEADER_V1, HEADER_V2, MAGIC_AT
 from kdissect.engine.record_sets import RecordSet, record_sets
 from kdissect.engine.secret_bytes import FILLER, Patch, secret_patches
 from kdissect.engine.secret_spans import frame_tree, undecoded
@@ -16,6 +16,7 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.phases import SASL_AUTHENTICATE
 
 _SIZE_BYTES = 4
+_HEADERS = HEADER_V0.size, HEADER_V1.size, HEADER_V2.size
 _CORRELATION_ID = 4  # of a response nobody can name: its header begins so (spec/004 "Response Header")
 
 
@@ -38,7 +39,8 @@ class FrameRedactor:
         if frame is None:
             return NOTHING
         # The walk takes all of a token but its form; what hides secrets of tokens elsewhere breaks the form.
-        patches = [] if _is_sasl(exchange) else secret_patches(exchange, side)
+        is_secrets = self._level is Level.SECRETS
+        patches = [] if _is_sasl(exchange) else secret_patches(exchange, side, with_records=is_secrets)
         tree = frame_tree(exchange, side, frame)
         if tree is None:
             self.undecoded += 1
@@ -48,7 +50,7 @@ class FrameRedactor:
         fields.walk(tree, in_token=exchange.kind is ExchangeKind.SASL_TOKEN)
         self.undecoded += bool(unknown) or any(node.name == "rest" for node in tree.children)
         made = Redaction([*fields.blanks, *unknown], [*fields.patches, *patches])
-        return made if self._level is Level.SECRETS else self._with_records(made, exchange, side, frame, tree)
+        return made if is_secrets else self._with_records(made, exchange, side, frame, tree)
 
     def _with_records(
         self, made: Redaction, exchange: Exchange, side: str, frame: Frame, tree: Node
@@ -91,7 +93,7 @@ def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits:
             edits.append(Edit(batch.start + _SIZE_BYTES, batch.end + _SIZE_BYTES, shown))
             grown += len(shown) - batch.size
         at = batch.end
-    kept = min(at + HEADER_V2.size, records.end) if records.found.cut else at
+    kept = at + _header_bytes(records, at)
     patches.append(Patch(kept, FILLER * (records.end - kept)))
     if grown:
         length = node.children[0]
@@ -99,6 +101,18 @@ def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits:
         data_of_length = size.to_bytes(4) if length.type == "int32" else _uvarint(size + 1)
         edits.append(Edit(length.start + _SIZE_BYTES, length.end + _SIZE_BYTES, data_of_length))
         edits.sort()
+
+
+def _header_bytes(records: RecordSet, at: int) -> int:
+    """How much of what stands behind the last batch is the header of one that was cut."""
+    is_aligned = bool(records.found.batches) or not records.section.position  # a piece begins anywhere
+    left = records.end - at
+    if not records.found.cut or not is_aligned:
+        return 0
+    if left <= MAGIC_AT:
+        return left
+    magic = records.frame.data[at + MAGIC_AT]
+    return min(_HEADERS[magic], left) if magic < len(_HEADERS) else 0
 
 
 def _uvarint(value: int) -> bytes:
