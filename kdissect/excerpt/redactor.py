@@ -73,7 +73,7 @@ class FrameRedactor:
             self.resized += 1
             patches.append(Patch(-_SIZE_BYTES, (frame.size + grown).to_bytes(_SIZE_BYTES)))
             note = f"recompressed without its records: {frame.size + grown} bytes instead of {frame.size}"
-        return Redaction(blanks, patches, edits, note)
+        return Redaction(blanks, [patch for patch in patches if patch.data], edits, note)
 
 
 def _is_sasl(exchange: Exchange) -> bool:
