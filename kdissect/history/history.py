@@ -1,5 +1,7 @@
 """All histories together, fed with the analyzer's events."""
 
+from collections.abc import Callable
+
 from kdissect.history.broker_epochs import BrokerEpochs
 from kdissect.history.classic_groups import ClassicGroups
 from kdissect.history.fact import Fact
@@ -18,6 +20,8 @@ from kdissect.history.transactions import Transactions
 from kdissect.history.turn import Turn
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
+
+_Feeds = tuple[Callable[[Turn], list[Fact]], ...]
 
 
 class History:
@@ -48,20 +52,31 @@ class History:
             self.transactions, self.classic_groups, self.modern_groups, self.leader_epochs,
             self.broker_epochs, self.telemetry,
         )  # fmt: skip
+        machines = self._as_completed + self._in_stream_order
+        keys = {key for machine in machines for key in machine.api_keys or ()}
+        self._by_key = {key: self._watching(key) for key in keys}
+        self._others = self._watching(None)
         self._orders: dict[str, StreamOrder] = {}
         self._holed: set[str] = set()
         """Capture sets of which bytes were lost."""
+
+    def _watching(self, api_key: int | None) -> tuple[_Feeds, _Feeds]:
+        """The machines that watch an API, by their order; None: those that watch all."""
+        return _feeds(self._as_completed, api_key), _feeds(self._in_stream_order, api_key)
 
     def add(self, event: Event) -> list[Fact]:
         """Take the analyzer's next event."""
         if isinstance(event, Exchange):
             turn = self._turn(event)
-            facts = _feed(self._as_completed, turn)
+            facts: list[Fact] = []
+            as_completed, _ = self._by_key.get(turn.key, self._others)
+            for feed in as_completed:
+                facts += feed(turn)
             order = self._orders.get(event.connection.id)
             if order is None:
                 order = self._orders[event.connection.id] = StreamOrder()
             for due in order.add(event):
-                facts += _feed(self._in_stream_order, turn if due is event else self._turn(due))
+                facts += self._in_turn(turn if due is event else self._turn(due))
             return facts
         if isinstance(event, ConnectionClosed):
             order = self._orders.pop(event.connection.id, None)
@@ -81,14 +96,16 @@ class History:
             self._holed.add(capture_set)
         return turn
 
+    def _in_turn(self, turn: Turn) -> list[Fact]:
+        facts: list[Fact] = []
+        _, in_stream_order = self._by_key.get(turn.key, self._others)
+        for feed in in_stream_order:
+            facts += feed(turn)
+        return facts
+
     def _flush(self, order: StreamOrder) -> list[Fact]:
-        return [fact for due in order.flush() for fact in _feed(self._in_stream_order, self._turn(due))]
+        return [fact for due in order.flush() for fact in self._in_turn(self._turn(due))]
 
 
-def _feed(machines: tuple[Machine, ...], turn: Turn) -> list[Fact]:
-    facts: list[Fact] = []
-    for machine in machines:
-        keys = machine.api_keys
-        if keys is None or turn.key in keys:
-            facts += machine.feed(turn)
-    return facts
+def _feeds(machines: tuple[Machine, ...], api_key: int | None) -> _Feeds:
+    return tuple(m.feed for m in machines if m.api_keys is None or api_key in m.api_keys)

@@ -2,12 +2,8 @@
 
 from typing import Any
 
-from kdissect.decoders import quirks
-from kdissect.decoders.bodies import body_message
-from kdissect.decoders.compiled import decoder
 from kdissect.history.fact import Evidence, evidence_of
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.errors import DecodeError
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -55,14 +51,17 @@ class Turn:
     def request(self) -> Any:
         """The request's body."""
         if self._request is _UNREAD:
-            self._request = self._read("request")
+            # Half a body, or one in an unknown layout, is no basis for a fact; nor are bytes left over.
+            found = self.exchange.decoded_request()
+            self._request = found.value if found is not None and found.fits else None
         return self._request
 
     @property
     def response(self) -> Any:
         """The response's body."""
         if self._response is _UNREAD:
-            self._response = self._read("response")
+            found = self.exchange.decoded_response()
+            self._response = found.value if found is not None and found.fits else None
         return self._response
 
     @property
@@ -94,21 +93,3 @@ class Turn:
         exchange = self.exchange
         frame = exchange.request or exchange.response
         return 0 if frame is None else frame.time_ns
-
-    def _read(self, side: str) -> Any:
-        exchange = self.exchange
-        is_response = side == "response"
-        frame = exchange.response if is_response else exchange.request
-        if frame is None or frame.is_cut or exchange.is_unknown:
-            return None  # half a body, or one in an unknown layout, is no basis for a fact
-        data, version = frame.data, self.version
-        offset = exchange.response_body_offset if is_response else exchange.request_body_offset
-        if is_response:
-            version = quirks.response_body_version(self.key, version, data, offset)
-        try:
-            value, end = decoder(body_message(self.key, version, is_response, offset), version)(data, offset)
-        except DecodeError:
-            return None
-        if end == len(data) or (not is_response and quirks.is_ignorable_tail(self.key, version, data, end)):
-            return value
-        return None  # bytes left over: the layout is another than the version says

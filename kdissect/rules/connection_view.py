@@ -3,7 +3,7 @@
 from collections import OrderedDict, deque
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.rule import RESPONSE
+from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 
@@ -61,6 +61,9 @@ class ConnectionView:
             return
         if self.first is None:
             self.first = exchange
+        if not self._waiting:
+            self.in_flight = []
+            return
         sent = request.time_ns
         done = [o for o, e in self._waiting.items() if e.response is not None and e.response.time_ns <= sent]
         for ordinal in done:
@@ -73,11 +76,13 @@ class ConnectionView:
             self.shadowed[exchange.ordinal] = frozenset(shadowed)
             if len(self.shadowed) > REMEMBERED:
                 del self.shadowed[next(iter(self.shadowed))]
-        for side, frame in (("request", exchange.request), (RESPONSE, exchange.response)):
-            if frame is not None and frame.is_cut:
-                self.cut = exchange, side
+        request, response = exchange.request, exchange.response
+        if request is not None and len(request.data) < request.size:
+            self.cut = exchange, REQUEST
+        if response is not None and len(response.data) < response.size:
+            self.cut = exchange, RESPONSE
         self._recent.append(exchange)
-        if exchange.request is None:
+        if request is None:
             return
         self.previous = exchange
         if exchange.state is not State.NO_RESPONSE_EXPECTED:

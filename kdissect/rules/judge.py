@@ -25,21 +25,9 @@ from kdissect.rules.coverage import Coverage
 from kdissect.rules.evidence import finding_of, has_no_error
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import (
-    REQUEST,
-    RESPONSE,
-    BodyRule,
-    ConnectionRule,
-    ExchangeRule,
-    FactRule,
-    Fault,
-    MisfitRule,
-    NodeRule,
-    Once,
-    Rule,
-)
+from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, Once, Rule
 from kdissect.rules.stream_order import StreamOrder
-from kdissect.schema.types import Message
+from kdissect.rules.subjects import Subjects
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionKind
@@ -67,28 +55,8 @@ class Judge:
         self._labels = labels or {}
         self._views: dict[str, tuple[ConnectionView, StreamOrder]] = {}
         self._muted: set[str] = set()  # codes shadowed for the exchange being judged
-        self._connection_rules = [rule for rule in rules if isinstance(rule, ConnectionRule)]
-        self._exchange_rules = [rule for rule in rules if isinstance(rule, ExchangeRule)]
-        self._usual_rules = [rule for rule in self._exchange_rules if not rule.only_odd]
-        self._misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
-        self._seen: set[tuple[Message, int]] = set()
+        self._subjects = Subjects(rules)
         self._history = History()
-        self._fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
-        self._node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
-        self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
-        self._sort_rules()
-
-    def _sort_rules(self) -> None:
-        for rule in self.rules:
-            if isinstance(rule, NodeRule):
-                for sort in rule.nodes:
-                    self._node_rules[sort].append(rule)
-            elif isinstance(rule, FactRule):
-                for kind in rule.facts:
-                    self._fact_rules.setdefault((type(kind), kind), []).append(rule)
-            elif isinstance(rule, BodyRule):
-                for subject in rule.on:
-                    self._body_rules.setdefault(subject, []).append(rule)
 
     # events
 
@@ -99,7 +67,9 @@ class Judge:
             view, order = self._view(event)
             for exchange in order.add(event):
                 self._exchange(exchange, view)
-            self._facts(facts, event)
+            if facts:
+                self._facts(facts, event)
+            event.forget_bodies()  # also if it is held back: values take several times the room of bytes
         elif isinstance(event, ConnectionClosed):
             self._facts(facts, None)
             self._close(event)
@@ -111,9 +81,22 @@ class Judge:
                 self._exchange(exchange, view)
         self._facts(self._history.finish(), None)
         self._views.clear()
-        for rule in self._exchange_rules:
-            if rule.only_odd:  # every exchange was looked at, if only for whether it is odd
-                self.coverage.rules[rule.code] = self.coverage.exchanges
+        self._count_looks()
+
+    def _count_looks(self) -> None:
+        """Rules that look at every exchange, or every body of a kind, are counted at once.
+
+        Those that were shadowed were taken off on the way.
+        """
+        looks = self.coverage.rules
+        for rule in self._subjects.exchange_rules:
+            # Every exchange was looked at, if only for whether it is odd.
+            shadowed = 0 if rule.only_odd else looks[rule.code]
+            looks[rule.code] = self.coverage.exchanges + shadowed
+        for kind in self._subjects.body_kinds.values():
+            for body_rule in kind.rules:
+                looks[body_rule.code] += kind.bodies
+            kind.bodies = 0
 
     def _view(self, exchange: Exchange) -> tuple[ConnectionView, StreamOrder]:
         info = exchange.connection
@@ -131,41 +114,53 @@ class Judge:
         if info.kind is not ConnectionKind.KAFKA:
             return
         self._muted.clear()
-        for rule in self._connection_rules:
+        for rule in self._subjects.connection_rules:
             self._apply(rule, view, None, rule.check(view))
 
     # exchanges
 
     def _exchange(self, exchange: Exchange, view: ConnectionView) -> None:
         self.coverage.add_exchange(exchange)
-        self._muted.clear()
+        muted = self._muted
+        muted.clear()
         view.begin(exchange)
         is_odd = bool(exchange.anomalies) or exchange.state is not State.COMPLETE
-        for rule in self._exchange_rules if is_odd else self._usual_rules:
-            self._apply(rule, view, exchange, rule.check(exchange, view))
-        if exchange.kind is ExchangeKind.KAFKA and not _has_bad_header(exchange):
-            for side in (REQUEST, RESPONSE):
-                body = body_of(exchange, side)
-                if body is not None:
-                    self._body(body, view)
-        view.end(exchange, self._muted)
+        for rule, is_suspect in self._subjects.exchange_checks(exchange, is_odd):
+            if muted and rule.code in muted:
+                self.coverage.rules[rule.code] -= 1
+            elif is_suspect(exchange, view):
+                self._speak_all(rule, rule.check(exchange, view), view, exchange)
+        if exchange.kind is ExchangeKind.KAFKA and not (is_odd and _has_bad_header(exchange)):
+            request, response = body_of(exchange, REQUEST), body_of(exchange, RESPONSE)
+            if request is not None:
+                self._body(request, view)
+            if response is not None:
+                response.request = request
+                self._body(response, view)
+        view.end(exchange, muted)
+        exchange.forget_bodies()
 
     def _body(self, body: Body, view: ConnectionView) -> None:
-        exchange = body.exchange
-        error = body.error
-        if error is not None or not body.fits:
-            self._misfit(body, error or _left_over(body), view)
+        if not body.fits:
+            self._misfit(body, body.error or _left_over(body), view)
             return
-        for rule in self._body_rules.get((body.api.name, body.side), ()):
-            if body.version in rule.versions and (not rule.refusable or has_no_error(body)):
-                self._apply(rule, view, exchange, rule.check(body))
-        self._pieces(body, view)
+        kind = self._subjects.body_kind(body.api, body.side, body.version)
+        kind.bodies += 1
+        muted = self._muted
+        for rule in kind.plain_rules if body.is_plain else kind.rules:
+            if (muted and rule.code in muted) or (rule.refusable and not has_no_error(body)):
+                self.coverage.rules[rule.code] -= 1
+            elif rule.is_suspect(body):
+                self._speak_all(rule, rule.check(body), view, body.exchange)
+        if not (kind.seen and body.is_plain):  # the first of its kind counts for the coverage
+            kind.seen = True
+            self._pieces(body, view)
         if body.api.key == API_VERSIONS and body.side == RESPONSE:
-            view.learn_versions(exchange, body.value)
+            view.learn_versions(body.exchange, body.value)
 
     def _misfit(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
         """The first rule that explains the bytes has the word."""
-        for rule in self._misfit_rules:
+        for rule in self._subjects.misfit_rules:
             self.coverage.exercise(rule.code)
             if error.kind not in rule.kinds:
                 continue
@@ -173,11 +168,7 @@ class Judge:
                 return
 
     def _pieces(self, body: Body, view: ConnectionView) -> None:
-        kind = body.message, body.version
-        if kind in self._seen and body.is_plain:  # the first of its kind counts for the coverage
-            return
-        self._seen.add(kind)
-        by_sort = self._node_rules
+        by_sort = self._subjects.node_rules
         for sort, node, path in pieces.pieces(body.tree):
             for rule in by_sort[sort]:
                 self.coverage.exercise(rule.code)
@@ -189,7 +180,8 @@ class Judge:
 
     def _facts(self, facts: Sequence[Fact], event: Exchange | None) -> None:
         """Judge what the histories found; `event` is the exchange that completed it, most of the time."""
-        pairs = [(fact, rule) for fact in facts for rule in self._fact_rules.get(_kind(fact), ())]
+        by_kind = self._subjects.fact_rules
+        pairs = [(fact, rule) for fact in facts for rule in by_kind.get(_kind(fact), ())]
         shadowed = {(_place(fact), code) for fact, rule in pairs if fact.sure for code in rule.shadows}
         for fact, rule in pairs:
             found = self._views.get(fact.evidence.connection)
@@ -213,6 +205,11 @@ class Judge:
         if rule.code in self._muted:
             return False
         self.coverage.exercise(rule.code)
+        return self._speak_all(rule, faults, view, exchange)
+
+    def _speak_all(
+        self, rule: Rule, faults: Iterable[Fault], view: ConnectionView, exchange: Exchange | None
+    ) -> bool:
         spoke = False
         for fault in faults:
             spoke = True

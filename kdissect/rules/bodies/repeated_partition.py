@@ -48,6 +48,13 @@ class RepeatedPartition(BodyRule):
         )
     )
 
+    def is_suspect(self, body: Body) -> bool:
+        """By the numbers of names and partitions that differ."""
+        topics = body.topics
+        if len(topics) > 1 and len({name for name, _ in topics}) < len(topics):
+            return True
+        return any(len(numbers) > 1 and len(set(numbers)) < len(numbers) for _, numbers in topics)
+
     def check(self, body: Body) -> Iterator[Fault]:
         """Partitions by topic name or id."""
         field = _TOPICS.get(body.api.name, "topics")

@@ -28,6 +28,13 @@ class FrameTooShort(ExchangeRule):
     needs_whole = True
     shadows = ("HDR001",)
 
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """By both sizes."""
+        request, response = exchange.request, exchange.response
+        return (request is not None and request.size < MIN_REQUEST) or (
+            response is not None and response.size < MIN_RESPONSE
+        )
+
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """Sizes of both frames."""
         if exchange.kind is ExchangeKind.SASL_TOKEN:

@@ -28,6 +28,10 @@ class RequestTooLarge(ExchangeRule):
     who = Who.CLIENT
     cites = ("spec/004 Size Constraints", "spec/000 Network", "org.apache.kafka.network.SocketServerConfigs")
 
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """By its size."""
+        return exchange.request is not None and exchange.request.size > LIMIT
+
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """Size of the request's frame."""
         if exchange.request is not None and exchange.request.size > LIMIT:

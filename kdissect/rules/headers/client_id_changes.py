@@ -26,6 +26,10 @@ class ClientIdChanges(ExchangeRule):
     cites = ("spec/004 client_id",)
     once = Once.CONNECTION
 
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Another than before."""
+        return view.previous is not None and view.previous.client_id != exchange.client_id
+
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The client id against the one before."""
         before = view.previous

@@ -28,6 +28,10 @@ class ClientIdMissing(ExchangeRule):
     cites = ("spec/004 client_id", "org.apache.kafka.common.requests.RequestHeader")
     once = Once.CONNECTION
 
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Without a name."""
+        return not exchange.client_id
+
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The client id of a request whose header has one."""
         if exchange.request is None or exchange.api_key is None or exchange.request.is_cut:

@@ -24,6 +24,10 @@ class ClientIdNotUtf8(ExchangeRule):
     cites = ("spec/004 client_id", "org.apache.kafka.common.requests.RequestHeader")
     once = Once.CONNECTION
 
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """With an escape."""
+        return exchange.client_id is not None and "\\x" in exchange.client_id
+
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The raw bytes of a client id that shows escapes."""
         if exchange.client_id is None or "\\x" not in exchange.client_id or exchange.request is None:

@@ -32,6 +32,11 @@ class CorrelationIdOrder(ExchangeRule):
     needs_whole = True
     once = Once.PARTY
 
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Not above the one before."""
+        now, before = exchange.correlation_id, view.previous
+        return now is None or before is None or before.correlation_id is None or now <= before.correlation_id
+
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The id against the one before it, wrap-around and Java's reserved ids excepted."""
         before = view.previous.correlation_id if view.previous is not None else None

@@ -25,6 +25,10 @@ class NegativeVersion(ExchangeRule):
     needs_whole = True
     shadows = ("VER001", "VER014", "HDR009", "HDR010")
 
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """Versions below 0."""
+        return api_version is not None and api_version < 0
+
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The version in the request header."""
         version = exchange.api_version

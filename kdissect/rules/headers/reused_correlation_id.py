@@ -25,6 +25,10 @@ class ReusedCorrelationId(ExchangeRule):
     cites = ("spec/004 correlation_id",)
     needs_whole = True
 
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """While others wait."""
+        return bool(view.in_flight)
+
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The id against those that wait for an answer when the request is sent."""
         if (

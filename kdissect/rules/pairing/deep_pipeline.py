@@ -31,6 +31,14 @@ class DeepPipeline(ExchangeRule):
     needs_whole = True
     once = Once.PARTY
 
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """Produce alone."""
+        return api_key == PRODUCE
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """As many wait."""
+        return len(view.in_flight) >= DEFAULT
+
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """Produce requests that wait when another is sent."""
         if exchange.api_key != PRODUCE or exchange.state is not State.COMPLETE:

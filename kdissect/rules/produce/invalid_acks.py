@@ -29,6 +29,10 @@ class InvalidAcks(BodyRule):
     cites = ("spec/000 Produce API", "org.apache.kafka.common.requests.ProduceRequest")
     on = (("Produce", REQUEST),)
 
+    def is_suspect(self, body: Body) -> bool:
+        """The field."""
+        return body.value.acks not in (-1, 0, 1)
+
     def check(self, body: Body) -> Iterator[Fault]:
         """The field."""
         if body.value.acks not in (-1, 0, 1):

@@ -26,6 +26,10 @@ class IgnoredFallback(ExchangeRule):
     cites = ("KIP-511",)
     needs_whole = True
 
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """ApiVersions alone."""
+        return api_key == API_VERSIONS
+
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """ApiVersions against the range of the refusal."""
         listed = view.refused_versions

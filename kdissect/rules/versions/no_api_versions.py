@@ -31,6 +31,10 @@ class NoApiVersions(ExchangeRule):
     needs_start = True
     once = Once.PARTY
 
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """The first request."""
+        return view.first is exchange
+
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The first request of the connection."""
         if (

@@ -27,6 +27,11 @@ class UnstableVersion(ExchangeRule):
     cites = ("org.apache.kafka.common.protocol.ApiKeys",)
     once = Once.PARTY
 
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """Unstable versions."""
+        known = history(api_key) if api_key is not None else None
+        return known is not None and api_version in known.unstable
+
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The version against the table of releases."""
         known = history(exchange.api_key) if exchange.api_key is not None else None

@@ -1,0 +1,94 @@
+"""Which rules look at what: sorted once, so that an exchange meets only the rules that can speak of it."""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+from kdissect.rules import pieces
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import BodyRule, ConnectionRule, ExchangeRule, FactRule, MisfitRule, NodeRule, Rule
+from kdissect.schema.types import Api
+from kdissect.session.exchange import Exchange
+
+ExchangeChecks = tuple[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]], ...]
+"""Rules with their quick looks, in the order of the registry."""
+# Hostile requests can name 2^32 pairs of key and version; Kafka has 368.
+_KINDS_KEPT = 4096
+
+
+class BodyKind:
+    """One side of an API in one version: the rules for all such bodies, and those for plain ones.
+
+    `bodies` counts those looked at; `seen` says whether the pieces of one were.
+    """
+
+    __slots__ = ("bodies", "plain_rules", "rules", "seen")
+
+    def __init__(self, rules: tuple[BodyRule, ...], shadowable: frozenset[str]) -> None:
+        self.rules = rules
+        self.plain_rules = tuple(rule for rule in rules if not rule.only_odd or rule.code in shadowable)
+        self.bodies = 0
+        self.seen = False
+
+
+class Subjects:
+    """The rules by what they look at, each list in the order of `rules`."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.connection_rules = [rule for rule in rules if isinstance(rule, ConnectionRule)]
+        self.exchange_rules = [rule for rule in rules if isinstance(rule, ExchangeRule)]
+        self.misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
+        self.node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
+        self.fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
+        self.body_kinds: dict[tuple[int, str, int], BodyKind] = {}
+        self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
+        self._exchange_checks: dict[tuple[int | None, int | None, bool], ExchangeChecks] = {}
+        # These are looked at even where they cannot speak: whether one was shadowed counts for the coverage.
+        self._shadowable = frozenset(code for rule in rules for code in rule.shadows)
+        for rule in rules:
+            self._sort(rule)
+
+    def _sort(self, rule: Rule) -> None:
+        if isinstance(rule, NodeRule):
+            for sort in rule.nodes:
+                self.node_rules[sort].append(rule)
+        elif isinstance(rule, FactRule):
+            for kind in rule.facts:
+                self.fact_rules.setdefault((type(kind), kind), []).append(rule)
+        elif isinstance(rule, BodyRule):
+            for subject in rule.on:
+                self._body_rules.setdefault(subject, []).append(rule)
+
+    def exchange_checks(self, exchange: Exchange, is_odd: bool) -> ExchangeChecks:
+        """The rules that an exchange of this API and version may break."""
+        key = exchange.api_key, exchange.api_version, is_odd
+        found = self._exchange_checks.get(key)
+        if found is None:
+            if len(self._exchange_checks) >= _KINDS_KEPT:
+                self._exchange_checks.clear()
+            found = self._exchange_checks[key] = self._checks_for(*key)
+        return found
+
+    def _checks_for(self, api_key: int | None, api_version: int | None, is_odd: bool) -> ExchangeChecks:
+        checks: list[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]]] = []
+        for rule in self.exchange_rules:
+            if rule.only_odd and not is_odd:
+                continue
+            if rule.concerns(api_key, api_version):
+                checks.append((rule, rule.is_suspect))
+            elif rule.code in self._shadowable:
+                checks.append((rule, _never))
+        return tuple(checks)
+
+    def body_kind(self, api: Api, side: str, version: int) -> BodyKind:
+        """The rules for bodies of this API, side and version, which the schema knows."""
+        key = api.key, side, version
+        found = self.body_kinds.get(key)
+        if found is None:
+            rules = self._body_rules.get((api.name, side), ())
+            mine = tuple(rule for rule in rules if version in rule.versions)
+            found = self.body_kinds[key] = BodyKind(mine, self._shadowable)
+        return found
+
+
+def _never(_exchange: Exchange, _view: ConnectionView) -> bool:
+    return False
