@@ -8,6 +8,7 @@ from kdissect.decoders import quirks
 from kdissect.decoders.compiled import decoder, json_decoder
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
 from kdissect.model.errors import DecodeError
+from kdissect.model.frame import Frame
 from kdissect.schema import registry
 from kdissect.schema.types import Message
 
@@ -50,22 +51,29 @@ class Decoded(NamedTuple):
     error: DecodeError | None = None
 
 
-def decode_once(
-    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool
-) -> Decoded | None:
-    """A body for those who need to know all about it. None for an API or version not in the schema.
+_new = tuple.__new__  # saves the call of a NamedTuple's own constructor, twice an exchange
 
-    Raises nothing.
+
+def decode_once(
+    frame: Frame | None, offset: int, api_key: int, api_version: int, is_response: bool
+) -> Decoded | None:
+    """The body of a frame for those who need to know all about it. Raises nothing.
+
+    None without a frame, for half a one, for an API or version not in the schema, and at an `offset` of 0:
+    where the header does not fit nobody knows where the body begins.
     """
+    if frame is None or not offset:
+        return None
+    data = frame.data
     decode = _plain_decoder(api_key, api_version, is_response)
-    if decode is None:
+    if decode is None or len(data) < frame.size:
         return None
     if is_response and quirks.may_answer_in_other_version(api_key):
         api_version = quirks.response_body_version(api_key, api_version, data, offset)
         decode = _plain_decoder(api_key, api_version, True) or decode
     plain = decode(data, offset)
     if plain is not None and plain[1] == len(data):
-        return Decoded(plain[0], plain[1], api_version, True, True)
+        return _new(Decoded, (plain[0], plain[1], api_version, True, True, None))
     message = body_message(api_key, api_version, is_response, offset)
     try:
         value, end = plain or decoder(message, api_version)(data, offset)

@@ -16,6 +16,9 @@ _MAGIC_2 = 2  # RecordBatch.MAGIC_VALUE_V2
 _TRANSACTIONAL, _CONTROL = 0x10, 0x20  # attributes (spec/001 "5.3.1 Record Batch")
 
 
+_PRODUCER = struct.Struct(">8xi31xq")  # of the same, the length of the batch and the producer id
+
+
 class BatchHeader(NamedTuple):
     """Fields of one batch. `records` counts them, `last_offset_delta` is one less in a Produce."""
 
@@ -26,6 +29,14 @@ class BatchHeader(NamedTuple):
     records: int
     is_transactional: bool
     is_control: bool
+
+
+def is_one_without_producer(records: bytes | memoryview | None) -> bool:
+    """Whether a records field is a single batch that names no producer, as most are: a quick look."""
+    if records is None or len(records) < _PRODUCER.size:
+        return False
+    length, producer_id = _PRODUCER.unpack_from(records)
+    return bool(producer_id == -1 and length + _LOG_OVERHEAD == len(records))
 
 
 def batch_headers(records: bytes | memoryview | None) -> Iterator[BatchHeader]:

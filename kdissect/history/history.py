@@ -28,13 +28,13 @@ class History:
     """Feed it every event with `add`, then `finish`; each gives the facts that it completes.
 
     Machines of one connection get its exchanges in the order of their requests, the others as they complete
-    (`stream_order`). Raises nothing; the state between calls is plain and picklable.
+    (`stream_order`). Without `increments` there is no fact for each incremental fetch. Raises nothing; the state between calls is plain and picklable.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, increments: bool = True) -> None:
         self.versions = NegotiatedVersions()
         self.sasl = SaslHistory()
-        self.fetch_sessions = FetchSessions()
+        self.fetch_sessions = FetchSessions(increments)
         self.share_sessions = ShareSessions()
         self.throttling = Throttling()
         self.producers = Producers()
@@ -66,45 +66,67 @@ class History:
 
     def add(self, event: Event) -> list[Fact]:
         """Take the analyzer's next event."""
+        return self.take(event)[1]
+
+    def take(self, event: Event) -> tuple[list[Exchange], list[Fact]]:
+        """Take the analyzer's next event; gives also the exchanges whose turn it is by their requests."""
         if isinstance(event, Exchange):
-            turn = self._turn(event)
-            facts: list[Fact] = []
-            as_completed, _ = self._by_key.get(turn.key, self._others)
-            for feed in as_completed:
-                facts += feed(turn)
-            order = self._orders.get(event.connection.id)
-            if order is None:
-                order = self._orders[event.connection.id] = StreamOrder()
-            for due in order.add(event):
-                facts += self._in_turn(turn if due is event else self._turn(due))
-            return facts
+            return self._take(event)
         if isinstance(event, ConnectionClosed):
             order = self._orders.pop(event.connection.id, None)
-            return [] if order is None else self._flush(order)
-        return []
+            return ([], []) if order is None else self._flush(order)
+        return [], []
+
+    def _take(self, exchange: Exchange) -> tuple[list[Exchange], list[Fact]]:
+        turn = self._turn(exchange)
+        facts: list[Fact] = []
+        as_completed, in_stream_order = self._by_key.get(turn.key, self._others)
+        for feed in as_completed:
+            facts += feed(turn)
+        connection = exchange.connection.id
+        order = self._orders.get(connection)
+        if order is None:
+            order = self._orders[connection] = StreamOrder()
+        due = order.add(exchange)
+        if len(due) == 1 and due[0] is exchange:  # nearly always
+            for feed in in_stream_order:
+                facts += feed(turn)
+        else:
+            for other in due:
+                facts += self._late(other)
+        return due, facts
 
     def finish(self) -> list[Fact]:
         """The input is over: what was held back goes by."""
-        facts = [fact for order in self._orders.values() for fact in self._flush(order)]
+        return self.take_rest()[1]
+
+    def take_rest(self) -> tuple[list[Exchange], list[Fact]]:
+        """`finish` that gives also the exchanges that were held back, connection by connection."""
+        flushed = [self._flush(order) for order in self._orders.values()]
         self._orders.clear()
-        return facts
+        due = [exchange for exchanges, _ in flushed for exchange in exchanges]
+        return due, [fact for _, facts in flushed for fact in facts]
 
     def _turn(self, exchange: Exchange) -> Turn:
         capture_set = exchange.connection.capture_set
-        turn = Turn(exchange, capture_set not in self._holed)
+        turn = Turn(exchange, not self._holed or capture_set not in self._holed)
         if turn.losses:
             self._holed.add(capture_set)
         return turn
 
-    def _in_turn(self, turn: Turn) -> list[Fact]:
+    def _flush(self, order: StreamOrder) -> tuple[list[Exchange], list[Fact]]:
+        due = order.flush()
+        return due, [fact for exchange in due for fact in self._late(exchange)]
+
+    def _late(self, exchange: Exchange) -> list[Fact]:
+        """An exchange that was held back; with it may come a thousand others, so its values are not kept."""
+        turn = self._turn(exchange)
+        exchange.forget_bodies()
         facts: list[Fact] = []
         _, in_stream_order = self._by_key.get(turn.key, self._others)
         for feed in in_stream_order:
             facts += feed(turn)
         return facts
-
-    def _flush(self, order: StreamOrder) -> list[Fact]:
-        return [fact for due in order.flush() for fact in self._in_turn(self._turn(due))]
 
 
 def _feeds(machines: tuple[Machine, ...], api_key: int | None) -> _Feeds:

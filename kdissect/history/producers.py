@@ -9,8 +9,9 @@ from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
 from kdissect.history import apis, codes
-from kdissect.history.batch_headers import BatchHeader, batch_headers
+from kdissect.history.batch_headers import BatchHeader, batch_headers, is_one_without_producer
 from kdissect.history.fact import Fact
+from kdissect.history.partitions import topic_namer
 from kdissect.history.producer import BATCHES_KEPT, PartitionKey, PartitionSequence, Producer, Sent
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
@@ -101,15 +102,18 @@ class Producers:
         request = turn.request
         if request is None:
             return []
-        errors = _errors(turn.response)
         facts = []
+        errors: dict[PartitionKey, int] | None = None
+        named = topic_namer(turn.key, turn.version, False)
         for topic in request.topic_data or ():
-            name = topic.topic_id if hasattr(topic, "topic_id") else topic.name
             for row in topic.partition_data or ():
+                if is_one_without_producer(row.records):
+                    continue
                 for header in batch_headers(row.records):
                     if header.producer_id != NO_PRODUCER_ID and not header.is_control:
-                        error = errors.get((name, row.index))
-                        facts += self._batch(_Batch(turn, (name, row.index), header, error))
+                        errors = _errors(turn) if errors is None else errors
+                        place = named(topic), row.index
+                        facts += self._batch(_Batch(turn, place, header, errors.get(place)))
         return facts
 
     def _batch(self, batch: "_Batch") -> list[Fact]:
@@ -232,10 +236,11 @@ def _verdict(batch: _Batch, known: Producer) -> list[Fact]:
     return [fact._replace(side="response", path="responses.partition_responses.error_code")]
 
 
-def _errors(answer: Any) -> dict[PartitionKey, int]:
+def _errors(turn: Turn) -> dict[PartitionKey, int]:
     found: dict[PartitionKey, int] = {}
-    for topic in getattr(answer, "responses", None) or ():
-        name = topic.topic_id if hasattr(topic, "topic_id") else topic.name
+    named = topic_namer(turn.key, turn.version, True)
+    for topic in getattr(turn.response, "responses", None) or ():
+        name = named(topic)
         for row in topic.partition_responses or ():
             found[name, row.index] = row.error_code
     return found

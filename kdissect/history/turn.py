@@ -12,7 +12,6 @@ _LOSSES = (
     AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.BAD_FRAME_SIZE, AnomalyKind.GAP,
     AnomalyKind.PENDING_LIMIT, AnomalyKind.REASSEMBLY_LIMIT,
 )  # fmt: skip
-_UNREAD: Any = object()
 
 
 class Turn:
@@ -25,13 +24,13 @@ class Turn:
 
     __slots__ = (
         "_evidence",
-        "_request",
-        "_response",
         "exchange",
         "info",
         "key",
         "losses",
         "others_whole",
+        "request",
+        "response",
         "version",
     )
 
@@ -43,26 +42,11 @@ class Turn:
         self.version = -1 if exchange.api_version is None else exchange.api_version
         counts = self.info.anomaly_counts
         self.losses = sum(counts[kind] for kind in _LOSSES) if counts else 0
-        self._request: Any = _UNREAD
-        self._response: Any = _UNREAD
+        request, response = exchange.bodies()
+        # Half a body, or one in an unknown layout, is no basis for a fact; nor are bytes left over.
+        self.request: Any = request.value if request is not None and request.fits else None
+        self.response: Any = response.value if response is not None and response.fits else None
         self._evidence: Evidence | None = None
-
-    @property
-    def request(self) -> Any:
-        """The request's body."""
-        if self._request is _UNREAD:
-            # Half a body, or one in an unknown layout, is no basis for a fact; nor are bytes left over.
-            found = self.exchange.decoded_request()
-            self._request = found.value if found is not None and found.fits else None
-        return self._request
-
-    @property
-    def response(self) -> Any:
-        """The response's body."""
-        if self._response is _UNREAD:
-            found = self.exchange.decoded_response()
-            self._response = found.value if found is not None and found.fits else None
-        return self._response
 
     @property
     def evidence(self) -> Evidence:

@@ -6,9 +6,9 @@ from kdissect.decoders import quirks
 from kdissect.decoders.bodies import Decoded
 from kdissect.decoders.node import Node
 from kdissect.decoders.spanned import dissect
+from kdissect.history.partitions import Topics, topics_of
 from kdissect.model.frame import Frame
-from kdissect.rules.partitions import Topics, topics_of
-from kdissect.rules.rule import REQUEST, RESPONSE, Fault
+from kdissect.rules.rule import REQUEST, Fault
 from kdissect.schema import registry
 from kdissect.schema.types import Api, Message
 from kdissect.session.exchange import Exchange
@@ -24,21 +24,30 @@ class Body:
     """
 
     __slots__ = (
-        "_topics", "_tree", "api", "end", "error", "exchange", "fits", "is_plain", "message", "request",
-        "side", "value", "version",
+        "_topics", "_tree", "end", "error", "exchange", "fits", "is_plain", "request", "side", "value", "version",
     )  # fmt: skip
 
-    def __init__(self, exchange: Exchange, side: str, api: Api, decoded: Decoded) -> None:
+    def __init__(self, exchange: Exchange, side: str, decoded: Decoded) -> None:
         self.exchange = exchange
         self.side = side
-        self.api = api
-        self.message: Message = api.request if side == REQUEST else api.response
         self.value: Any
         self.value, self.end, self.version, self.fits, self.is_plain, self.error = decoded
         self.request: Body | None = None
         """Of a response under judgement: the body of its request, if there is one."""
         self._tree: Node | None = None
         self._topics: Topics | None = None
+
+    @property
+    def api(self) -> Api:
+        """The API of the exchange."""
+        api = registry.api(self.exchange.api_key or 0)
+        assert api is not None  # the schema knows it: the body was decoded
+        return api
+
+    @property
+    def message(self) -> Message:
+        """The schema of the body."""
+        return self.api.request if self.side == REQUEST else self.api.response
 
     @property
     def frame(self) -> Frame:
@@ -81,7 +90,7 @@ class Body:
 
     def other(self) -> Any:
         """The value of the other side of the exchange; None where there is none that fits."""
-        found = _decoded(self.exchange, RESPONSE if self.side == REQUEST else REQUEST)
+        found = self.exchange.bodies()[self.side == REQUEST]
         return found.value if found is not None and found.fits else None
 
     def fault(self, path: str, expected: str, seen: str) -> Fault:
@@ -91,10 +100,5 @@ class Body:
 
 def body_of(exchange: Exchange, side: str) -> Body | None:
     """One side of an exchange as a body; None where there is none, or the schema or the capture lacks it."""
-    decoded = _decoded(exchange, side)
-    api = None if exchange.api_key is None else registry.api(exchange.api_key)
-    return None if decoded is None or api is None else Body(exchange, side, api, decoded)
-
-
-def _decoded(exchange: Exchange, side: str) -> Decoded | None:
-    return exchange.decoded_request() if side == REQUEST else exchange.decoded_response()
+    decoded = exchange.bodies()[side != REQUEST]
+    return None if decoded is None else Body(exchange, side, decoded)

@@ -1,7 +1,7 @@
 """Drives the rules over what the analyzer reports.
 
 Rules of the game:
-- Exchanges of a connection are judged in the order of their requests (`stream_order`).
+- Exchanges of a connection are judged in the order of their requests (`history.stream_order`).
 - Capture quality first: frames that are cut are not judged as bodies; a rule that needs the start of the
   connection, or all of it, is inconclusive where the capture lacks that.
 - One cause, one finding: a header that does not fit silences the body, a body that does not fit silences
@@ -19,18 +19,20 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.rules import pieces
-from kdissect.rules.body import Body, body_of
+from kdissect.rules.body import Body
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.evidence import finding_of, has_no_error
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, Once, Rule
-from kdissect.rules.stream_order import StreamOrder
-from kdissect.rules.subjects import Subjects
+from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, Subjects
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionKind
+
+
+_AS_DUE = (State.COMPLETE, State.NO_RESPONSE_EXPECTED)
 
 
 class Judge:
@@ -53,33 +55,33 @@ class Judge:
         self.coverage = Coverage()
         self._who = judge
         self._labels = labels or {}
-        self._views: dict[str, tuple[ConnectionView, StreamOrder]] = {}
+        self._views: dict[str, ConnectionView] = {}
         self._muted: set[str] = set()  # codes shadowed for the exchange being judged
         self._subjects = Subjects(rules)
-        self._history = History()
+        self._history = History(increments=False)  # no rule speaks of them
 
     # events
 
     def add(self, event: Event) -> None:
         """Judge what an event completes."""
-        facts = self._history.add(event)
+        due, facts = self._history.take(event)
         if isinstance(event, Exchange):
-            view, order = self._view(event)
-            for exchange in order.add(event):
+            view = self._view(event)
+            for exchange in due:
                 self._exchange(exchange, view)
             if facts:
                 self._facts(facts, event)
-            event.forget_bodies()  # also if it is held back: values take several times the room of bytes
+            event.bodies_cache = None  # also if it is held back: values take several times the room of bytes
         elif isinstance(event, ConnectionClosed):
             self._facts(facts, None)
-            self._close(event)
+            self._close(event, due)
 
     def finish(self) -> None:
         """The input is over: connections without an end are judged as they stand."""
-        for view, order in list(self._views.values()):
-            for exchange in order.flush():
-                self._exchange(exchange, view)
-        self._facts(self._history.finish(), None)
+        due, facts = self._history.take_rest()
+        for exchange in due:
+            self._exchange(exchange, self._view(exchange))
+        self._facts(facts, None)
         self._views.clear()
         self._count_looks()
 
@@ -98,18 +100,18 @@ class Judge:
                 looks[body_rule.code] += kind.bodies
             kind.bodies = 0
 
-    def _view(self, exchange: Exchange) -> tuple[ConnectionView, StreamOrder]:
+    def _view(self, exchange: Exchange) -> ConnectionView:
         info = exchange.connection
         found = self._views.get(info.id)
         if found is None:
-            found = self._views[info.id] = ConnectionView(info), StreamOrder()
+            found = self._views[info.id] = ConnectionView(info)
         return found
 
-    def _close(self, event: ConnectionClosed) -> None:
+    def _close(self, event: ConnectionClosed, due: list[Exchange]) -> None:
         info = event.connection
         self.coverage.add_connection(info)
-        view, order = self._views.pop(info.id, (ConnectionView(info), StreamOrder()))
-        for exchange in order.flush():
+        view = self._views.pop(info.id, None) or ConnectionView(info)
+        for exchange in due:
             self._exchange(exchange, view)
         if info.kind is not ConnectionKind.KAFKA:
             return
@@ -124,27 +126,46 @@ class Judge:
         muted = self._muted
         muted.clear()
         view.begin(exchange)
-        is_odd = bool(exchange.anomalies) or exchange.state is not State.COMPLETE
-        for rule, is_suspect in self._subjects.exchange_checks(exchange, is_odd):
+        is_odd = bool(exchange.anomalies) or exchange.state not in _AS_DUE
+        if is_odd:
+            self._headers(exchange, view, ODD)
+        elif not view.is_usual(exchange):
+            self._headers(exchange, view, UNUSUAL)
+        else:
+            self._headers(exchange, view, USUAL)
+        if exchange.kind is ExchangeKind.KAFKA and not (is_odd and _has_bad_header(exchange)):
+            self._bodies(exchange, view)
+        view.end(exchange, muted)
+        exchange.bodies_cache = None
+
+    def _headers(self, exchange: Exchange, view: ConnectionView, sort: str) -> None:
+        muted = self._muted
+        settled = True
+        for rule, is_suspect in self._subjects.exchange_checks(exchange, sort):
             if muted and rule.code in muted:
                 self.coverage.rules[rule.code] -= 1
             elif is_suspect(exchange, view):
+                settled = False
                 self._speak_all(rule, rule.check(exchange, view), view, exchange)
-        if exchange.kind is ExchangeKind.KAFKA and not (is_odd and _has_bad_header(exchange)):
-            request, response = body_of(exchange, REQUEST), body_of(exchange, RESPONSE)
-            if request is not None:
-                self._body(request, view)
-            if response is not None:
-                response.request = request
-                self._body(response, view)
-        view.end(exchange, muted)
-        exchange.forget_bodies()
+        if settled and sort == UNUSUAL:
+            view.settle(exchange)
+
+    def _bodies(self, exchange: Exchange, view: ConnectionView) -> None:
+        request, response = exchange.bodies()
+        asked = None
+        if request is not None:
+            asked = Body(exchange, REQUEST, request)
+            self._body(asked, view)
+        if response is not None:
+            answer = Body(exchange, RESPONSE, response)
+            answer.request = asked
+            self._body(answer, view)
 
     def _body(self, body: Body, view: ConnectionView) -> None:
         if not body.fits:
             self._misfit(body, body.error or _left_over(body), view)
             return
-        kind = self._subjects.body_kind(body.api, body.side, body.version)
+        kind = self._subjects.body_kind(body)
         kind.bodies += 1
         muted = self._muted
         for rule in kind.plain_rules if body.is_plain else kind.rules:
@@ -155,7 +176,7 @@ class Judge:
         if not (kind.seen and body.is_plain):  # the first of its kind counts for the coverage
             kind.seen = True
             self._pieces(body, view)
-        if body.api.key == API_VERSIONS and body.side == RESPONSE:
+        if body.exchange.api_key == API_VERSIONS and body.side == RESPONSE:
             view.learn_versions(body.exchange, body.value)
 
     def _misfit(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
@@ -188,7 +209,7 @@ class Judge:
             if found is None:  # the connection is over, and what is left of it unsure
                 self.inconclusive[rule.code, "the connection was over"] += 1
             elif (_place(fact), rule.code) not in shadowed:
-                self._fact(rule, fact, found[0], event)
+                self._fact(rule, fact, found, event)
 
     def _fact(self, rule: FactRule, fact: Fact, view: ConnectionView, event: Exchange | None) -> None:
         ordinal = fact.evidence.ordinal

@@ -98,10 +98,12 @@ class ConnectionRule(Rule):
 class ExchangeRule(Rule):
     """Judges an exchange by its headers, times and order: bodies need not decode.
 
-    `only_odd`: speaks of exchanges alone that have an anomaly or no response; others are not shown to it.
+    `only_odd`: speaks of exchanges alone that have an anomaly or lack an answer; others are not shown to it.
+    `only_unusual`: never speaks of an exchange that is usual (`ConnectionView.is_usual`).
     """
 
     only_odd: ClassVar[bool] = False
+    only_unusual: ClassVar[bool] = False
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Whether exchanges of this API and version can break the rule at all."""

@@ -4,13 +4,15 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 from kdissect.rules import pieces
+from kdissect.rules.body import Body
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.rule import BodyRule, ConnectionRule, ExchangeRule, FactRule, MisfitRule, NodeRule, Rule
-from kdissect.schema.types import Api
 from kdissect.session.exchange import Exchange
 
 ExchangeChecks = tuple[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]], ...]
 """Rules with their quick looks, in the order of the registry."""
+USUAL, UNUSUAL, ODD = "usual", "unusual", "odd"
+"""Sorts of exchanges; each meets the rules of the sorts before it too."""
 # Hostile requests can name 2^32 pairs of key and version; Kafka has 368.
 _KINDS_KEPT = 4096
 
@@ -39,9 +41,9 @@ class Subjects:
         self.misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
         self.node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
         self.fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
-        self.body_kinds: dict[tuple[int, str, int], BodyKind] = {}
+        self.body_kinds: dict[tuple[int | None, str, int], BodyKind] = {}
         self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
-        self._exchange_checks: dict[tuple[int | None, int | None, bool], ExchangeChecks] = {}
+        self._exchange_checks: dict[tuple[int | None, int | None, str], ExchangeChecks] = {}
         # These are looked at even where they cannot speak: whether one was shadowed counts for the coverage.
         self._shadowable = frozenset(code for rule in rules for code in rule.shadows)
         for rule in rules:
@@ -58,9 +60,9 @@ class Subjects:
             for subject in rule.on:
                 self._body_rules.setdefault(subject, []).append(rule)
 
-    def exchange_checks(self, exchange: Exchange, is_odd: bool) -> ExchangeChecks:
-        """The rules that an exchange of this API and version may break."""
-        key = exchange.api_key, exchange.api_version, is_odd
+    def exchange_checks(self, exchange: Exchange, sort: str) -> ExchangeChecks:
+        """The rules that an exchange of this API and version may break. `sort`: `ODD`, `UNUSUAL` or `USUAL`."""
+        key = exchange.api_key, exchange.api_version, sort
         found = self._exchange_checks.get(key)
         if found is None:
             if len(self._exchange_checks) >= _KINDS_KEPT:
@@ -68,10 +70,10 @@ class Subjects:
             found = self._exchange_checks[key] = self._checks_for(*key)
         return found
 
-    def _checks_for(self, api_key: int | None, api_version: int | None, is_odd: bool) -> ExchangeChecks:
+    def _checks_for(self, api_key: int | None, api_version: int | None, sort: str) -> ExchangeChecks:
         checks: list[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]]] = []
         for rule in self.exchange_rules:
-            if rule.only_odd and not is_odd:
+            if (rule.only_odd and sort != ODD) or (rule.only_unusual and sort == USUAL):
                 continue
             if rule.concerns(api_key, api_version):
                 checks.append((rule, rule.is_suspect))
@@ -79,11 +81,13 @@ class Subjects:
                 checks.append((rule, _never))
         return tuple(checks)
 
-    def body_kind(self, api: Api, side: str, version: int) -> BodyKind:
-        """The rules for bodies of this API, side and version, which the schema knows."""
-        key = api.key, side, version
+    def body_kind(self, body: Body) -> BodyKind:
+        """The rules for bodies of this API, side and version."""
+        side, version = body.side, body.version
+        key = body.exchange.api_key, side, version
         found = self.body_kinds.get(key)
         if found is None:
+            api = body.api
             rules = self._body_rules.get((api.name, side), ())
             mine = tuple(rule for rule in rules if version in rule.versions)
             found = self.body_kinds[key] = BodyKind(mine, self._shadowable)

@@ -23,6 +23,9 @@ FIRST_ORPHAN_ORDINAL = 1_000_000_000
 NO_SUMMARY = Summary((), (), (), None, True)
 
 
+Bodies = tuple[Decoded | None, Decoded | None]
+
+
 class State(StrEnum):
     """What became of a request."""
 
@@ -53,6 +56,7 @@ class Exchange:
         "anomalies",
         "api_key",
         "api_version",
+        "bodies_cache",
         "client_id",
         "close",
         "connection",
@@ -61,11 +65,9 @@ class Exchange:
         "ordinal",
         "request",
         "request_body_offset",
-        "request_decoded",
         "request_summary_cache",
         "response",
         "response_body_offset",
-        "response_decoded",
         "state",
     )
 
@@ -83,8 +85,7 @@ class Exchange:
         self.request_summary_cache: Summary | None = None  # asked for when pairing and again when printing
         self.response: Frame | None = None
         self.response_body_offset = 0
-        self.request_decoded: Decoded | None = None  # several look at a body while an exchange is judged
-        self.response_decoded: Decoded | None = None
+        self.bodies_cache: Bodies | None = None  # several look at them while an exchange is judged
         self.close: Close | None = None
         self.anomalies: list[Anomaly] | None = None  # None instead of []: most exchanges have none
 
@@ -139,33 +140,25 @@ class Exchange:
             self.response.data, self.response_body_offset, self.api_key, self.api_version
         )
 
-    def decoded_request(self) -> Decoded | None:
-        """The request body, whether it fits or not, decoded once until `forget_bodies`.
+    def bodies(self) -> Bodies:
+        """The bodies of request and response, whether they fit or not, decoded once until `forget_bodies`.
 
         None where there is none, where bytes of it are missing, or the schema does not know it.
         """
-        found = self.request_decoded
-        if found is None and self.request is not None:
-            found = self.request_decoded = self._decode(self.request, self.request_body_offset, False)
-        return found
-
-    def decoded_response(self) -> Decoded | None:
-        """The response body, like `decoded_request`."""
-        found = self.response_decoded
-        if found is None and self.response is not None:
-            found = self.response_decoded = self._decode(self.response, self.response_body_offset, True)
+        found = self.bodies_cache
+        if found is None:
+            key, version = self.api_key, self.api_version
+            if key is None or version is None:
+                return None, None
+            found = self.bodies_cache = (
+                decode_once(self.request, self.request_body_offset, key, version, False),
+                decode_once(self.response, self.response_body_offset, key, version, True),
+            )
         return found
 
     def forget_bodies(self) -> None:
-        """Free what `decoded_request` and `decoded_response` keep; for those who keep exchanges."""
-        self.request_decoded = self.response_decoded = None
-
-    def _decode(self, frame: Frame, offset: int, is_response: bool) -> Decoded | None:
-        key, version = self.api_key, self.api_version
-        # Half a body is none, and where the header does not fit nobody knows where the body begins.
-        if not offset or key is None or version is None or len(frame.data) < frame.size:
-            return None
-        return decode_once(frame.data, offset, key, version, is_response)
+        """Free what `bodies` keeps; for those who keep exchanges."""
+        self.bodies_cache = None
 
     def request_summary(self) -> Summary:
         """Topics and acks of the request, as far as the captured bytes go. Raises nothing."""

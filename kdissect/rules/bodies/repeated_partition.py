@@ -53,7 +53,10 @@ class RepeatedPartition(BodyRule):
         topics = body.topics
         if len(topics) > 1 and len({name for name, _ in topics}) < len(topics):
             return True
-        return any(len(numbers) > 1 and len(set(numbers)) < len(numbers) for _, numbers in topics)
+        for _, numbers in topics:
+            if len(numbers) > 1 and len(set(numbers)) < len(numbers):
+                return True
+        return False
 
     def check(self, body: Body) -> Iterator[Fault]:
         """Partitions by topic name or id."""

@@ -23,6 +23,7 @@ class FrameTooShort(ExchangeRule):
 
     code = "FRM004"
     name = "frame-too-short"
+    only_unusual = True
     cites = ("spec/004 Size Constraints", "org.apache.kafka.common.requests.RequestHeader")
     needs_start = True
     needs_whole = True

@@ -23,6 +23,7 @@ class RequestTooLarge(ExchangeRule):
 
     code = "FRM002"
     name = "request-too-large"
+    only_unusual = True
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT

@@ -24,6 +24,7 @@ class SaslFrameTooLarge(ExchangeRule):
 
     code = "FRM003"
     name = "sasl-frame-too-large"
+    only_unusual = True
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT

@@ -20,6 +20,7 @@ class ClientIdChanges(ExchangeRule):
 
     code = "HDR006"
     name = "client-id-changes"
+    only_unusual = True
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.CLIENT

@@ -20,6 +20,7 @@ class ClientIdNotUtf8(ExchangeRule):
 
     code = "HDR007"
     name = "client-id-not-utf8"
+    only_unusual = True
     who = Who.CLIENT
     cites = ("spec/004 client_id", "org.apache.kafka.common.requests.RequestHeader")
     once = Once.CONNECTION

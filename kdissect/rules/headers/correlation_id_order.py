@@ -24,6 +24,7 @@ class CorrelationIdOrder(ExchangeRule):
 
     code = "HDR009"
     name = "correlation-id-order"
+    only_unusual = True
     level = Level.SHOULD
     claim = Claim.DIFFERS
     severity = Severity.INFO

@@ -22,6 +22,7 @@ class UnknownApi(ExchangeRule):
 
     code = "HDR010"
     name = "unknown-api"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT

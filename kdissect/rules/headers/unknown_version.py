@@ -22,6 +22,7 @@ class UnknownVersion(ExchangeRule):
 
     code = "HDR011"
     name = "unknown-version"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT

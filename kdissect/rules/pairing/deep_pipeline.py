@@ -24,6 +24,7 @@ class DeepPipeline(ExchangeRule):
 
     code = "PAI006"
     name = "deep-pipeline"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT

@@ -25,6 +25,7 @@ class SlowResponse(ExchangeRule):
 
     code = "PAI007"
     name = "slow-response"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.BROKER

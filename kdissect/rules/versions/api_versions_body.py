@@ -22,6 +22,7 @@ class ApiVersionsBody(ExchangeRule):
 
     code = "VER010"
     name = "api-versions-body"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT

@@ -20,6 +20,7 @@ class IgnoredFallback(ExchangeRule):
 
     code = "VER006"
     name = "ignored-fallback"
+    only_unusual = True
     severity = Severity.WARNING
     claim = Claim.REFUSED
     who = Who.CLIENT

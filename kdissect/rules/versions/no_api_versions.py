@@ -24,6 +24,7 @@ class NoApiVersions(ExchangeRule):
 
     code = "VER003"
     name = "no-api-versions"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT

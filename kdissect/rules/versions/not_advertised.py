@@ -37,6 +37,7 @@ class NotAdvertised(ExchangeRule):
 
     code = "VER001"
     name = "not-advertised"
+    only_unusual = True
     claim = Claim.REFUSED
     who = Who.CLIENT
     cites = (

@@ -5,6 +5,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from kdissect.schema import registry
 from kdissect.schema.types import Array, Field, Message, Struct
 
 Topics = list[tuple[str | bytes, list[int]]]
@@ -34,6 +35,18 @@ def topics_of(message: Message, version: int, value: Any) -> Topics:
 
 
 @lru_cache(maxsize=1024)  # bodies of the schema that are asked for
+def topic_namer(api_key: int, api_version: int, is_response: bool) -> Callable[[Any], str | bytes]:
+    """Gives the name or the id of a topic in such a body, whichever the version has."""
+    message = registry.response_message(api_key) if is_response else registry.request_message(api_key)
+    shape = None if message is None else _shape(message, api_version)
+    return _no_name if shape is None else shape.name
+
+
+def _no_name(_topic: Any) -> str:
+    return ""
+
+
+@lru_cache(maxsize=1024)  # as above
 def _shape(message: Message, version: int) -> _Shape | None:
     topics = _field(message.root, version, _LISTS)
     topic = None if topics is None else _element(topics)
