@@ -79,9 +79,7 @@ def decode_once(
         value, end = plain or decoder(message, api_version)(data, offset)
     except DecodeError as error:
         return Decoded(None, offset, api_version, False, False, error)
-    fits = end == len(data) or (
-        not is_response and quirks.is_ignorable_tail(api_key, api_version, data, end)
-    )
+    fits = end == len(data) or (not is_response and quirks.is_ignorable_tail(api_key, api_version, data, end))
     return Decoded(value, end, api_version, fits, plain is not None)
 
 

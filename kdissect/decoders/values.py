@@ -66,7 +66,9 @@ class AbsentField(AttributeError):
     def __str__(self) -> str:
         kind, name = self.args
         if any(field.name == name for field in kind.struct_fields):
-            return f"{kind.__name__}.{name} is not on the wire here: not part of this version, or a tag not sent"
+            return (
+                f"{kind.__name__}.{name} is not on the wire here: not part of this version, or a tag not sent"
+            )
         return f"{kind.__name__} of {kind.message_name} has no field {name!r}"
 
 

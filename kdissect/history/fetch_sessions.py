@@ -194,7 +194,11 @@ def _answered(fetch: _Fetch, session: FetchSession, answer: Any, increments: boo
     if not error:
         session.next_epoch = 1 if fetch.epoch >= _MAX_EPOCH else fetch.epoch + 1
         strange = _strange(fetch, session, answer)
-        return [fetch.fact(FetchFact.INCREMENTAL, seen=fetch.epoch, sure=True), *strange] if increments else strange
+        return (
+            [fetch.fact(FetchFact.INCREMENTAL, seen=fetch.epoch, sure=True), *strange]
+            if increments
+            else strange
+        )
     session.next_epoch = None
     kind = _REFUSALS.get(error)
     if kind is None:

@@ -25,13 +25,23 @@ class _Shape(NamedTuple):
     number: Callable[[Any], int]
 
 
-def topics_of(message: Message, version: int, value: Any) -> Topics:
-    """What a body names; nothing where the message names no topics in lists of their own."""
-    shape = _shape(message, version)
+@lru_cache(maxsize=1024)  # bodies of the schema that are asked for
+def topic_lister(api_key: int, version: int, is_response: bool) -> Callable[[Any], Topics]:
+    """Gives what the value of such a body names; nothing where it names no topics in lists of their own."""
+    message = registry.response_message(api_key) if is_response else registry.request_message(api_key)
+    shape = None if message is None else _shape(message, version)
     if shape is None:
-        return []
-    _, name, rows, number = shape
-    return [(name(topic), list(map(number, rows(topic) or ()))) for topic in shape.topics(value) or ()]
+        return _no_topics
+    topics, name, rows, number = shape
+
+    def list_topics(value: Any) -> Topics:
+        return [(name(topic), [*map(number, rows(topic) or ())]) for topic in topics(value) or ()]
+
+    return list_topics
+
+
+def _no_topics(_value: Any) -> Topics:
+    return []
 
 
 @lru_cache(maxsize=1024)  # bodies of the schema that are asked for

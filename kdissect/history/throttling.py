@@ -80,7 +80,7 @@ class Throttling:
 
     def feed(self, turn: Turn) -> list[Fact]:
         """Take the next exchange of a connection."""
-        known = self.connections.get(turn.info.id)
+        known = self.connections.get(turn.info.id) if len(self.connections) else None
         facts = [] if known is None else _next_request(turn, known)
         if not _has_throttle(turn.key, turn.version):
             return facts

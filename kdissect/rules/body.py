@@ -6,7 +6,7 @@ from kdissect.decoders import quirks
 from kdissect.decoders.bodies import Decoded
 from kdissect.decoders.node import Node
 from kdissect.decoders.spanned import dissect
-from kdissect.history.partitions import Topics, topics_of
+from kdissect.history.partitions import Topics, topic_lister
 from kdissect.model.frame import Frame
 from kdissect.rules.rule import REQUEST, Fault
 from kdissect.schema import registry
@@ -78,7 +78,8 @@ class Body:
     def topics(self) -> Topics:
         """The topics and partitions it names; only of a body that fits."""
         if self._topics is None:
-            self._topics = topics_of(self.message, self.version, self.value)
+            key = self.exchange.api_key or 0
+            self._topics = topic_lister(key, self.version, self.side != REQUEST)(self.value)
         return self._topics
 
     @property

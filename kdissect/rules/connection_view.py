@@ -1,6 +1,6 @@
 """What rules may remember of one connection while its exchanges go by in stream order."""
 
-from collections import OrderedDict, deque
+from collections import deque
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.rules.rule import REQUEST, RESPONSE
@@ -53,7 +53,7 @@ class ConnectionView:
         self._settled: dict[tuple[int | None, int | None, str | None], int] = {}
         """API, version and client id of which the rules found nothing to say -> length of the header."""
         self._recent: deque[Exchange] = deque(maxlen=RECENT)
-        self._waiting: OrderedDict[int, Exchange] = OrderedDict()
+        self._waiting: list[Exchange] = []
 
     @property
     def is_whole(self) -> bool:
@@ -107,10 +107,9 @@ class ConnectionView:
             self.in_flight = []
             return
         sent = request.time_ns
-        done = [o for o, e in self._waiting.items() if e.response is not None and e.response.time_ns <= sent]
-        for ordinal in done:
-            del self._waiting[ordinal]
-        self.in_flight = list(self._waiting.values())
+        self._waiting = self.in_flight = [
+            e for e in self._waiting if e.response is None or e.response.time_ns > sent
+        ]
 
     def end(self, exchange: Exchange, shadowed: set[str]) -> None:
         """The exchange was judged; `shadowed` are codes that must not speak of it any more."""
@@ -129,9 +128,7 @@ class ConnectionView:
         self.previous = exchange
         self._highest_id = max(self._highest_id, exchange.correlation_id or -1)
         if exchange.state is not State.NO_RESPONSE_EXPECTED:
-            self._waiting[exchange.ordinal] = exchange
-            if len(self._waiting) > REMEMBERED:
-                self._waiting.popitem(last=False)
+            self._waiting = [*self._waiting[-REMEMBERED + 1 :], exchange]
 
     def recent(self, ordinal: int) -> Exchange | None:
         """One of the last exchanges that were judged, by its ordinal."""

@@ -35,11 +35,9 @@ class Coverage:
         """Count one exchange."""
         self.exchanges += 1
         self.apis[exchange.api_key, exchange.api_version] += 1
-        request, response = exchange.request, exchange.response
-        if request is not None and len(request.data) < request.size:
-            self.cut_frames += 1
-        if response is not None and len(response.data) < response.size:
-            self.cut_frames += 1
+        for frame in (exchange.request, exchange.response):
+            if frame is not None and len(frame.data) < frame.size:
+                self.cut_frames += 1
 
     def add_connection(self, info: ConnectionInfo) -> None:
         """Count one connection that is over."""

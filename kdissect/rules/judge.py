@@ -156,7 +156,7 @@ class Judge:
         if request is not None:
             asked = Body(exchange, REQUEST, request)
             self._body(asked, view)
-        if response is not None:
+        if response is not None and not self._subjects.is_free(exchange.api_key, response):
             answer = Body(exchange, RESPONSE, response)
             answer.request = asked
             self._body(answer, view)

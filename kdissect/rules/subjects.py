@@ -3,10 +3,20 @@
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 
+from kdissect.decoders.bodies import Decoded
 from kdissect.rules import pieces
 from kdissect.rules.body import Body
-from kdissect.rules.connection_view import ConnectionView
-from kdissect.rules.rule import BodyRule, ConnectionRule, ExchangeRule, FactRule, MisfitRule, NodeRule, Rule
+from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
+from kdissect.rules.rule import (
+    RESPONSE,
+    BodyRule,
+    ConnectionRule,
+    ExchangeRule,
+    FactRule,
+    MisfitRule,
+    NodeRule,
+    Rule,
+)
 from kdissect.session.exchange import Exchange
 
 ExchangeChecks = tuple[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]], ...]
@@ -80,6 +90,16 @@ class Subjects:
             elif rule.code in self._shadowable:
                 checks.append((rule, _never))
         return tuple(checks)
+
+    def is_free(self, api_key: int | None, response: Decoded) -> bool:
+        """Whether no rule looks at a response, as it is plain and others like it were seen; counts it."""
+        kind = self.body_kinds.get((api_key, RESPONSE, response.version))
+        if kind is None or kind.plain_rules or not (kind.seen and response.is_plain and response.fits):
+            return False
+        if api_key == API_VERSIONS:
+            return False
+        kind.bodies += 1
+        return True
 
     def body_kind(self, body: Body) -> BodyKind:
         """The rules for bodies of this API, side and version."""

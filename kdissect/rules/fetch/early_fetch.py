@@ -37,7 +37,9 @@ class EarlyFetch(BodyRule):
 
     def is_suspect(self, body: Body) -> bool:
         """Quick, and with less than was asked for."""
-        asked, latency = body.other(), body.exchange.latency_ns
+        if body.request is None:
+            return False
+        asked, latency = body.request.value, body.exchange.latency_ns
         if asked is None or latency is None or latency >= asked.max_wait_ms * 500_000:
             return False
         wanted = asked.min_bytes

@@ -36,7 +36,9 @@ class LateFetch(BodyRule):
 
     def is_suspect(self, body: Body) -> bool:
         """By its latency."""
-        asked, latency = body.other(), body.exchange.latency_ns
+        if body.request is None:
+            return False
+        asked, latency = body.request.value, body.exchange.latency_ns
         if asked is None or latency is None:
             return False
         return bool(latency > asked.max_wait_ms * 1_000_000 + SLACK_NS)

@@ -40,9 +40,7 @@ class SlowResponse(ExchangeRule):
         """By its latency."""
         request, response = exchange.request, exchange.response
         return (
-            request is not None
-            and response is not None
-            and response.time_ns - request.end_time_ns > SLOW_NS
+            request is not None and response is not None and response.time_ns - request.end_time_ns > SLOW_NS
         )
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
