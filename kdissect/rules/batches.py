@@ -41,6 +41,16 @@ SIDES = {"Produce": REQUEST, "Fetch": RESPONSE, "ShareFetch": RESPONSE, "FetchSn
 _OWN_TOPICS = tuple(log.name.encode() for log in all_logs() if log.name.startswith("__"))
 
 
+def carries_batches(api: str, side: str) -> bool:
+    """Whether bodies of an API's side carry record batches that rules look at."""
+    return SIDES.get(api) == side
+
+
+def tells_names(api_key: int) -> bool:
+    """Whether names of topics are learned from an API."""
+    return api_key == METADATA
+
+
 class _Rules:
     """The rules about batches of one magic, produced or given out."""
 

@@ -49,7 +49,11 @@ class Coverage:
     def look(self, codes: Iterable[str]) -> None:
         """These rules looked at something."""
         for code in codes:
-            self.rules[code] += 1
+            self._now[code] += 1
+
+    def pass_over(self, code: str) -> None:
+        """A rule that is counted in bulk did not look at this one."""
+        self._now[code] -= 1
 
     def add_exchange(self, exchange: Exchange) -> None:
         """Count one exchange, which is then the one that is judged."""
@@ -59,7 +63,7 @@ class Coverage:
         self.traffic.add(exchange)
         self.apis[exchange.api_key, exchange.api_version] += 1
         for frame in (exchange.request, exchange.response):
-            if frame is not None and frame.is_cut:
+            if frame is not None and len(frame.data) < frame.size:
                 self.cut_frames += 1
 
     def add_connection(self, info: ConnectionInfo) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from enum import StrEnum
 
-from kdissect.decoders.values import sent
+from kdissect.decoders.records.layout import CURRENT_MAGIC
 from kdissect.history import apis
-from kdissect.history.batch_headers import batch_headers
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
 from kdissect.history.producers import ProducerFact, ProducerKey
@@ -74,13 +73,10 @@ class ProducerTraffic:
         client_id = turn.exchange.client_id
         if client_id not in self.without_id and len(self.without_id) >= CLIENTS_KEPT:
             client_id = "(others)"
-        for topic in sent(turn.request, "topic_data", None) or ():
-            for row in topic.partition_data or ():
-                if not row.records:
-                    continue
-                headers = list(batch_headers(row.records))  # none: formats before magic 2 have no ids
-                count = sum(header.producer_id == NO_PRODUCER_ID for header in headers)
-                self.without_id[client_id] += count if headers else 1
+        batches = [batch for _, batch in turn.batches if batch.producer_id == NO_PRODUCER_ID]
+        # A message set of magic 0 or 1 has no batches: it counts as one.
+        sets = {partition for partition, batch in turn.batches if batch.magic < CURRENT_MAGIC}
+        self.without_id[client_id] += len(sets) + sum(batch.magic >= CURRENT_MAGIC for batch in batches)
 
     def _keep(self, facts: list[Fact]) -> None:
         for fact in facts:

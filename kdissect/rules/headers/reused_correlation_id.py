@@ -21,9 +21,15 @@ class ReusedCorrelationId(ExchangeRule):
 
     code = "HDR008"
     name = "reused-correlation-id"
+    only_unusual = True
     who = Who.CLIENT
     cites = ("spec/004 correlation_id",)
     needs_whole = True
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Another that waits has the id."""
+        waiting = view.in_flight
+        return bool(waiting) and any(e.correlation_id == exchange.correlation_id for e in waiting)
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The id against those that wait for an answer when the request is sent."""
