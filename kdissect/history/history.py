@@ -28,7 +28,8 @@ class History:
     """Feed it every event with `add`, then `finish`; each gives the facts that it completes.
 
     Machines of one connection get its exchanges in the order of their requests, the others as they complete
-    (`stream_order`). Without `increments` there is no fact for each incremental fetch. Raises nothing; the state between calls is plain and picklable.
+    (`stream_order`). Without `increments` there is no fact for each incremental fetch. Raises
+    nothing; the state between calls is plain and picklable.
     """
 
     def __init__(self, increments: bool = True) -> None:

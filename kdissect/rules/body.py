@@ -24,7 +24,8 @@ class Body:
     """
 
     __slots__ = (
-        "_topics", "_tree", "end", "error", "exchange", "fits", "is_plain", "request", "side", "value", "version",
+        "_topics", "_tree", "end", "error", "exchange", "fits", "is_plain", "request", "side", "value",
+        "version",
     )  # fmt: skip
 
     def __init__(self, exchange: Exchange, side: str, decoded: Decoded) -> None:

@@ -31,7 +31,6 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionKind
 
-
 _AS_DUE = (State.COMPLETE, State.NO_RESPONSE_EXPECTED)
 
 

@@ -71,7 +71,7 @@ class Subjects:
                 self._body_rules.setdefault(subject, []).append(rule)
 
     def exchange_checks(self, exchange: Exchange, sort: str) -> ExchangeChecks:
-        """The rules that an exchange of this API and version may break. `sort`: `ODD`, `UNUSUAL` or `USUAL`."""
+        """The rules that an exchange of this API and version may break; `sort` is `ODD` ..."""
         key = exchange.api_key, exchange.api_version, sort
         found = self._exchange_checks.get(key)
         if found is None:

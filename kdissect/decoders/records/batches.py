@@ -12,7 +12,6 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 from kdissect.decoders.records.checksum import crc32c
-
 from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.layout import (
     ATTRIBUTES_AT,

@@ -3,7 +3,6 @@
 import zlib
 
 from kdissect.decoders.records.checksum import crc32c
-
 from kdissect.decoders.records.layout import (
     ATTRIBUTES_AT,
     CURRENT_MAGIC,

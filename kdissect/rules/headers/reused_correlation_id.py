@@ -28,7 +28,7 @@ class ReusedCorrelationId(ExchangeRule):
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """Another that waits has the id."""
-        for earlier in view.in_flight:
+        for earlier in view.in_flight:  # noqa: SIM110 - a generator costs as much as the look itself
             if earlier.correlation_id == exchange.correlation_id:
                 return True
         return False
