@@ -32,7 +32,7 @@ class Value:
         # Reached only when the slot is unset or does not exist.
         if name == "_tags":
             return {}
-        raise AbsentField(type(self), name)
+        raise AbsentFieldError(type(self), name)
 
     def keep_tag(self, tag: int, content: bytes) -> None:
         """Add a tag the schema does not know."""
@@ -57,7 +57,7 @@ class Value:
         return _restore, (self.message_name, type(self).__name__, state, self._tags)
 
 
-class AbsentField(AttributeError):
+class AbsentFieldError(AttributeError):
     """A slot that is unset, or none at all; `args` are the type and the name.
 
     Its text is made only when somebody reads it: `getattr` with a default and `hasattr` throw it away.

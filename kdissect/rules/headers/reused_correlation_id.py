@@ -28,8 +28,10 @@ class ReusedCorrelationId(ExchangeRule):
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """Another that waits has the id."""
-        waiting = view.in_flight
-        return bool(waiting) and any(e.correlation_id == exchange.correlation_id for e in waiting)
+        for earlier in view.in_flight:  # noqa: SIM110 - a generator costs as much as the look itself
+            if earlier.correlation_id == exchange.correlation_id:
+                return True
+        return False
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The id against those that wait for an answer when the request is sent."""
