@@ -11,10 +11,11 @@ from kdissect.cli.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.check_evidence import add_evidence, check_evidence, write_evidence
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
 from kdissect.cli.inputs import add_inputs, open_inputs
-from kdissect.cli.output import Output
+from kdissect.cli.output import Output, OutputError
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.progress import progress_of
+from kdissect.cli.reports import FORMATS, PrintSchema, ReportFiles, render, report_option
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
 from kdissect.report.baseline import Baseline
@@ -23,8 +24,6 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.selection import select
-
-FORMATS = ("text", "json", "junit", "github")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -45,14 +44,21 @@ def run(arguments: Sequence[str]) -> int:
     def new_judge() -> Judge:
         return Judge(rules, who, dict(options.label))
 
+    try:
+        reports = ReportFiles(options.report, dissection, options.output)
+    except OutputError as error:
+        parser.error(str(error))
+
     def body(output: Output) -> None:
         verdict = _judge(dissection, new_judge(), options, baseline)
         verdicts.append(verdict)
         if options.evidence:
             failed.append(write_evidence(options, verdict, new_judge))
-        output.write(_report(verdict, options).encode("utf-8", "replace"))
+        reports.write(verdict, options.statistics)
+        output.write(render(options.format, verdict, options.statistics))
 
-    code = printing(parser, options, dissection, body)
+    with reports:
+        code = printing(parser, options, dissection, body)
     return _exit_code(verdicts[0], options, code or max(failed, default=OK)) if verdicts else code
 
 
@@ -74,6 +80,10 @@ def _parser() -> ArgumentParser:
     add_evidence(verdict)
     report = parser.add_argument_group("the report").add_argument
     report("--format", choices=FORMATS, default="text", help="default: text")
+    report("--report", metavar="FORMAT=FILE", type=report_option, action="append", default=[], help=(
+        "write another report to FILE, which is complete or absent; may be repeated"
+    ))  # fmt: skip
+    report("--schema", action=PrintSchema, nargs=0, help="print the JSON Schema of the JSON report, and exit")
     report("--statistics", action=BooleanOptionalAction, help="count the findings of each rule")
     report("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     report("--label", metavar="END=NAME", type=_label, action="append", default=[], help=(
@@ -110,24 +120,6 @@ def _judge(dissection: Dissection, judge: Judge, options: CheckOptions, baseline
             if finding.level is Level.SHOULD:
                 finding.severity = Severity.ERROR
     return Verdict(judge, quality, dissection.file_names, options.suppressions, baseline)
-
-
-def _report(verdict: Verdict, options: CheckOptions) -> str:
-    if options.format == "json":
-        from kdissect.report.json import report_json
-
-        return report_json(verdict)
-    if options.format == "junit":
-        from kdissect.report.junit import report_junit
-
-        return report_junit(verdict)
-    if options.format == "github":
-        from kdissect.report.github import report_github
-
-        return report_github(verdict)
-    from kdissect.report.text import report_text
-
-    return report_text(verdict, options.statistics)
 
 
 def _exit_code(verdict: Verdict, options: CheckOptions, reading: int) -> int:

@@ -55,7 +55,7 @@ class Place(NamedTuple):
     `exchange` is the ordinal within the connection (-1: the connection as a whole), `side` `request`,
     `response` or empty. `first_ref` and `last_ref` are packet references, `start` and `end` offsets behind
     the frame's 4-byte size (-1: the whole frame), `bytes_seen` the bytes between them (at most
-    `EVIDENCE_BYTES`; none where a secret is among them), `path` the field as decoders name it.
+    `EVIDENCE_BYTES`; empty where they may hold a secret), `path` the field as decoders name it.
     """
 
     connection: str

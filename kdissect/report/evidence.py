@@ -15,6 +15,7 @@ from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.reader import ExcerptPacket
 from kdissect.excerpt.wish import EVERY, Wish
 from kdissect.model.finding import Finding
+from kdissect.report.printable import printable
 from kdissect.report.text import finding_text
 from kdissect.rules.judge import Judge
 
@@ -133,4 +134,5 @@ def packet_comment(evidence: Evidence, item: ExcerptPacket) -> str:
     if item.is_request != (place.side == "request"):
         return ""
     where = f" at {place.path}" if place.path else ""
-    return f"{finding.code} {finding.name}{where}: expected {finding.expected}; seen {finding.seen}"
+    text = f"{finding.code} {finding.name}{where}: expected {finding.expected}; seen {finding.seen}"
+    return printable(text)

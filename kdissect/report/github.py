@@ -1,6 +1,14 @@
 """The report as workflow commands of GitHub Actions: one annotation for each finding."""
 
 from kdissect.model.finding import Finding, Severity
+from kdissect.report.about import (
+    codes_text,
+    exercised_text,
+    found_text,
+    hash_texts,
+    inconclusive_text,
+    versions_text,
+)
 from kdissect.report.printable import printable
 from kdissect.report.text import finding_text
 from kdissect.report.verdict import Verdict
@@ -9,12 +17,23 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def report_github(verdict: Verdict) -> str:
-    """One line for each finding."""
-    return "".join(
+    """One line for each finding, and one for the run as a whole."""
+    lines = "".join(
         f"::{_command(finding)} title={_property(f'{finding.code} {finding.name}')}::"
         f"{_data(finding_text(finding, verdict.files))}\n"
         for finding in verdict.findings
     )
+    return f"{lines}::notice title=kdissect::{_data(_summary(verdict))}\n"
+
+
+def _summary(verdict: Verdict) -> str:
+    lines = [found_text(verdict), *verdict.quality.reasons, exercised_text(verdict)]
+    if verdict.inconclusive:
+        lines.append(f"inconclusive: {inconclusive_text(verdict)}")
+    if verdict.not_exercised:
+        lines.append(f"not exercised: {codes_text(verdict.not_exercised)}")
+    hashes = [f"sha256 {digest}  {path}" for path, digest in hash_texts(verdict)]
+    return "\n".join([*lines, versions_text(verdict), *hashes])
 
 
 def _command(finding: Finding) -> str:

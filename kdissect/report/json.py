@@ -8,22 +8,32 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding, Party, Place
 from kdissect.model.packet import ref_file, ref_number
 from kdissect.report.baseline import Known
-from kdissect.report.hashes import sha256_of
+from kdissect.report.inert import whole_text
 from kdissect.report.text import command
 from kdissect.report.verdict import Verdict
 from kdissect.rules.fingerprint import fingerprint
+from kdissect.rules.latency import Latencies
 from kdissect.rules.registry import rule_by
+from kdissect.rules.ruleset import ruleset_version
 from kdissect.schema.registry import api_name
 from kdissect.schema.releases import newest_release
 from kdissect.schema.sources import resolve
 
 REPORT_VERSION = 1
+SCHEMA = "check.schema.json"
 Row = dict[str, Any]
+
+
+def report_schema() -> str:
+    """The JSON Schema (2020-12) of the report."""
+    from importlib.resources import files
+
+    return files("kdissect.report").joinpath(SCHEMA).read_text(encoding="utf-8")
 
 
 def report_json(verdict: Verdict) -> str:
     """The whole report, ASCII only, so that nothing from the wire can act on a terminal."""
-    return json.dumps(report_row(verdict), indent=2, ensure_ascii=True) + "\n"
+    return json.dumps(whole_text(report_row(verdict)), indent=2, ensure_ascii=True) + "\n"
 
 
 def report_row(verdict: Verdict) -> Row:
@@ -34,12 +44,13 @@ def report_row(verdict: Verdict) -> Row:
         "report_version": REPORT_VERSION,
         "kdissect_version": __version__,
         "kafka_schema_version": newest_release(),
+        "ruleset_version": ruleset_version(verdict.rules),
         "rules": len(verdict.rules),
-        "captures": [{"path": path, "sha256": sha256_of(path)} for path in verdict.files],
-        "findings": [_finding(finding, verdict) for finding in verdict.findings],
+        "captures": [{"path": path, "sha256": digest} for path, digest in verdict.captures],
+        "findings": [finding_row(finding, verdict) for finding in verdict.findings],
         "findings_dropped": verdict.dropped,
         "suppressed": [
-            {**_finding(finding, verdict), "suppression": _suppression(by)}
+            {**finding_row(finding, verdict), "suppression": _suppression(by)}
             for finding, by in verdict.suppressed
         ],
         "baseline": _baseline(verdict),
@@ -55,7 +66,8 @@ def report_row(verdict: Verdict) -> Row:
     }
 
 
-def _finding(finding: Finding, verdict: Verdict) -> Row:
+def finding_row(finding: Finding, verdict: Verdict) -> Row:
+    """One finding as plain values."""
     rule = rule_by(finding.code)
     cites = rule.cites if rule is not None else ()
     return {
@@ -71,9 +83,10 @@ def _finding(finding: Finding, verdict: Verdict) -> Row:
         "expected": finding.expected,
         "seen": finding.seen,
         "consequence": finding.consequence or None,
-        "fingerprint": fingerprint(finding),
         "known": finding.known,
+        "last_time": rfc3339(finding.last_time_ns),
         "last_time_ns": finding.last_time_ns,
+        "fingerprint": fingerprint(finding),
         "command": command(finding.place, verdict.files),
         "evidence": finding.evidence,
     }
@@ -141,7 +154,7 @@ def _place(place: Place, verdict: Verdict) -> Row:
 
 
 def _coverage(verdict: Verdict) -> Row:
-    coverage = verdict.coverage
+    coverage, exercised = verdict.coverage, verdict.coverage.rules
     apis = sorted(coverage.apis.items(), key=lambda item: [-1 if part is None else part for part in item[0]])
     return {
         "exchanges": coverage.exchanges,
@@ -152,11 +165,19 @@ def _coverage(verdict: Verdict) -> Row:
                 "api": None if key is None else api_name(key),
                 "api_version": version,
                 "exchanges": count,
+                "latency_ns": _latency(coverage.traffic.latencies.get((key, version))),
             }
             for (key, version), count in apis
         ],
-        "rules": {rule.code: coverage.rules[rule.code] for rule in verdict.rules},
+        "rules": {rule.code: exercised[rule.code] for rule in verdict.rules},
     }
+
+
+def _latency(held: Latencies | None) -> Row | None:
+    if held is None:
+        return None
+    shares = {f"p{int(share * 100)}": held.percentile(share) for share in (0.5, 0.9, 0.99)}
+    return {"count": held.count, "min": held.low, **shares, "max": held.high}
 
 
 def _software(verdict: Verdict) -> list[Row]:

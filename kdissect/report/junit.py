@@ -1,49 +1,119 @@
-"""The report as JUnit XML: a testcase for each rule; skipped are those that had nothing to judge."""
+"""The report as JUnit XML: a suite for each software, and in it a testcase for each rule that judges it.
 
-from collections.abc import Iterator
+Skipped are rules that had nothing to judge on the connections of that software.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from kdissect.model.finding import Finding, Severity
+from kdissect.engine.times import rfc3339
+from kdissect.model.finding import Finding, Severity, Who
+from kdissect.report.about import hash_texts, inconclusive_text, versions_text
 from kdissect.report.printable import printable
 from kdissect.report.text import finding_text
 from kdissect.report.verdict import Verdict
+from kdissect.rules.exercise import Software, software_of
 from kdissect.rules.rule import Rule
+
+_Found = dict[tuple[Software, str], list[Finding]]
 
 
 def report_junit(verdict: Verdict) -> str:
     """The whole report. Errors are failures; warnings and information stand in `system-out`."""
-    by_code: dict[str, list[Finding]] = {}
+    found: _Found = {}
     for finding in verdict.findings:
-        by_code.setdefault(finding.code, []).append(finding)
-    idle = {rule.code for rule in verdict.not_exercised}
-    failed = {code for code, found in by_code.items() if any(map(_fails, found))}
-    skipped = idle - set(by_code)
-    counts = f'tests="{len(verdict.rules)}" failures="{len(failed)}" skipped="{len(skipped)}" errors="0"'
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        "<testsuites>",
-        f'<testsuite name="kdissect" {counts}>',
-    ]
-    for rule in verdict.rules:
-        lines += _case(rule, by_code.get(rule.code, []), rule.code in skipped, verdict)
-    return "\n".join([*lines, "</testsuite>", "</testsuites>"]) + "\n"
+        found.setdefault((software_of(finding.party), finding.code), []).append(finding)
+    suites = [_Suite(software, rules, found, verdict) for software, rules in _exercised(verdict, found)]
+    counts = _counts(
+        tests=sum(len(suite.rules) for suite in suites), failures=sum(suite.failures for suite in suites)
+    )
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="kdissect"{counts}>']
+    for suite in suites:
+        lines += suite.lines()
+    return "\n".join([*lines, "</testsuites>"]) + "\n"
 
 
-def _case(rule: Rule, found: list[Finding], is_skipped: bool, verdict: Verdict) -> Iterator[str]:
-    yield f'<testcase classname="kdissect.{rule.code[:3]}" name={quoteattr(f"{rule.code} {rule.name}")}>'
-    if is_skipped:
-        yield '<skipped message="not exercised"/>'
-    failures = [finding for finding in found if _fails(finding)]
-    if failures:
-        text = "\n".join(finding_text(finding, verdict.files) for finding in failures)
-        message = quoteattr(printable(failures[0].seen))
-        yield f'<failure type="{rule.claim}" message={message}>{escape(text)}</failure>'
-    others = [finding for finding in found if not _fails(finding)]
-    if others:
-        text = "\n".join(finding_text(finding, verdict.files) for finding in others)
-        yield f"<system-out>{escape(text)}</system-out>"
-    yield "</testcase>"
+def _exercised(verdict: Verdict, found: _Found) -> list[tuple[Software, Counter[str]]]:
+    """Every software that was judged, clients first, and what was judged of it."""
+    rows: dict[Software, Counter[str]] = {}
+    for role in Who:
+        if verdict.who in (None, role):
+            rows |= verdict.coverage.exercises.by_software(role)
+    for software, _ in found:
+        rows.setdefault(software, Counter())
+    if not rows:  # nothing to judge: every rule is skipped, once
+        rows = {Software(role): Counter() for role in Who if verdict.who in (None, role)}
+    return sorted(rows.items(), key=lambda item: (item[0].role is Who.BROKER, suite_name(item[0])))
 
 
-def _fails(finding: Finding) -> bool:
-    return finding.severity is Severity.ERROR and not finding.known
+def suite_name(software: Software) -> str:
+    """`client librdkafka 2.16.0 (ours)`."""
+    parts = [str(software.role), software.name or "", software.version or ""]
+    if software.label:
+        parts.append(f"({software.label})")
+    return printable(" ".join(part for part in parts if part))
+
+
+class _Suite:
+    """One software."""
+
+    def __init__(self, software: Software, exercised: Counter[str], found: _Found, verdict: Verdict) -> None:
+        self.rules = [rule for rule in verdict.rules if rule.who in (None, software.role)]
+        self._name = suite_name(software)
+        self._verdict = verdict
+        self._exercised = exercised
+        self._found = {rule.code: found.get((software, rule.code), []) for rule in self.rules}
+        self._skipped = {c for c, findings in self._found.items() if not exercised[c] and not findings}
+        self.failures = sum(bool(_errors(findings)) for findings in self._found.values())
+
+    def lines(self) -> Iterator[str]:
+        """The suite as XML."""
+        counts = _counts(len(self.rules), self.failures, len(self._skipped))
+        time_ns = self._verdict.coverage.traffic.times.start_ns
+        stamp = f" timestamp={quoteattr(rfc3339(time_ns)[:19])}" if self._verdict.exchanges else ""
+        yield f"<testsuite name={quoteattr(self._name)}{counts}{stamp}>"
+        yield "<properties>"
+        for name, value in _properties(self._verdict):
+            yield f"<property name={quoteattr(name)} value={quoteattr(printable(value))}/>"
+        yield "</properties>"
+        for rule in self.rules:
+            yield from self._case(rule)
+        yield "</testsuite>"
+
+    def _case(self, rule: Rule) -> Iterator[str]:
+        found = self._found[rule.code]
+        name = f"{rule.code} {rule.name}"
+        group = "kdissect." + self._name.replace(".", "_")  # Jenkins takes what precedes a dot for a package
+        yield f"<testcase classname={quoteattr(group)} name={quoteattr(name)}>"
+        if rule.code in self._skipped:
+            yield '<skipped message="not exercised"/>'
+        errors = _errors(found)
+        if errors:
+            message = quoteattr(printable(errors[0].seen))
+            yield f'<failure type="{rule.claim}" message={message}>{self._text(errors)}</failure>'
+        others = [finding for finding in found if finding not in errors]
+        if others:
+            yield f"<system-out>{self._text(others)}</system-out>"
+        yield "</testcase>"
+
+    def _text(self, findings: Sequence[Finding]) -> str:
+        return escape("\n".join(finding_text(finding, self._verdict.files) for finding in findings))
+
+
+def _errors(findings: Sequence[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.severity is Severity.ERROR and not finding.known]
+
+
+def _counts(tests: int, failures: int, skipped: int | None = None) -> str:
+    left_out = "" if skipped is None else f' skipped="{skipped}"'
+    return f' tests="{tests}" failures="{failures}" errors="0"{left_out}'
+
+
+def _properties(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    yield "versions", versions_text(verdict)
+    yield "capture quality", "; ".join([verdict.quality.verdict, *verdict.quality.reasons])
+    if verdict.inconclusive:
+        yield "inconclusive", inconclusive_text(verdict)
+    for path, digest in hash_texts(verdict):
+        yield f"sha256 {printable(path)}", digest

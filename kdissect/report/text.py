@@ -1,12 +1,24 @@
 """Findings for people. Everything from the wire is made printable: see `printable`."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from kdissect.model.finding import Finding, Party, Place
 from kdissect.model.packet import ref_file, ref_number
+from kdissect.report.about import (
+    codes_text,
+    exercised_text,
+    found_text,
+    hash_texts,
+    inconclusive_text,
+    versions_text,
+)
 from kdissect.report.printable import printable
 from kdissect.report.verdict import Verdict
 from kdissect.rules.registry import rule_by
+from kdissect.schema.secrets import MASK
+
+WIDTH = 110
 
 
 def finding_text(finding: Finding, files: Sequence[str]) -> str:
@@ -22,9 +34,7 @@ def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
     place = finding.place
     yield f"  where     {printable(place_text(place, files))}"
     if place.start >= 0 and place.end > place.start:
-        more = " ..." if place.end - place.start > len(place.bytes_seen) else ""
-        seen = f"{place.bytes_seen.hex(' ')}{more}" if place.bytes_seen else "not shown"
-        yield f"  bytes     {place.start}-{place.end} of the frame's content: {seen}"
+        yield f"  bytes     {place.start}-{place.end} of the frame's content: {hex_text(place)}"
     yield f"  expected  {printable(finding.expected)}"
     yield f"  seen      {printable(finding.seen)}"
     if finding.consequence:
@@ -35,6 +45,14 @@ def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
     yield f"  again     {printable(command(place, files))}"
     if finding.evidence:
         yield f"  evidence  {printable(finding.evidence)}"
+
+
+def hex_text(place: Place) -> str:
+    """The bytes of a place in hex; `***` where they may hold a secret, `...` where they go on."""
+    if not place.bytes_seen:
+        return MASK
+    more = " ..." if place.end - place.start > len(place.bytes_seen) else ""
+    return f"{place.bytes_seen.hex(' ')}{more}"
 
 
 def party_text(party: Party) -> str:
@@ -99,19 +117,20 @@ def _report(verdict: Verdict, statistics: bool) -> Iterator[str]:
         yield ""
     if statistics:
         yield from _statistics(verdict)
-    quality = verdict.quality
-    counts = verdict.by_severity()
-    found = ", ".join(f"{count} {name}" for name, count in counts.items()) or "no findings"
-    yield f"{found} in {verdict.exchanges} exchanges; capture quality: {quality.verdict}"
-    for reason in quality.reasons:
+    yield found_text(verdict)
+    for reason in verdict.quality.reasons:
         yield f"  {reason}"
     yield from _compared(verdict)
     yield from _suppressed(verdict)
     if verdict.inconclusive:
-        total = sum(verdict.inconclusive.values())
-        yield f"inconclusive: {total} checks of {len({code for code, _ in verdict.inconclusive})} rules"
-    used = len(verdict.rules) - len(verdict.not_exercised)
-    yield f"{used} of {len(verdict.rules)} rules had something to judge"
+        yield f"inconclusive: {inconclusive_text(verdict)}"
+    yield exercised_text(verdict)
+    if verdict.not_exercised:
+        codes = f"not exercised: {codes_text(verdict.not_exercised)}"
+        yield from wrap(codes, WIDTH, initial_indent="  ", subsequent_indent="    ")
+    yield versions_text(verdict)
+    for path, digest in hash_texts(verdict):
+        yield f"sha256 {digest}  {printable(path)}"
 
 
 def _compared(verdict: Verdict) -> Iterator[str]:

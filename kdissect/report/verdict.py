@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 
 from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding, Severity
 from kdissect.report.baseline import Baseline, Known
+from kdissect.report.hashes import sha256_of
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.judge import Judge
 from kdissect.rules.quality import CaptureQuality
@@ -39,6 +41,7 @@ class Verdict:
         self.inconclusive: Counter[tuple[str, str]] = judge.inconclusive
         self.coverage: Coverage = judge.coverage
         self.rules: Sequence[Rule] = judge.rules
+        self.who = judge.who
         self.quality = quality
         self.files = files
         self.baseline = baseline
@@ -56,6 +59,11 @@ class Verdict:
             came_up = known.code in exercised and known.api in {(None, None), *self.coverage.apis}
             (self.fixed if came_up else self.not_judged).append(known)
 
+    @cached_property
+    def captures(self) -> list[tuple[str, str | None]]:
+        """Name and SHA-256 of each input; None for standard input. Reads the files once."""
+        return [(path, sha256_of(path)) for path in self.files]
+
     @property
     def exchanges(self) -> int:
         """Exchanges that were judged."""
@@ -64,7 +72,8 @@ class Verdict:
     @property
     def not_exercised(self) -> list[Rule]:
         """Rules that had nothing to look at."""
-        return [rule for rule in self.rules if not self.coverage.rules[rule.code]]
+        exercised = self.coverage.rules
+        return [rule for rule in self.rules if not exercised[rule.code]]
 
     def by_severity(self) -> dict[str, int]:
         """How many different findings there are of each severity, loudest first."""

@@ -3,6 +3,9 @@
 from collections import Counter
 
 from kdissect.model.finding import Who
+from kdissect.rules.evidence import Labels
+from kdissect.rules.exercise import Exercises
+from kdissect.rules.traffic import Traffic
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
@@ -10,13 +13,15 @@ Peer = tuple[Who, str, str | None, str | None, str | None]
 
 
 class Coverage:
-    """Counts. `apis` are exchanges by API key and version, `rules` subjects looked at by rule code, `peers`
-    connections by role, host, software, version and client id.
+    """Counts. `apis` are exchanges by API key and version, `peers` connections by role, host, software,
+    version and client id, `exercises` what was judged for which software, `traffic` latencies and times.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, labels: Labels | None = None) -> None:
         self.apis: Counter[tuple[int | None, int | None]] = Counter()
-        self.rules: Counter[str] = Counter()
+        self.exercises = Exercises(labels or {})
+        self._now = self.exercises.now.rules
+        self.traffic = Traffic()
         self.peers: Counter[Peer] = Counter()
         self.connections: Counter[str] = Counter()
         self.exchanges = 0
@@ -28,12 +33,24 @@ class Coverage:
         self.cut_frames = 0
 
     def exercise(self, code: str) -> None:
-        """A rule looked at something."""
-        self.rules[code] += 1
+        """A rule looked at something of the connection named by `at`."""
+        self._now[code] += 1
+
+    def at(self, info: ConnectionInfo) -> None:
+        """What follows concerns this connection."""
+        self._now = self.exercises.at(info).rules
+
+    @property
+    def rules(self) -> Counter[str]:
+        """Subjects looked at by rule code."""
+        return self.exercises.rules()
 
     def add_exchange(self, exchange: Exchange) -> None:
-        """Count one exchange."""
+        """Count one exchange, which is then the one that is judged."""
         self.exchanges += 1
+        self.at(exchange.connection)
+        self.exercises.now.exchanges += 1
+        self.traffic.add(exchange)
         self.apis[exchange.api_key, exchange.api_version] += 1
         for frame in (exchange.request, exchange.response):
             if frame is not None and frame.is_cut:

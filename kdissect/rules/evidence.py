@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from kdissect.decoders.spanned import dissect
-from kdissect.engine.secret_bytes import secret_patches
 from kdissect.model.finding import EVIDENCE_BYTES, Finding, Party, Place, Who
 from kdissect.model.frame import Frame
 from kdissect.rules.body import Body, body_of
+from kdissect.rules.discretion import is_discreet
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Rule
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
@@ -18,10 +18,15 @@ MILLISECOND_NS = 1_000_000
 SHOWN_ERRORS = 3
 
 
-def party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
-    """The client or broker of a connection. A label may name an address, a host, or the role."""
+def label_of(info: ConnectionInfo, who: Who, labels: Labels) -> str | None:
+    """What the user calls an end. A label may name an address, a host, or the role."""
     endpoint = info.client if who is Who.CLIENT else info.broker
-    label = labels.get(str(endpoint)) or labels.get(endpoint.host) or labels.get(who)
+    return labels.get(str(endpoint)) or labels.get(endpoint.host) or labels.get(who)
+
+
+def party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
+    """The client or broker of a connection."""
+    label = label_of(info, who, labels)
     if who is Who.BROKER:  # brokers do not say what they are
         return Party(who, info.broker_text, label=label)
     return Party(who, info.client_text, info.software_name, info.software_version, info.client_id, label)
@@ -63,20 +68,13 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
     if frame is None:
         return place
     start, end, path = _span(exchange, side, fault)
-    seen = _bytes_seen(exchange, side, frame, start, end) if start >= 0 else b""
+    seen = frame.data[start : min(end, start + EVIDENCE_BYTES)] if start >= 0 else b""
+    if is_discreet(exchange, side, start, end):
+        seen = b""
     return place._replace(
         first_ref=frame.first_ref, last_ref=frame.last_ref, time_ns=frame.time_ns,
         start=start, end=end, bytes_seen=seen, path=path,
     )  # fmt: skip
-
-
-def _bytes_seen(exchange: Exchange, side: str, frame: Frame, start: int, end: int) -> bytes:
-    """The bytes of a finding; none where a secret is among them."""
-    end = min(end, start + EVIDENCE_BYTES)
-    patches = secret_patches(exchange, side)
-    if any(at < end and start < at + len(data) for at, data in patches):
-        return b""
-    return frame.data[start:end]
 
 
 def _span(exchange: Exchange, side: str, fault: Fault) -> tuple[int, int, str]:

@@ -23,7 +23,8 @@ def fingerprint(finding: Finding) -> str:
     """16 hex digits."""
     from hashlib import blake2b  # loads OpenSSL: only where fingerprints are asked for
 
-    return blake2b("\0".join(_parts(finding)).encode(), digest_size=LENGTH).hexdigest()
+    text = "\0".join(_parts(finding)).encode("utf-8", "backslashreplace")
+    return blake2b(text, digest_size=LENGTH).hexdigest()
 
 
 def _parts(finding: Finding) -> tuple[str, ...]:

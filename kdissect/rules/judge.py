@@ -39,7 +39,6 @@ from kdissect.rules.rule import (
     Rule,
 )
 from kdissect.rules.stream_order import StreamOrder
-from kdissect.schema.types import Message
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionKind
@@ -62,8 +61,9 @@ class Judge:
         self.findings = FindingLog()
         self.inconclusive: Counter[tuple[str, str]] = Counter()
         """Rule code and reason -> how often."""
-        self.coverage = Coverage()
-        self._who = judge
+        self.coverage = Coverage(labels)
+        self.who = judge
+        """Whose bytes are judged; None: those of both ends."""
         self._labels = labels or {}
         self._views: dict[str, tuple[ConnectionView, StreamOrder]] = {}
         self._muted: set[str] = set()  # codes shadowed for the exchange being judged
@@ -71,8 +71,6 @@ class Judge:
         self._exchange_rules = [rule for rule in rules if isinstance(rule, ExchangeRule)]
         self._usual_rules = [rule for rule in self._exchange_rules if not rule.only_odd]
         self._misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
-        self._seen: set[tuple[Message, int]] = set()
-        self._bodies = 0
         self._history = History()
         self._fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
         self._node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
@@ -112,11 +110,8 @@ class Judge:
                 self._exchange(exchange, view)
         self._facts(self._history.finish(), None)
         self._views.clear()
-        for rule in self._exchange_rules:
-            if rule.only_odd:  # every exchange was looked at, if only for whether it is odd
-                self.coverage.rules[rule.code] = self.coverage.exchanges
-        for misfit in self._misfit_rules:  # a body that fits was looked at, and keeps them
-            self.coverage.rules[misfit.code] = self._bodies
+        odd = [rule.code for rule in self._exchange_rules if rule.only_odd]
+        self.coverage.exercises.finish(odd, [rule.code for rule in self._misfit_rules])
 
     def _view(self, exchange: Exchange) -> tuple[ConnectionView, StreamOrder]:
         info = exchange.connection
@@ -131,11 +126,12 @@ class Judge:
         view, order = self._views.pop(info.id, (ConnectionView(info), StreamOrder()))
         for exchange in order.flush():
             self._exchange(exchange, view)
-        if info.kind is not ConnectionKind.KAFKA:
-            return
-        self._muted.clear()
-        for rule in self._connection_rules:
-            self._apply(rule, view, None, rule.check(view))
+        if info.kind is ConnectionKind.KAFKA:
+            self.coverage.at(info)
+            self._muted.clear()
+            for rule in self._connection_rules:
+                self._apply(rule, view, None, rule.check(view))
+        self.coverage.exercises.close(info)
 
     # exchanges
 
@@ -154,8 +150,8 @@ class Judge:
         view.end(exchange, self._muted)
 
     def _body(self, body: Body, view: ConnectionView) -> None:
-        self._bodies += 1
         exchange = body.exchange
+        self.coverage.exercises.now.bodies += 1
         error = body.error
         if error is not None or not body.fits:
             self._misfit(body, error or _left_over(body), view)
@@ -177,9 +173,10 @@ class Judge:
 
     def _pieces(self, body: Body, view: ConnectionView) -> None:
         kind = body.message, body.version
-        if kind in self._seen and body.is_plain:  # the first of its kind counts for the coverage
+        seen = self.coverage.exercises.now.seen
+        if kind in seen and body.is_plain:  # the first of its kind counts for the coverage
             return
-        self._seen.add(kind)
+        seen.add(kind)
         by_sort = self._node_rules
         for sort, node, path in pieces.pieces(body.tree):
             for rule in by_sort[sort]:
@@ -203,6 +200,7 @@ class Judge:
 
     def _fact(self, rule: FactRule, fact: Fact, view: ConnectionView, event: Exchange | None) -> None:
         ordinal = fact.evidence.ordinal
+        self.coverage.at(view.info)
         self._muted = set(view.shadowed.get(ordinal, ()))
         is_own = event is not None and (event.connection.id, event.ordinal) == _place(fact)
         self._apply(rule, view, event if is_own else view.recent(ordinal), rule.check(fact))
@@ -233,7 +231,7 @@ class Judge:
         if rule.once == Once.CONNECTION:
             view.spoken.add(rule.code)
         finding = finding_of(rule, fault, view.info, exchange, self._labels)
-        if self._who is None or finding.party.role is self._who:
+        if self.who is None or finding.party.role is self.who:
             self.findings.add(rule, finding)
 
 

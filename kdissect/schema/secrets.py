@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from kdissect.schema.types import Array, Field, Struct
+from kdissect.schema.types import Array, Field, Message, Struct
 
 MASK = "***"  # stands for a secret everywhere
 
@@ -71,3 +71,17 @@ def conceal(values: dict[str, Any], fields: Iterable[Field], outer: bool = False
 def is_secret(field: Field, sensitive: bool) -> bool:
     """Whether the value of a field is secret; `sensitive` is what `is_sensitive` says of its struct."""
     return field.is_secret or (field.is_config_value and sensitive)
+
+
+@cache
+def may_hold_secrets(message: Message) -> bool:
+    """Whether any field of a message, in any version, may be secret."""
+    return _may_hold_secrets(message.root)
+
+
+def _may_hold_secrets(struct: Struct) -> bool:
+    for field in struct.fields:
+        kind = field.type.element if isinstance(field.type, Array) else field.type
+        if field.is_secret or field.is_config_value or (isinstance(kind, Struct) and _may_hold_secrets(kind)):
+            return True
+    return False

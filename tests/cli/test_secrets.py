@@ -11,6 +11,7 @@ from crc32c import crc32c
 
 from kdissect.api import Dissection
 from kdissect.cli import main
+from kdissect.cli.reports import FORMATS
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.engine.record_sets import record_sets
@@ -159,10 +160,7 @@ OUTPUTS = [
     ("connections", "--format", "jsonl"),
     ("info", "--deep", "--format", "json"),
     ("info", "--deep"),
-    ("check",),
-    ("check", "--format", "json"),
-    ("check", "--format", "junit"),
-    ("check", "--format", "github"),
+    *(("check", "--format", name) for name in FORMATS),
 ]
 Run = Callable[..., bytes]
 
@@ -227,7 +225,7 @@ def test_no_evidence_holds_a_secret(capture: str, run: Run, tmp_path: Path) -> N
 def test_bytes_of_a_finding_are_not_shown_where_a_secret_is_among_them(run: Run, tmp_path: Path) -> None:
     scram = {"name": "alice", "mechanism": 1, "iterations": 4096, "salt": b"s", "salted_password": b"p"}
     asked = encode_request(51, 0, 1, "me", {"deletions": [], "upsertions": [scram]})[4:]
-    for tail, shown in ((SECRET.encode(), "not shown"), (b"\0\0", "00 00")):
+    for tail, shown in ((SECRET.encode(), "***"), (b"\0\0", "00 00")):
         talk = Conversation().handshake().client(frame(asked + tail))
         talk.broker(encode_response(51, 0, 1, {"results": []})).fin(0)
         out = run("check", write_pcap(tmp_path / "tail.pcap", talk.packets), "--select", "FRM006")

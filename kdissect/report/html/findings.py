@@ -1,0 +1,167 @@
+"""The findings, rule by rule; each unfolds. The filters are check boxes that the style sheet listens to."""
+
+from collections.abc import Iterator, Sequence
+
+from kdissect.engine.times import rfc3339
+from kdissect.model.finding import Finding
+from kdissect.report.html.markup import Markup, code, definitions, element, join, section, text, wire
+from kdissect.report.html.numbers import count, plural
+from kdissect.report.text import command, packets_text, party_text
+from kdissect.report.verdict import Verdict
+from kdissect.rules.pages import page
+from kdissect.rules.registry import rule_by
+from kdissect.schema.sources import resolve
+
+# A page with more than this is slow to open; the other reports hold all of them.
+MAX_SHOWN = 1000
+_FILTERS = (
+    ("severity", ("error", "warning", "info")),
+    ("claim", ("malformed", "refused", "differs")),
+    ("who", ("client", "broker")),
+)
+_HEX_COLUMNS = 16
+
+
+def findings_section(verdict: Verdict) -> Markup:
+    """Every finding, loudest first."""
+    shown = verdict.findings[:MAX_SHOWN]
+    if not shown:
+        return section("findings", "Findings", element("p", _nothing(verdict), class_="empty"))
+    groups: dict[str, list[Finding]] = {}
+    for finding in shown:
+        groups.setdefault(finding.code, []).append(finding)
+    left = len(verdict.findings) - len(shown) + verdict.dropped
+    more = [element("p", f"{plural(left, 'more finding')} not shown here.", class_="empty")] if left else []
+    rows = [_rule(found, verdict, first=number == 0) for number, found in enumerate(groups.values())]
+    return section("findings", "Findings", _filters(shown), *rows, *more)
+
+
+def _nothing(verdict: Verdict) -> str:
+    if not verdict.exchanges:
+        return "No Kafka traffic was found that could be judged."
+    return "No findings: nothing that was judged breaks a rule."
+
+
+def _filters(findings: Sequence[Finding]) -> Markup:
+    groups = []
+    for name, values in _FILTERS:
+        boxes = [_box(value, number) for value in values if (number := _held(findings, name, value))]
+        legend = element("legend", name)
+        groups.append(element("fieldset", legend, *boxes))
+    return element("div", *groups, class_="filters")
+
+
+def _held(findings: Sequence[Finding], name: str, value: str) -> int:
+    return sum(_marks(finding)[name] == value for finding in findings)
+
+
+def _marks(finding: Finding) -> dict[str, str]:
+    return {"severity": finding.severity, "claim": finding.claim, "who": finding.party.role}
+
+
+def _box(value: str, number: int) -> Markup:
+    box = element("input", type="checkbox", id=f"show-{value}", checked="")
+    label = element("label", value, " ", element("span", count(number)), for_=f"show-{value}")
+    return join((box, label))
+
+
+def _rule(found: Sequence[Finding], verdict: Verdict, first: bool) -> Markup:
+    finding = found[0]
+    rule = rule_by(finding.code)
+    roles = {one.party.role for one in found}
+    only = f" only-{next(iter(roles))}" if len(roles) == 1 else ""
+    title = element("h3", element("span", finding.code, class_="rule-code"), " ", finding.name)
+    loud = element("span", finding.severity, class_=f"tag {finding.severity}")
+    tags = join((loud, *(element("span", word, class_="tag") for word in (finding.claim, finding.level))))
+    about = element("p", page(rule).splitlines()[0] if rule is not None else "", class_="note")
+    folds = [_fold(one, verdict, first and number == 0) for number, one in enumerate(found)]
+    head = element("div", title, tags, class_="rule-head")
+    kinds = f"rule is-{finding.severity} is-{finding.claim}{only}"
+    return element("article", head, about, *folds, class_=kinds)
+
+
+def _fold(finding: Finding, verdict: Verdict, is_open: bool) -> Markup:
+    times = element("span", f"{count(finding.count)} times", class_="times") if finding.count > 1 else ""
+    place = finding.place
+    where = element("span", f"{place.api} v{place.api_version}", class_="api") if place.api else ""
+    name = element("span", wire(_short(finding)), class_="who")
+    party = finding.party
+    end = party.address if party.client_id is None else f"{party.address} {party.client_id}"
+    who = join((name, element("span", wire(end), class_="end")))
+    seen = element("span", wire(finding.seen), class_="seen")
+    summary = element("summary", element("span", who, where, seen, times, class_="line"))
+    return element(
+        "details", summary, definitions(_facts(finding, verdict)),
+        class_=f"finding is-{finding.party.role}", open="" if is_open else None,
+    )  # fmt: skip
+
+
+def _short(finding: Finding) -> str:
+    party = finding.party
+    software = f"{party.software} {party.version or ''}".strip() if party.software else str(party.role)
+    return party.label or software
+
+
+def _facts(finding: Finding, verdict: Verdict) -> Iterator[tuple[str, str]]:
+    place = finding.place
+    yield "who", wire(party_text(finding.party))
+    yield "where", _where(finding, verdict)
+    if place.path:
+        yield "field", code(place.path)
+    if place.end > place.start >= 0:
+        yield "bytes", _bytes(finding)
+    yield "expected", wire(finding.expected)
+    yield "seen", wire(finding.seen)
+    if finding.consequence:
+        yield "then", wire(finding.consequence)
+    yield "when", _when(finding)
+    yield "cites", _cites(finding)
+    yield "again", code(command(place, verdict.files))
+
+
+def _where(finding: Finding, verdict: Verdict) -> Markup:
+    place = finding.place
+    if place.exchange < 0:
+        return join(("connection ", element("code", place.connection)))
+    what = (
+        f"{place.api or 'frame'} v{place.api_version} {place.side}, exchange {place.exchange} of connection "
+    )
+    packets = join((", ", wire(packets_text(place, verdict.files)))) if place.first_ref else ""
+    return join((what, element("code", place.connection), packets))
+
+
+def _bytes(finding: Finding) -> Markup:
+    place, seen = finding.place, finding.place.bytes_seen
+    about = f"{place.start} to {place.end} of the frame's content"
+    if not seen:
+        return text(f"{about}, not shown: they may hold a secret")
+    more = place.end - place.start - len(seen)
+    if more:
+        about += f", {more} more not shown"
+    rows = [seen[at : at + _HEX_COLUMNS] for at in range(0, len(seen), _HEX_COLUMNS)]
+    wide = len(rows[0].hex(" "))
+    lines = [
+        f"{place.start + number * _HEX_COLUMNS:>4}  {row.hex(' '):<{wide}}  {_ascii(row)}"
+        for number, row in enumerate(rows)
+    ]
+    return join((about, element("pre", join(map(text, lines), Markup("\n")))))
+
+
+def _ascii(row: bytes) -> str:
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
+
+
+def _when(finding: Finding) -> str:
+    first = rfc3339(finding.place.time_ns)
+    if finding.count == 1 or finding.last_time_ns == finding.place.time_ns:
+        return first
+    return f"{count(finding.count)} times from {first} to {rfc3339(finding.last_time_ns)}"
+
+
+def _cites(finding: Finding) -> Markup:
+    rule = rule_by(finding.code)
+    links = []
+    for citation in rule.cites if rule is not None else ():
+        found = resolve(citation)
+        links.append(element("a", citation, href=found.url) if found else text(citation))
+    return join(links, "; ")

@@ -1,0 +1,127 @@
+"""The report as GitHub's Markdown, for `$GITHUB_STEP_SUMMARY` and comments.
+
+Everything from the wire stands in `<code>`, and each of its characters that may mean something to Markdown or
+HTML is written as a number (`&#124;`): such a character is text and nothing else.
+"""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Finding
+from kdissect.report.about import (
+    codes_text,
+    exercised_text,
+    found_text,
+    hash_texts,
+    inconclusive_text,
+    versions_text,
+)
+from kdissect.report.printable import printable
+from kdissect.report.text import command, hex_text, party_text, place_text
+from kdissect.report.verdict import Verdict
+from kdissect.rules.registry import rule_by
+from kdissect.schema.sources import resolve
+
+# A step summary on GitHub holds 1 MiB and is dropped when it is longer; a finding takes up to 3 KB here.
+MAX_FINDINGS = 200
+MAX_VALUE = 300  # characters of a value from the wire; the whole of it is one command away
+# Marks that mean nothing within a line. A dot is not among them: `www.` begins a link in GitHub's Markdown.
+_PLAIN = frozenset(" -/,=()")
+_ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
+
+
+def report_markdown(verdict: Verdict) -> str:
+    """The summary: a table of findings, each in full below, and what the run looked at."""
+    return "\n".join(_lines(verdict)) + "\n"
+
+
+def _lines(verdict: Verdict) -> Iterator[str]:
+    shown = verdict.findings[:MAX_FINDINGS]
+    yield "## kdissect: Kafka on the wire"
+    yield ""
+    yield f"**{found_text(verdict)}**"
+    if verdict.quality.reasons:
+        yield ""
+        yield from (f"- {reason}" for reason in verdict.quality.reasons)
+    if shown:
+        yield ""
+        yield from _table(shown)
+        yield from (line for finding in shown for line in _details(finding, verdict))
+    left = len(verdict.findings) - len(shown)
+    if left:
+        yield f"\n{left} more findings stand in the other reports."
+    yield ""
+    yield from _run(verdict)
+
+
+def _table(findings: list[Finding]) -> Iterator[str]:
+    yield "| | rule | claim | who | seen | times |"
+    yield "|---|---|---|---|---|---:|"
+    for finding in findings:
+        cells = (
+            _ICONS[finding.severity],
+            f"{finding.code} {finding.name}",
+            finding.claim,
+            code(party_text(finding.party)),
+            code(finding.seen),
+            str(finding.count),
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def _details(finding: Finding, verdict: Verdict) -> Iterator[str]:
+    place = finding.place
+    rows = [
+        ("who", code(party_text(finding.party))),
+        ("where", code(place_text(place, verdict.files))),
+        ("expected", code(finding.expected)),
+        ("seen", code(finding.seen)),
+        ("then", code(finding.consequence)),
+        ("cites", cites(finding)),
+        ("again", code(command(place, verdict.files), limit=0)),
+    ]
+    if place.end > place.start >= 0:
+        rows.insert(2, ("bytes", code(f"{place.start}-{place.end}: {hex_text(place)}")))
+    yield ""
+    yield f"<details><summary>{finding.code} {finding.name}, {finding.severity}, {finding.level}</summary>"
+    yield ""
+    yield "| | |"
+    yield "|---|---|"
+    yield from (f"| {name} | {value} |" for name, value in rows if value)
+    yield ""
+    yield "</details>"
+
+
+def cites(finding: Finding) -> str:
+    """The sources of a finding's rule, as links."""
+    rule = rule_by(finding.code)
+    links = []
+    for citation in rule.cites if rule is not None else ():
+        found = resolve(citation)
+        links.append(f"[{citation}]({found.url})" if found else citation)
+    return "; ".join(links)
+
+
+def _run(verdict: Verdict) -> Iterator[str]:
+    yield exercised_text(verdict) + "."
+    if verdict.not_exercised:
+        yield f"Not exercised: {codes_text(verdict.not_exercised)}."
+    if verdict.inconclusive:
+        yield f"Inconclusive: {inconclusive_text(verdict)}."
+    yield ""
+    yield f"{versions_text(verdict)}."
+    yield ""
+    yield "| capture | SHA-256 |"
+    yield "|---|---|"
+    yield from (f"| {code(path, limit=0)} | {code(digest)} |" for path, digest in hash_texts(verdict))
+
+
+def code(text: str, limit: int = MAX_VALUE) -> str:
+    """A value in `<code>`, inert; longer ones than `limit` are cut (0: never). Empty for an empty one."""
+    shown = printable(text)
+    if limit and len(shown) > limit:
+        shown = f"{shown[:limit]} ..."
+    return f"<code>{''.join(map(_inert, shown))}</code>" if shown else ""
+
+
+def _inert(char: str) -> str:
+    return char if char.isalnum() or char in _PLAIN else f"&#{ord(char)};"

@@ -1,0 +1,19 @@
+"""The version of a set of rules, so that two reports can be told to have asked the same."""
+
+from collections.abc import Iterable
+
+from kdissect.rules.rule import Rule
+
+
+def ruleset_version(rules: Iterable[Rule]) -> str:
+    """`0.1.0+3f2a9c01`: the version of kdissect, and a hash of what each of the rules says of itself."""
+    from hashlib import sha256
+
+    from kdissect import __version__
+
+    facts = "\n".join("\t".join(_facts(rule)) for rule in rules)
+    return f"{__version__}+{sha256(facts.encode()).hexdigest()[:8]}"
+
+
+def _facts(rule: Rule) -> tuple[str, ...]:
+    return rule.code, rule.name, rule.level, rule.claim, rule.loudness(), rule.who or "", *rule.cites
