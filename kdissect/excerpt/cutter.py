@@ -16,6 +16,8 @@ from kdissect.model.stream import CloseKind
 _SIZE_BYTES = 4
 # Bytes kept of what is in no frame and may hold anything: as many as a finding shows (model/finding).
 UNKNOWN_BYTES_KEPT = 32
+# Bytes of a direction that are in no frame, overwritten or not: behind a lost position may be gigabytes.
+MAX_UNKNOWN_BYTES = 1 << 20
 
 
 class StreamCutter:
@@ -34,6 +36,7 @@ class StreamCutter:
         self._at = 0  # bytes of the frame that went by
         self._skip = 0  # bytes lost since the last piece
         self._unknown = 0  # bytes kept that are in no frame, since the last frame
+        self._rest_bytes = 0
         self.ended_by: tuple[CloseKind, int, int] | None = None
 
     # StreamSink
@@ -105,7 +108,8 @@ class StreamCutter:
 
     def _rest(self, payload: bytes, ref: int, time_ns: int) -> None:
         """Bytes between wanted frames."""
-        if not payload or not self._keeps_rest:
+        self._rest_bytes += len(payload)
+        if not payload or not self._keeps_rest or self._rest_bytes > MAX_UNKNOWN_BYTES:
             return
         if not self._show_secrets:
             shown = max(UNKNOWN_BYTES_KEPT - self._unknown, 0)

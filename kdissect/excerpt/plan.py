@@ -61,7 +61,6 @@ class Planner:
         self._budget = budget
         self._show_secrets = show_secrets
         self._last = max((o for o in wish.exchanges if o < FIRST_ORPHAN_ORDINAL), default=-1)
-        self._first = min((o for o in wish.exchanges if o < FIRST_ORPHAN_ORDINAL), default=-1)
         self._taken: list[tuple[ConnectionInfo, Exchange, str, FramePlan]] = []
         self._negotiation = 0
 
@@ -94,15 +93,17 @@ class Planner:
         wish, ordinal = self._wish, exchange.ordinal
         if wish.until_ns:
             frame = exchange.request or exchange.response
-            return frame is not None and frame.time_ns <= wish.until_ns
+            is_due = frame is not None and frame.time_ns <= wish.until_ns
+            return is_due and exchange.api_key not in wish.without
         if ordinal in wish.exchanges or (wish.whole and not wish.exchanges):
             return True
         if ordinal >= FIRST_ORPHAN_ORDINAL:
             return wish.whole
         if self._is_negotiation(exchange):
             return True
-        low = 0 if wish.whole else self._first - wish.before
-        return self._last >= 0 and low <= ordinal <= self._last + wish.after
+        if wish.whole:
+            return self._last < 0 or ordinal <= self._last + wish.after
+        return any(wanted - wish.before <= ordinal <= wanted + wish.after for wanted in wish.exchanges)
 
     def _is_negotiation(self, exchange: Exchange) -> bool:
         is_one = exchange.api_key in _NEGOTIATION or exchange.kind is ExchangeKind.SASL_TOKEN

@@ -13,8 +13,9 @@ class Wish(NamedTuple):
 
     The negotiation (ApiVersions and SASL) before the exchanges always belongs to them. `before` and `after`
     ask for that many exchanges around them. `whole` asks for everything up to the last of them, also bytes
-    that are in no frame; without any `exchanges`, for all of the connection. With `until_ns` it is for what
-    was sent until then; only so `connection` may be `EVERY`: each that carries Kafka.
+    that are in no frame; without any `exchanges`, for all of the connection. `until_ns` asks for every
+    exchange that began until then but those of the APIs in `without`; only so `connection` may be `EVERY`:
+    each that carries Kafka.
     """
 
     connection: str
@@ -23,3 +24,4 @@ class Wish(NamedTuple):
     after: int = 0
     whole: bool = False
     until_ns: int = 0
+    without: frozenset[int] = frozenset()

@@ -2,8 +2,9 @@
 
 An excerpt is tried, not believed: its packets are judged like any capture, and if the rule does not speak, a
 wider one is made. In their order: the exchanges of the finding and the negotiation before them; the exchanges
-around them too; all of the connection up to there; all connections up to there. What none of them shows again
-(a finding about the whole of a large capture) is given in its smallest form, and says so.
+around them too; all of the connection up to there; all connections up to there, without records, then with
+them. What none of them shows again (a finding about the whole of a large capture) is given in its smallest
+form, and says so.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +26,10 @@ AT_A_TIME = 32
 # Findings that get evidence. Different findings of one run are some dozens; more is one fault in many shapes.
 MAX_FINDINGS = 1000
 AROUND_BEFORE, AROUND_AFTER = 16, 8
-_WIDTHS = 4
+_ALL_BUT_RECORDS, _ALL = 3, 4  # the widest two
+_WIDTHS = 5
+# Produce, Fetch, FetchSnapshot, ShareFetch: org.apache.kafka.common.protocol.ApiKeys
+_WITH_RECORDS = frozenset({0, 1, 59, 78})
 _REWRITTEN = (
     "Packets that belong to other exchanges are left out. Headers and times are those of the capture; "
     "sequence numbers, lengths and checksums those of what is here."
@@ -82,10 +86,10 @@ def _collect(
 
 
 def wishes_for(finding: Finding, width: int) -> list[Wish]:
-    """What to ask for, the wider the higher `width` (0 to 3)."""
+    """What to ask for, the wider the higher `width` (0 to 4)."""
     place = finding.place
-    if width == _WIDTHS - 1 and place.time_ns and place.exchange >= 0:
-        return [Wish(EVERY, whole=True, until_ns=place.time_ns)]
+    if width >= _ALL_BUT_RECORDS and place.time_ns and place.exchange >= 0:
+        return [Wish(EVERY, until_ns=place.time_ns, without=frozenset() if width == _ALL else _WITH_RECORDS)]
     wanted: dict[str, set[int]] = {place.connection: {place.exchange} if place.exchange >= 0 else set()}
     if finding.earlier is not None:
         wanted.setdefault(finding.earlier[0], set()).add(finding.earlier[1])

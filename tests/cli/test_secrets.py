@@ -188,7 +188,7 @@ def test_no_output_holds_a_secret(command: tuple[str, ...], capture: str, run: R
 
 def excerpt(capture: str, show_secrets: bool) -> list[Packet]:
     """Every exchange of the capture as evidence would have it."""
-    wish = Wish(EVERY, whole=True, until_ns=1 << 62)
+    wish = Wish(EVERY, until_ns=1 << 62)
     (packets,) = excerpts([[wish]], lambda: Dissection(capture), show_secrets)
     return [item.packet for item in packets]
 
