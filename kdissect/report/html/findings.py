@@ -14,6 +14,8 @@ from kdissect.schema.sources import resolve
 
 # A page with more than this is slow to open; the other reports hold all of them.
 MAX_SHOWN = 1000
+# Findings of one rule that are listed; further ones fold away, so that the next rule is on the screen.
+UNFOLDED = 6
 _FILTERS = (
     ("severity", ("error", "warning", "info")),
     ("claim", ("malformed", "refused", "differs")),
@@ -75,6 +77,10 @@ def _rule(found: Sequence[Finding], verdict: Verdict, first: bool) -> Markup:
     tags = join((loud, *(element("span", word, class_="tag") for word in (finding.claim, finding.level))))
     about = element("p", page(rule).splitlines()[0] if rule is not None else "", class_="note")
     folds = [_fold(one, verdict, first and number == 0) for number, one in enumerate(found)]
+    rest = folds[UNFOLDED:]
+    if len(rest) > 1:
+        summary = element("summary", f"{count(len(rest))} more")
+        folds = [*folds[:UNFOLDED], element("details", summary, *rest, class_="more")]
     head = element("div", title, tags, class_="rule-head")
     kinds = f"rule is-{finding.severity} is-{finding.claim}{only}"
     return element("article", head, about, *folds, class_=kinds)
@@ -141,7 +147,7 @@ def _bytes(finding: Finding) -> Markup:
     rows = [seen[at : at + _HEX_COLUMNS] for at in range(0, len(seen), _HEX_COLUMNS)]
     wide = len(rows[0].hex(" "))
     lines = [
-        f"{place.start + number * _HEX_COLUMNS:>4}  {row.hex(' '):<{wide}}  {_ascii(row)}"
+        f"{place.start + number * _HEX_COLUMNS:>4}  {row.hex(' '):<{wide}}  |{_ascii(row)}|"
         for number, row in enumerate(rows)
     ]
     return join((about, element("pre", join(map(text, lines), Markup("\n")))))
