@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 
 from kdissect.capture.files import CaptureSet, open_captures
+from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics import TopicNames
 from kdissect.session.events import Event
@@ -20,7 +21,11 @@ class Dissection:
     """
 
     def __init__(
-        self, paths: Paths, ports: Iterable[int] = (), topic_ids: Mapping[bytes, str] | None = None
+        self,
+        paths: Paths,
+        ports: Iterable[int] = (),
+        topic_ids: Mapping[bytes, str] | None = None,
+        key_logs: Sequence[str] = (),
     ) -> None:
         named = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
         self.captures: CaptureSet = open_captures([str(path) for path in named])
@@ -29,7 +34,10 @@ class Dissection:
         """Names of the inputs by file index, as they stand in rows."""
         self.ports = frozenset(ports)
         """Ports taken for brokers without detection."""
-        self.analyzer = Analyzer(self.ports, lambda index: files[index].capture_set)
+        self._key_log_paths = tuple(key_logs)
+        self.key_logs = KeyLogs(self._key_log_paths, may_grow=any(file.is_stream for file in files))
+        """Secrets of TLS: of the files named, and of those the captures hold."""
+        self.analyzer = Analyzer(self.ports, lambda index: files[index].capture_set, self.key_logs)
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
         """Names of topic ids; `topic_ids` are known beforehand."""
@@ -37,13 +45,17 @@ class Dissection:
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
         feed = self.analyzer.feed_batch
+        files = self.captures.files
         for packets in self.captures.batches():
+            for index, file in enumerate(files):
+                if file.secrets:
+                    self.key_logs.take_blocks(index, file.secrets)
             yield from feed(packets)
         yield from self.analyzer.close()
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
         """The exchanges of the files once more, for the names they tell."""
-        return iter(Dissection(paths, self.ports))
+        return iter(Dissection(paths, self.ports, key_logs=self._key_log_paths))
 
     def __iter__(self) -> Iterator[Exchange]:
         for event in self.events():
@@ -56,10 +68,12 @@ def _text(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def open(paths: Paths, ports: Iterable[int] = ()) -> Dissection:  # noqa: A001 - the name a user looks for
+def open(  # noqa: A001 - the name a user looks for
+    paths: Paths, ports: Iterable[int] = (), key_logs: Sequence[str] = ()
+) -> Dissection:
     """Dissect captures: `for exchange in kdissect.open("a.pcap"): ...`.
 
     `paths` is a file, a glob, a directory, `-` for standard input, or a list of these; `ports` are taken for
-    Kafka brokers without detection.
+    Kafka brokers without detection; `key_logs` are NSS key logs (SSLKEYLOGFILE) that open TLS.
     """
-    return Dissection(paths, ports)
+    return Dissection(paths, ports, key_logs=key_logs)

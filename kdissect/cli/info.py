@@ -65,6 +65,7 @@ def _facts(dissection: Dissection, deep: bool) -> Facts:
         ],
         "packets": _packets(dissection),
         "connections": {"total": overview.connections.total(), "by_kind": _ranked(overview.connections)},
+        "tls": {"decrypted": overview.decrypted, "opaque": _ranked(overview.opaque)},
         "exchanges": {"total": overview.states.total(), "by_state": _ranked(overview.states)},
         "apis": overview.api_rows(),
         "errors": _ranked(overview.errors),

@@ -25,6 +25,14 @@ def add_inputs(parser: ArgumentParser) -> None:
         default=[],
         help="take this port for a Kafka broker without looking at the content; may be repeated",
     )
+    parser.add_argument(
+        "--keylog",
+        metavar="FILE",
+        type=_key_log,
+        action="append",
+        default=[],
+        help="secrets of TLS sessions (SSLKEYLOGFILE), to read encrypted connections; may be repeated",
+    )
 
 
 def add_topic_ids(parser: ArgumentParser) -> None:
@@ -40,7 +48,7 @@ def add_topic_ids(parser: ArgumentParser) -> None:
 
 def open_inputs(options: Namespace) -> Dissection:
     """Open what the user named. Raises nothing: what cannot be read is told by `report` after the reading."""
-    return Dissection(options.paths, options.port, getattr(options, "topic_ids", None))
+    return Dissection(options.paths, options.port, getattr(options, "topic_ids", None), options.keylog)
 
 
 def is_live(dissection: Dissection) -> bool:
@@ -91,6 +99,14 @@ def _topic_ids(path: str) -> dict[bytes, str]:
             return parse_topic_ids(file.read())
     except (OSError, ValueError) as error:
         raise ArgumentTypeError(f"{path}: {error}") from None
+
+
+def _key_log(path: str) -> str:
+    try:
+        with open(path, "rb"):  # noqa: PTH123
+            return path
+    except OSError as error:
+        raise ArgumentTypeError(f"{path}: {error.strerror}") from None
 
 
 def _port(text: str) -> int:

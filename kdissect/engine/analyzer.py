@@ -7,7 +7,10 @@ Rules:
 - Captures of different sets never share a connection.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packet import FILE_SHIFT, Packet, PlainPacket
@@ -17,6 +20,9 @@ from kdissect.net.parser import SegmentParser
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.events import Event
 from kdissect.session.info import ConnectionInfo
+
+if TYPE_CHECKING:
+    from kdissect.tls.keying import SecretSource
 
 try:
     from _blake2 import blake2b  # what hashlib hands out, without its 4 ms of loading OpenSSL
@@ -41,15 +47,19 @@ class Analyzer:
     """Analyses one capture, or several merged by time. `feed()` every packet in order, then `close()`.
 
     `ports` names ports taken for Kafka brokers without detection. `capture_set_of` maps a file index (`ref >>
-    40`) to the name of its capture set. Any exception out of `feed()` is a bug of kdissect: bad input raises
-    nothing.
+    40`) to the name of its capture set; `secrets` open TLS. Any exception out of `feed()` is a bug of
+    kdissect: bad input raises nothing.
     """
 
     def __init__(
-        self, ports: frozenset[int] = frozenset(), capture_set_of: Callable[[int], str] | None = None
+        self,
+        ports: frozenset[int] = frozenset(),
+        capture_set_of: Callable[[int], str] | None = None,
+        secrets: SecretSource | None = None,
     ) -> None:
         self.parser = SegmentParser()
         self._ports = ports
+        self._secrets = secrets
         self._capture_set_of = capture_set_of or _one_set
         self._tables: dict[str, dict[bytes, _Flow]] = {}
         self._file = -1
@@ -125,7 +135,7 @@ class Analyzer:
         info = ConnectionInfo(digest.hexdigest(), self._capture_set, client, broker, time_ns)
         info.client_direction = 1 if swapped else 0
         forced = info.client_direction if broker.port in self._ports else None
-        connection = ConnectionAnalyzer(info, self._events, forced)
+        connection = ConnectionAnalyzer(info, self._events, forced, self._secrets)
         flow = (connection.tcp.feed, 0, connection)
         if len(self._flows) >= 2 * MAX_CONNECTIONS:
             self._evict_oldest(time_ns)

@@ -1,8 +1,13 @@
 """One row for each TCP connection: names, types and meanings, for JSON and tables alike."""
 
+from typing import TYPE_CHECKING
+
 from kdissect.engine.rows import Row, RowField
 from kdissect.engine.times import rfc3339
 from kdissect.session.info import ConnectionInfo
+
+if TYPE_CHECKING:
+    from kdissect.tls.info import TlsInfo
 
 CONNECTION_FIELDS = (
     RowField("number", "int64", "1-based number of the row in this output; presentation only"),
@@ -31,6 +36,19 @@ CONNECTION_FIELDS = (
     RowField("duplicates", "int64", "packets captured twice"),
     RowField("zero_windows", "int64", "segments that told the other side to stop sending"),
     RowField("resets", "int64", "segments with RST"),
+    RowField("tls", "struct", "what carries the connection, where that is TLS, else null"),
+    RowField("tls.version", "string", "`TLS 1.2`, `TLS 1.3` ..."),
+    RowField("tls.suite", "string", "cipher suite, by its IANA name"),
+    RowField("tls.client_random", "string", "by which a key log names the session: 64 hex digits"),
+    RowField("tls.sni", "string", "host name the client asked for"),
+    RowField("tls.alpn", "string", "application protocol agreed on, or those offered"),
+    RowField("tls.certificates", "list<string>", "names in the server's certificate, where that is visible"),
+    RowField("tls.client_certificates", "list<string>", "names in the client's certificate"),
+    RowField("tls.resumed", "bool", "whether a session of TLS 1.2 was resumed"),
+    RowField("tls.decrypted", "bool", "whether application data could be read"),
+    RowField("tls.why", "string", "why the connection is opaque, or opaque from some point on; else null"),
+    RowField("tls.bad_records", "int64", "records that do not open though their keys are known"),
+    RowField("tls.alerts", "struct", "how many alerts of each kind, by `client` or `server`"),
     RowField("closed", "struct", "how the connection ended; null while it is open"),
     RowField("closed.by", "string", "`client`, `broker`, or null if neither was seen to close"),
     RowField("closed.how", "string", "`fin`, `rst`, `idle`, `reused` or `capture_end`"),
@@ -62,9 +80,27 @@ def connection_row(number: int, info: ConnectionInfo) -> Row:
     }
     for name in _TCP:
         row[name] = None if tcp is None else getattr(tcp, name)
+    row["tls"] = None if info.tls is None else _tls(info.tls)
     row["closed"] = None if close is None else {"by": close.by, "how": close.how}
     row["anomalies"] = {str(kind): count for kind, count in info.anomaly_counts.items()}
     return row
+
+
+def _tls(tls: "TlsInfo") -> Row:
+    return {
+        "version": tls.version,
+        "suite": tls.suite,
+        "client_random": None if tls.client_random is None else tls.client_random.hex(),
+        "sni": tls.sni,
+        "alpn": tls.alpn,
+        "certificates": list(tls.certificates),
+        "client_certificates": list(tls.client_certificates),
+        "resumed": tls.is_resumed,
+        "decrypted": tls.is_decrypted,
+        "why": tls.why,
+        "bad_records": tls.bad_records,
+        "alerts": {f"{who} {name}": count for (who, name), count in tls.alerts.items()},
+    }
 
 
 _TCP = (

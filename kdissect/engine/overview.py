@@ -25,6 +25,10 @@ class Overview:
         self.apis: Counter[tuple[int | None, int | None]] = Counter()
         self.errors: Counter[str] = Counter()
         self.anomalies: Counter[str] = Counter()
+        self.decrypted = 0
+        """Connections over TLS of which something could be read."""
+        self.opaque: Counter[str] = Counter()
+        """Connections over TLS that are opaque, or became so, by the reason."""
         self.gaps = 0
         self.gap_bytes = 0
         self.deep = DeepCounts() if deep else None
@@ -37,6 +41,10 @@ class Overview:
             info = event.connection
             self.connections[str(info.kind)] += 1
             self.add_anomaly_counts(info.anomaly_counts.items())
+            if info.tls is not None:
+                self.decrypted += info.tls.is_decrypted
+                if info.tls.why is not None:
+                    self.opaque[info.tls.why] += 1
             if info.tcp is not None:
                 self.gaps += info.tcp.gaps
                 self.gap_bytes += info.tcp.gap_bytes

@@ -24,6 +24,11 @@ class AnomalyKind(StrEnum):
     DUPLICATE_CAPTURE = "duplicate_capture"
     REASSEMBLY_LIMIT = "reassembly_limit"
     DATA_AFTER_CLOSE = "data_after_close"
+    # TLS
+    TLS_BAD_RECORD = (
+        "tls_bad_record"  # its keys are known, but it does not open: damaged, or the keys are wrong
+    )
+    TLS_ALERT = "tls_alert"  # other than the one that closes in order
     # Kafka framing and pairing
     CUT_FRAME = "cut_frame"
     BAD_FRAME_SIZE = "bad_frame_size"

@@ -14,6 +14,9 @@ class CloseKind(StrEnum):
     REUSED = "reused"  # a new SYN took the port pair
 
 
+UNKNOWN_LENGTH = -1  # of a gap: nobody can tell how many bytes are missing
+
+
 class StreamSink(Protocol):
     """Receives one direction of a TCP connection, in stream order."""
 
@@ -24,7 +27,7 @@ class StreamSink(Protocol):
         """The next bytes, never empty, from the packet `ref` captured at `time_ns`."""
 
     def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
-        """The next `length` bytes were not captured.
+        """The next `length` bytes were not captured (`UNKNOWN_LENGTH`: who knows how many).
 
         `snapped` when a snap length cut them (then the packet is `ref`).
         """

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.stream import CloseKind
 from kdissect.net.tcp import TcpConnection
-from kdissect.session.detect import MAX_FRAME_SIZE, MIN_RESPONSE_SIZE, Verdict, request_at
+from kdissect.session.detect import (
+    MAX_FRAME_SIZE,
+    MIN_RESPONSE_SIZE,
+    Verdict,
+    foreign_protocol,
+    request_at,
+)
 from kdissect.session.detection import Detection
 from kdissect.session.dialogue import Dialogue
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.framing import FrameReader
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
+
+if TYPE_CHECKING:
+    from kdissect.tls.connection import TlsConnection
+    from kdissect.tls.keying import SecretSource
 
 TINY = 64  # bytes; segments this small are tried at every offset when a reader looks for its position
 
@@ -28,12 +40,21 @@ class ConnectionAnalyzer:
         "_dialogue",
         "_events",
         "_forced",
+        "_is_reported",
         "_readers",
+        "_secrets",
+        "_tls",
         "info",
         "tcp",
     )
 
-    def __init__(self, info: ConnectionInfo, events: list[Event], forced_client: int | None = None) -> None:
+    def __init__(
+        self,
+        info: ConnectionInfo,
+        events: list[Event],
+        forced_client: int | None = None,
+        secrets: SecretSource | None = None,
+    ) -> None:
         self.info = info
         self._events = events
         self._readers = (FrameReader(self, 0), FrameReader(self, 1))
@@ -42,6 +63,9 @@ class ConnectionAnalyzer:
         self._dialogue = Dialogue(info, events)
         self._closed = False
         self._forced = forced_client
+        self._secrets = secrets
+        self._tls: TlsConnection | None = None
+        self._is_reported = False  # its kind is known to the outside
 
     @property
     def last_ns(self) -> int:
@@ -73,7 +97,8 @@ class ConnectionAnalyzer:
             return
         if self._forced is not None:
             detection.hold(direction, payload, ref, time_ns)
-            self._decide(ConnectionKind.KAFKA, self._forced)
+            is_tls = self._tls is None and foreign_protocol(payload) is ConnectionKind.TLS
+            self._decide(ConnectionKind.TLS if is_tls else ConnectionKind.KAFKA, self._forced)
             return
         reader = self._readers[direction]
         if self.tcp.initiator is not None:
@@ -160,12 +185,11 @@ class ConnectionAnalyzer:
         if detection is None:
             return
         self._detection = None
+        if kind is ConnectionKind.TLS and self._tls is None:
+            self._start_tls(detection)
+            return
         info = self.info
-        info.kind = kind
-        if client != info.client_direction:
-            info.set_ends(info.broker, info.client)
-        info.client_direction = client
-        self._events.append(ConnectionOpened(info))
+        self._tell(kind, client)
         for reader in self._readers:
             if kind is ConnectionKind.KAFKA:
                 take = self._dialogue.request if reader.direction == client else self._dialogue.response
@@ -176,6 +200,51 @@ class ConnectionAnalyzer:
                 reader.go_opaque()
         if kind is ConnectionKind.KAFKA:
             detection.replay(self._readers, client)
+
+    def _tell(self, kind: ConnectionKind, client: int) -> None:
+        """Kind and roles are known to the outside from here on."""
+        info = self.info
+        info.kind = kind
+        if client != info.client_direction:
+            info.set_ends(info.broker, info.client)
+        info.client_direction = client
+        if not self._is_reported:
+            self._is_reported = True
+            self._events.append(ConnectionOpened(info))
+
+    # TLS
+
+    def _start_tls(self, detection: Detection) -> None:
+        """Put TLS between TCP and the readers: what they get from here on is plaintext."""
+        from kdissect.tls.connection import TlsConnection  # loading it costs what a small capture takes
+        from kdissect.tls.info import TlsInfo
+
+        self.info.kind = ConnectionKind.TLS
+        self.info.tls = TlsInfo()
+        outer = self._readers
+        self._readers = (FrameReader(self, 0), FrameReader(self, 1))
+        for reader in self._readers:
+            reader.opened()  # without the handshake nothing can be decrypted: plaintext begins at its start
+        self._detection = Detection()
+        self._tls = TlsConnection(
+            self.info.tls, self._readers, self._secrets, self._note_tls, self._go_opaque
+        )
+        for ciphertext, side in zip(outer, self._tls.sides, strict=True):
+            ciphertext.go_through(side)
+        detection.replay_in_order(self._tls.sides)
+
+    def _note_tls(self, kind: AnomalyKind, detail: str, ref: int, time_ns: int) -> None:
+        self.note(Anomaly(kind, detail, ref, time_ns))
+
+    def _go_opaque(self) -> None:
+        """No plaintext comes any more. If none of it told what it is, the connection is TLS and no more."""
+        if self._detection is None or self._detection.has_data:
+            return
+        self._detection = None
+        for reader in self._readers:
+            reader.go_opaque()
+        client = self._tls.client if self._tls is not None else None
+        self._tell(ConnectionKind.TLS, self.info.client_direction if client is None else client)
 
     def _finish(self, how: CloseKind, time_ns: int) -> None:
         detection = self._detection

@@ -136,14 +136,22 @@ class Detection:
         """Give the held bytes to the readers."""
         held, self._held = self._held, []
         for direction in (client, 1 - client):
-            reader = readers[direction]
             for item in held:
-                if item.direction != direction:
-                    continue
-                if item.gap:
-                    reader.gap(item.gap, item.snapped, item.ref, item.time_ns)
-                else:
-                    reader.data(item.payload, item.ref, item.time_ns)
+                if item.direction == direction:
+                    _give(item, readers[direction])
+
+    def replay_in_order(self, readers: tuple[StreamSink, StreamSink]) -> None:
+        """Give the held bytes to the readers in the order in which they came."""
+        held, self._held = self._held, []
+        for item in held:
+            _give(item, readers[item.direction])
+
+
+def _give(item: _Held, reader: StreamSink) -> None:
+    if item.gap:
+        reader.gap(item.gap, item.snapped, item.ref, item.time_ns)
+    else:
+        reader.data(item.payload, item.ref, item.time_ns)
 
 
 def _may_be_zookeeper(head: bytes) -> bool:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
-from kdissect.model.stream import CloseKind
+from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
 from kdissect.session.detect import MAX_FRAME_SIZE
 
 _SIZE = struct.Struct(">i")
@@ -40,6 +40,7 @@ class Mode(IntEnum):
     FRAMES = 1
     LOST = 2  # looking for the next frame
     OPAQUE = 3  # not Kafka: counted by the TCP layer, not looked at
+    THROUGH = 4  # TLS: handed to what decrypts it
 
 
 class FrameOwner(Protocol):
@@ -87,6 +88,7 @@ class FrameReader:
         "_skipped",
         "_stub",
         "_take",
+        "_through",
         "closed",
         "direction",
         "is_open",
@@ -108,6 +110,7 @@ class FrameReader:
         self._first_ref = self._last_ref = 0
         self._first_time = self._last_time = 0
         self._skipped = 0
+        self._through: StreamSink | None = None
         self._doubt = 0  # frames still to be judged before the position counts as certain
 
     # StreamSink
@@ -135,20 +138,27 @@ class FrameReader:
             self._search(payload, ref, time_ns)
         elif self.mode is Mode.DETECTING:
             self._connection.undecided(self.direction, payload, ref, time_ns)
+        elif self._through is not None:
+            self._through.data(payload, ref, time_ns)
 
     def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
         """The next `length` bytes were not captured."""
         if self.mode is Mode.FRAMES:
             self._hole(length, snapped, ref, time_ns)
         elif self.mode is Mode.LOST:
-            self._skipped += length + len(self._stub)
+            self._skipped += max(length, 0) + len(self._stub)
             self._stub = b""
         elif self.mode is Mode.DETECTING:
             self._connection.undecided_gap(self.direction, length, snapped, ref, time_ns)
+        elif self._through is not None:
+            self._through.gap(length, snapped, ref, time_ns)
 
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
         """The stream is over: what stands of a frame is delivered as cut."""
         self.closed = how
+        if self._through is not None:
+            self._through.end(how, ref, time_ns)
+            return
         if self.mode is Mode.FRAMES and self._size >= 0:
             self._deliver_cut(f"the stream ended ({how}) inside the frame")
         self._connection.ended(self.direction, how, time_ns)
@@ -168,6 +178,12 @@ class FrameReader:
         self.mode = Mode.OPAQUE
         self._parts = []
         self._stub = b""
+
+    def go_through(self, sink: StreamSink) -> None:
+        """Hand everything from here on to `sink`."""
+        self.go_opaque()
+        self.mode = Mode.THROUGH
+        self._through = sink
 
     def _lose(self, why: str) -> None:
         self.mode = Mode.LOST
@@ -256,6 +272,11 @@ class FrameReader:
         self._deliver(frame)
 
     def _hole(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        if length == UNKNOWN_LENGTH:
+            if self._size >= 0:
+                self._deliver_cut("bytes missing inside the frame")
+            self._lose("nobody can tell how many bytes were not captured")
+            return
         if self._size < 0:
             self._lose(f"{length} bytes at the start of a frame were not captured")
             return

@@ -2,11 +2,14 @@
 
 from collections import Counter
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.stream import CloseKind
+
+if TYPE_CHECKING:
+    from kdissect.tls.info import TlsInfo
 
 ANOMALIES_KEPT = (
     100  # per connection; further ones are counted only, so that a hostile peer cannot fill memory
@@ -65,6 +68,7 @@ class ConnectionInfo:
         "start_ns",
         "states",
         "tcp",
+        "tls",
     )
 
     def __init__(
@@ -90,6 +94,8 @@ class ConnectionInfo:
         self.anomalies: list[Anomaly] = []
         self.anomaly_counts: Counter[AnomalyKind] = Counter()
         self.tcp: TcpSummary | None = None
+        self.tls: TlsInfo | None = None
+        """What carries the connection, where that is TLS; `kind` is what its plaintext is, if any."""
 
     def set_ends(self, client: Endpoint, broker: Endpoint) -> None:
         """Name the two ends."""

@@ -15,6 +15,7 @@ def info_text(facts: Facts) -> str:
     sections += [
         _packets(facts["packets"]),
         _counts("connections", facts["connections"]["total"], facts["connections"]["by_kind"]),
+        _tls(facts["tls"]),
         _counts("exchanges", facts["exchanges"]["total"], facts["exchanges"]["by_state"]),
         _apis(facts["apis"]),
         _counts("error codes", None, facts["errors"]),
@@ -57,6 +58,13 @@ def _counts(title: str, total: int | None, counts: dict[str, int]) -> Iterator[s
         return
     yield title if total is None else f"{title}  {total}"
     yield from _table([f"  {name}", str(count)] for name, count in counts.items())
+
+
+def _tls(tls: Facts) -> Iterator[str]:
+    if not tls["decrypted"] and not tls["opaque"]:
+        return
+    yield f"TLS  {tls['decrypted']} decrypted"
+    yield from _table([f"  opaque: {why}", str(count)] for why, count in tls["opaque"].items())
 
 
 def _apis(apis: list[Facts]) -> Iterator[str]:

@@ -1,0 +1,85 @@
+"""Key logs: files that may grow while they are read, and the secrets inside pcapng files."""
+
+import os
+
+from kdissect.model.key_log import KeyLog
+
+CHUNK = 1 << 20
+# Secrets type of a Decryption Secrets Block that holds an NSS key log: draft-ietf-opsawg-pcapng section 4.7.
+TLS_KEY_LOG = 0x544C534B
+
+
+class KeyLogFile:
+    """One file. What was appended since is read when a session is asked for that is not known."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.log = KeyLog()
+        self._offset = 0
+
+    def find(self, client_random: bytes, session_id: bytes) -> dict[str, bytes] | None:
+        """The secrets of a session by label; None where nothing is known of it."""
+        found = self.log.find(client_random, session_id)
+        if found is None or not is_complete(found):
+            self.read()
+            found = self.log.find(client_random, session_id)
+        return found
+
+    def read(self) -> None:
+        """Read on. A file that is gone, or cannot be read any more, says nothing more."""
+        try:
+            size = os.stat(self.path).st_size  # noqa: PTH116  paths stay strings here
+            if size == self._offset:
+                return
+            with open(self.path, "rb") as file:  # noqa: PTH123
+                file.seek(self._offset)
+                while data := file.read(CHUNK):
+                    self._offset += len(data)
+                    self.log.feed(data)
+        except OSError:
+            return
+
+
+class KeyLogs:
+    """Everything that is known of the secrets of an input."""
+
+    def __init__(self, paths: tuple[str, ...] = (), may_grow: bool = False) -> None:
+        self.may_grow = may_grow
+        """Whether the logs are written while they are read: asking again later can help."""
+        self.files = [KeyLogFile(path) for path in paths]
+        for file in self.files:
+            file.read()
+            if not may_grow:
+                file.log.close()
+        self._blocks = KeyLog()
+        self._blocks_taken: dict[int, int] = {}
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is any log."""
+        return bool(self.files or self._blocks_taken)
+
+    def find(self, client_random: bytes, session_id: bytes) -> dict[str, bytes] | None:
+        """The secrets of a session by label, from whichever log knows most."""
+        found = self._blocks.find(client_random, session_id)
+        for file in self.files:
+            if found is not None and is_complete(found):
+                break
+            found = file.find(client_random, session_id) or found
+        return found
+
+    def take_blocks(self, index: int, blocks: list[tuple[int, bytes]]) -> None:
+        """Take what was not taken before of the `index`-th file's secrets: pairs of type and data."""
+        for kind, data in blocks[self._blocks_taken.get(index, 0) :]:
+            if kind == TLS_KEY_LOG:
+                self._blocks.feed(data)
+                self._blocks.close()
+        if blocks:
+            self._blocks_taken[index] = len(blocks)
+
+
+def is_complete(session: dict[str, bytes]) -> bool:
+    """Whether a log holds all that decrypting needs: lines of a session are written one after the other."""
+    return (
+        "CLIENT_RANDOM" in session or {"CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"} <= session.keys()
+    )

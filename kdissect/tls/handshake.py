@@ -1,0 +1,122 @@
+"""What the handshake of one connection has told so far."""
+
+from kdissect.tls.certificates import certificate_names
+from kdissect.tls.cursor import Cursor
+from kdissect.tls.hello import (
+    ALPN,
+    TLS_12,
+    TLS_13,
+    ClientHello,
+    ServerHello,
+    parse_alpn,
+    parse_client_hello,
+    parse_extensions,
+    parse_server_hello,
+)
+from kdissect.tls.info import TlsInfo, version_name
+from kdissect.tls.messages import HandshakeType
+from kdissect.tls.record import ContentType
+from kdissect.tls.suites import SUITES, Suite, suite_name
+
+_CLOSE_NOTIFY = 0
+# RFC 8446 section 6, and those of RFC 5246 section 7.2 that it dropped.
+_ALERTS = {
+    _CLOSE_NOTIFY: "close_notify", 10: "unexpected_message", 20: "bad_record_mac", 21: "decryption_failed",
+    22: "record_overflow", 30: "decompression_failure", 40: "handshake_failure", 42: "bad_certificate",
+    43: "unsupported_certificate", 44: "certificate_revoked", 45: "certificate_expired",
+    46: "certificate_unknown", 47: "illegal_parameter", 48: "unknown_ca", 49: "access_denied",
+    50: "decode_error", 51: "decrypt_error", 70: "protocol_version", 71: "insufficient_security",
+    80: "internal_error", 86: "inappropriate_fallback", 90: "user_canceled", 100: "no_renegotiation",
+    109: "missing_extension", 110: "unsupported_extension", 112: "unrecognized_name",
+    113: "bad_certificate_status_response", 115: "unknown_psk_identity", 116: "certificate_required",
+    120: "no_application_protocol",
+}  # fmt: skip
+
+
+class Handshake:
+    """Hellos, names and changes of cipher of one connection; what is worth telling goes to `info`."""
+
+    def __init__(self, info: TlsInfo) -> None:
+        self._info = info
+        self.client: int | None = None
+        self.client_hello: ClientHello | None = None
+        self.server_hello: ServerHello | None = None
+        self.changed: set[int] = set()
+        """Directions that sent ChangeCipherSpec."""
+
+    @property
+    def is_13(self) -> bool:
+        """Whether TLS 1.3 was chosen."""
+        return self.server_hello is not None and self.server_hello.version == TLS_13
+
+    @property
+    def suite(self) -> Suite | None:
+        """The suite chosen, if this program knows it."""
+        return SUITES.get(self.server_hello.suite) if self.server_hello is not None else None
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether version and suite are ones that can be decrypted."""
+        hello, suite = self.server_hello, self.suite
+        return (
+            hello is not None and suite is not None and hello.version == (TLS_13 if suite.is_13 else TLS_12)
+        )
+
+    def is_protected(self, direction: int, kind: int) -> bool:
+        """Whether a record of a type is encrypted, in a direction, by now."""
+        if self.is_13:
+            return kind == ContentType.APPLICATION_DATA
+        return direction in self.changed and kind != ContentType.CHANGE_CIPHER_SPEC
+
+    def message(self, direction: int, kind: int, body: bytes) -> str | None:
+        """Take a message; says why the connection cannot be followed from here on.
+
+        Raises `ShortMessageError`.
+        """
+        if kind == HandshakeType.CLIENT_HELLO:
+            return self._client_hello(direction, body)
+        if kind == HandshakeType.SERVER_HELLO:
+            return self._server_hello(body)
+        if kind == HandshakeType.ENCRYPTED_EXTENSIONS:
+            self._info.alpn = parse_alpn(parse_extensions(Cursor(body)).get(ALPN)) or self._info.alpn
+        elif kind == HandshakeType.CERTIFICATE:
+            names = certificate_names(body, self.is_13)
+            if direction == self.client:
+                self._info.client_certificates = names
+            else:
+                self._info.certificates = names
+        return None
+
+    def change_cipher_spec(self, direction: int) -> None:
+        """A direction sent ChangeCipherSpec."""
+        self.changed.add(direction)
+
+    def alert(self, direction: int, content: bytes) -> str:
+        """Count an alert (RFC 8446 section 6); gives a text for one that is no orderly close."""
+        code = content[1] if len(content) > 1 else -1
+        name = _ALERTS.get(code, f"alert {code}")
+        sender = "client" if direction == self.client else "server"
+        self._info.alerts[sender, name] += 1
+        return "" if code == _CLOSE_NOTIFY else f"{sender} sent {name}"
+
+    def _client_hello(self, direction: int, body: bytes) -> str | None:
+        self.client = direction
+        self.client_hello = hello = parse_client_hello(body)
+        self._info.client_random, self._info.sni, self._info.alpn = hello.random, hello.sni, hello.alpn
+        return "0-RTT early data is not followed" if hello.has_early_data else None
+
+    def _server_hello(self, body: bytes) -> str | None:
+        hello = parse_server_hello(body)
+        info, offer = self._info, self.client_hello
+        if offer is None:
+            return "the handshake is not in the capture"
+        if hello.is_retry:
+            return None
+        self.server_hello = hello
+        info.version, info.suite = version_name(hello.version), suite_name(hello.suite)
+        if hello.version == TLS_12:
+            info.is_resumed = bool(hello.session_id) and hello.session_id == offer.session_id
+            info.alpn = hello.alpn
+        elif not self.is_13:
+            return f"{info.version} is not supported"
+        return None if self.is_supported else f"cipher suite {info.suite} is not supported"

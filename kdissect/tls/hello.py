@@ -1,0 +1,108 @@
+"""ClientHello and ServerHello (RFC 8446 section 4.1; RFC 5246 section 7.4.1)."""
+
+from typing import NamedTuple
+
+from kdissect.tls.cursor import Cursor, ShortMessageError
+
+TLS_12 = 0x0303
+TLS_13 = 0x0304
+# A ServerHello with this random is a HelloRetryRequest, RFC 8446 section 4.1.3.
+RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+# Extensions: IANA "TLS ExtensionType Values".
+SERVER_NAME = 0
+ALPN = 16
+ENCRYPT_THEN_MAC = 22  # RFC 7366
+EARLY_DATA = 42
+SUPPORTED_VERSIONS = 43
+
+
+class ClientHello(NamedTuple):
+    """What a client offers."""
+
+    random: bytes
+    session_id: bytes
+    sni: str | None
+    alpn: str | None
+    has_early_data: bool
+
+
+class ServerHello(NamedTuple):
+    """What a server chose."""
+
+    random: bytes
+    session_id: bytes
+    version: int
+    suite: int
+    alpn: str | None
+    mac_last: bool
+
+    @property
+    def is_retry(self) -> bool:
+        """Whether it asks for another ClientHello."""
+        return self.random == RETRY_RANDOM
+
+
+def parse_client_hello(body: bytes) -> ClientHello:
+    """Parse the body of a ClientHello. Raises `ShortMessageError`."""
+    cursor = Cursor(body)
+    cursor.pull(2)  # legacy_version
+    random, session_id = cursor.pull(32), cursor.pull_vector(1)
+    cursor.pull_vector(2)  # cipher_suites
+    cursor.pull_vector(1)  # legacy_compression_methods
+    extensions = parse_extensions(cursor)
+    names = parse_alpn(extensions.get(ALPN))
+    return ClientHello(random, session_id, _sni(extensions.get(SERVER_NAME)), names, EARLY_DATA in extensions)
+
+
+def parse_server_hello(body: bytes) -> ServerHello:
+    """Parse the body of a ServerHello. Raises `ShortMessageError`."""
+    cursor = Cursor(body)
+    version = cursor.pull_uint(2)
+    random, session_id = cursor.pull(32), cursor.pull_vector(1)
+    suite = cursor.pull_uint(2)
+    cursor.pull(1)  # legacy_compression_method
+    extensions = parse_extensions(cursor)
+    chosen = extensions.get(SUPPORTED_VERSIONS)
+    if chosen is not None and len(chosen) == 2:
+        version = int.from_bytes(chosen)
+    alpn = parse_alpn(extensions.get(ALPN))
+    return ServerHello(random, session_id, version, suite, alpn, ENCRYPT_THEN_MAC in extensions)
+
+
+def parse_extensions(cursor: Cursor) -> dict[int, bytes]:
+    """Extensions by type, where the message has any. Raises `ShortMessageError`."""
+    if not cursor.left:
+        return {}
+    inner = Cursor(cursor.pull_vector(2))
+    extensions: dict[int, bytes] = {}
+    while inner.left:
+        kind = inner.pull_uint(2)
+        extensions[kind] = inner.pull_vector(2)
+    return extensions
+
+
+def parse_alpn(data: bytes | None) -> str | None:
+    """Protocol names of RFC 7301 section 3.1, joined by commas; None where they are absent or malformed."""
+    if data is None:
+        return None
+    names = []
+    try:
+        inner = Cursor(Cursor(data).pull_vector(2))
+        while inner.left:
+            names.append(inner.pull_vector(1).decode("utf-8", "replace"))
+    except ShortMessageError:
+        return None
+    return ",".join(names)
+
+
+def _sni(data: bytes | None) -> str | None:
+    """The host name of RFC 6066 section 3."""
+    if not data:
+        return None
+    try:
+        inner = Cursor(Cursor(data).pull_vector(2))
+        if inner.pull_uint(1) != 0:  # host_name is the only type
+            return None
+        return inner.pull_vector(2).decode("utf-8", "replace")
+    except ShortMessageError:
+        return None

@@ -1,0 +1,57 @@
+"""Cuts handshake messages out of the records that carry them (RFC 8446 section 4)."""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+_HEAD = 4  # type and a length of 3 bytes
+# Longest message that is waited for. Certificate chains are the longest; OpenSSL takes 100 KiB
+# (SSL_CTX_set_max_cert_list).
+MAX_MESSAGE = 1 << 18
+
+
+class HandshakeType(IntEnum):
+    """RFC 8446 appendix B.3."""
+
+    HELLO_REQUEST = 0
+    CLIENT_HELLO = 1
+    SERVER_HELLO = 2
+    END_OF_EARLY_DATA = 5
+    ENCRYPTED_EXTENSIONS = 8
+    CERTIFICATE = 11
+    FINISHED = 20
+    KEY_UPDATE = 24
+
+
+class Message(NamedTuple):
+    """A handshake message."""
+
+    kind: int
+    body: bytes
+
+
+class MessageCutter:
+    """`feed()` the content of handshake records; gives the messages they complete."""
+
+    __slots__ = ("_held", "is_lost")
+
+    def __init__(self) -> None:
+        self._held = b""
+        self.is_lost = False
+
+    def feed(self, content: bytes) -> list[Message]:
+        """The messages that end in this content."""
+        data = self._held + content
+        messages: list[Message] = []
+        at = 0
+        while len(data) - at >= _HEAD:
+            length = int.from_bytes(data[at + 1 : at + _HEAD])
+            if length > MAX_MESSAGE:
+                self.is_lost = True
+                break
+            stop = at + _HEAD + length
+            if stop > len(data):
+                break
+            messages.append(Message(data[at], data[at + _HEAD : stop]))
+            at = stop
+        self._held = b"" if self.is_lost else data[at:]
+        return messages
