@@ -88,7 +88,8 @@ def _empty(folder: str) -> None:
 def _say_what_is_missing(findings: Sequence[Finding], unshown: Sequence[Finding]) -> None:
     without = [finding.code for finding in findings if finding.evidence is None]
     if without:
-        say(f"no evidence, too large or too many findings: {', '.join(sorted(set(without)))}")
+        codes = ", ".join(sorted(set(without)))
+        say(f"no evidence, for it is encrypted, too large, or of too many findings: {codes}")
     if unshown:
         codes = ", ".join(sorted({finding.code for finding in unshown}))
         say(f"evidence that needs more of the capture to show its finding again: {codes}")

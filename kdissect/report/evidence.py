@@ -52,7 +52,8 @@ def collect_evidence(
     judge: Callable[[], Judge],
     show_secrets: bool = False,
 ) -> list[Evidence]:
-    """The evidence for each finding, in their order; none for those whose frames are too large.
+    """The evidence for each finding, in their order; none for those whose frames are too large
+    or were encrypted.
 
     `opened` gives the captures from their start, as often as it is called, `judge` one that has judged
     nothing.
@@ -79,10 +80,17 @@ def _collect(
         made = excerpts([wishes_for(finding, width) for finding in left], opened, show_secrets)
         ports = opened().ports
         for finding, packets in zip(left, made, strict=True):
-            shows = bool(packets) and shows_again(finding, packets, judge(), ports)
-            if packets and (shows or id(finding) not in found):
+            if not _holds(finding, packets):
+                continue
+            shows = shows_again(finding, packets, judge(), ports)
+            if shows or id(finding) not in found:
                 found[id(finding)] = Evidence(finding, packets, shows)
     return [found[id(finding)] for finding in findings if id(finding) in found]
+
+
+def _holds(finding: Finding, packets: Sequence[ExcerptPacket]) -> bool:
+    """Whether there is anything to show: frames that were encrypted are not found in the packets."""
+    return any(item.exchange >= 0 or finding.place.exchange < 0 for item in packets)
 
 
 def wishes_for(finding: Finding, width: int) -> list[Wish]:

@@ -65,3 +65,10 @@ def test_recordings(name: str) -> None:
 def test_other_and_damaged_recordings(reference: Path, name: str) -> None:
     path = str(reference / "captures" / name)
     assert all(evidence.shows_again for evidence in evidence_of(path))
+
+
+def test_frames_that_are_not_found_among_the_bytes_give_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with TLS: the packets of the connection are there, what the finding is about is not."""
+    monkeypatch.setattr("kdissect.excerpt.plan.MARK_BYTES", 0)
+    monkeypatch.setattr("kdissect.excerpt.cutter._find", lambda payload, mark, at: -1)
+    assert evidence_of(str(CAPTURES / "tansu_kp3_groups.pcap")) == []
