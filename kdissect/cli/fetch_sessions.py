@@ -9,7 +9,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import events_of
+from kdissect.cli.turns import Reading, events_of
 from kdissect.stats.fetch_session_rows import fetch_session_facts
 from kdissect.stats.fetch_sessions import FetchSessionTraffic
 
@@ -27,15 +27,18 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         traffic = FetchSessionTraffic()
-        for event in events_of(dissection):
-            traffic.add(event)
+        reading = Reading()
+        with reading:
+            for event in events_of(dissection):
+                traffic.add(event)
         traffic.finish()
         facts = fetch_session_facts(traffic)
         if options.format == "json":
             write_json(output, facts)
-            return
-        from kdissect.cli.formats.fetch_session_text import fetch_session_text
+        else:
+            from kdissect.cli.formats.fetch_session_text import fetch_session_text
 
-        fetch_session_text(facts, options, output)
+            fetch_session_text(facts, options, output)
+        reading.over()
 
     return printing(parser, options, dissection, body)

@@ -10,7 +10,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.selection import globs
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import turns_of
+from kdissect.cli.turns import Reading, turns_of
 from kdissect.stats.group_rows import group_facts
 from kdissect.stats.groups import GroupTraffic
 
@@ -31,14 +31,17 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         traffic = GroupTraffic(dissection.topics)
-        for turn in turns_of(dissection):
-            traffic.add(turn)
+        reading = Reading()
+        with reading:
+            for turn in turns_of(dissection):
+                traffic.add(turn)
         groups = group_facts(traffic, globs(options.group) if options.group else None)
         if options.format == "json":
             write_json(output, {"groups": groups, "forgotten": traffic.logs.forgotten})
-            return
-        from kdissect.cli.formats.group_text import group_text
+        else:
+            from kdissect.cli.formats.group_text import group_text
 
-        group_text(groups, traffic.logs.forgotten, options, output)
+            group_text(groups, traffic.logs.forgotten, options, output)
+        reading.over()
 
     return printing(parser, options, dissection, body)

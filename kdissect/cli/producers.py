@@ -10,7 +10,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.selection import globs
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import events_of
+from kdissect.cli.turns import Reading, events_of
 from kdissect.stats.producer_rows import producer_facts
 from kdissect.stats.producers import ProducerTraffic
 
@@ -34,15 +34,18 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         traffic = ProducerTraffic(dissection.topics)
-        for event in events_of(dissection):
-            traffic.add(event)
+        reading = Reading()
+        with reading:
+            for event in events_of(dissection):
+                traffic.add(event)
         traffic.finish()
         facts = producer_facts(traffic, globs(options.producer) if options.producer else None)
         if options.format == "json":
             write_json(output, facts)
-            return
-        from kdissect.cli.formats.producer_text import producer_text
+        else:
+            from kdissect.cli.formats.producer_text import producer_text
 
-        producer_text(facts, options, output)
+            producer_text(facts, options, output)
+        reading.over()
 
     return printing(parser, options, dissection, body)

@@ -12,7 +12,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.selection import add_selection, selection_of
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import turns_of
+from kdissect.cli.turns import Reading, turns_of
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.traffic import Traffic
@@ -30,7 +30,9 @@ def run(arguments: Sequence[str]) -> int:
     dissection = open_inputs(options)
 
     def body(output: Output) -> None:
-        _print(_count(dissection, options), options, output)
+        reading = Reading()
+        _print(_count(dissection, options, reading), options, output)
+        reading.over()
 
     return printing(parser, options, dissection, body)
 
@@ -75,18 +77,19 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _count(dissection: Dissection, options: Namespace) -> Traffic:
+def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traffic:
     context = Context(dissection.topics, GroupLinks())
     traffic = Traffic(key_maker(options.by, context))
     test = selection_of(options, lambda: start_ns(dissection), dissection.topics.topics_of)
     links = "group" in options.by
-    for turn in turns_of(dissection):
-        if links:
-            context.groups.learn(turn)
-        if test is None or test(turn.exchange):
-            traffic.add(turn)
-        else:
-            dissection.topics.pass_by(turn.exchange)
+    with reading:
+        for turn in turns_of(dissection):
+            if links:
+                context.groups.learn(turn)
+            if test is None or test(turn.exchange):
+                traffic.add(turn)
+            else:
+                dissection.topics.pass_by(turn.exchange)
     return traffic
 
 

@@ -13,7 +13,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.selection import globs
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import events_of
+from kdissect.cli.turns import Reading, events_of
 from kdissect.history.turn import Turn
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
@@ -36,23 +36,26 @@ def run(arguments: Sequence[str]) -> int:
     dissection = open_inputs(options)
 
     def body(output: Output) -> None:
-        facts = _facts(dissection, options)
+        reading = Reading()
+        facts = _facts(dissection, options, reading)
         if options.format == "json":
             write_json(output, facts)
-            return
-        from kdissect.cli.formats.topic_text import topic_text
+        else:
+            from kdissect.cli.formats.topic_text import topic_text
 
-        topic_text(facts, options, output)
+            topic_text(facts, options, output)
+        reading.over()
 
     return printing(parser, options, dissection, body)
 
 
-def _facts(dissection: Dissection, options: Namespace) -> dict[str, Any]:
+def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> dict[str, Any]:
     traffic, unseen = TopicTraffic(dissection.topics, options.sizes), BlindSpots()
-    for event in events_of(dissection):
-        unseen.add(event)
-        if isinstance(event, Exchange):
-            traffic.add(Turn(event))
+    with reading:
+        for event in events_of(dissection):
+            unseen.add(event)
+            if isinstance(event, Exchange):
+                traffic.add(Turn(event))
     wanted = globs(options.topic) if options.topic else None
     return {
         "topics": topic_facts(traffic, wanted),

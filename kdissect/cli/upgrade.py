@@ -12,7 +12,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import events_of
+from kdissect.cli.turns import Reading, events_of
 from kdissect.stats.upgrade import UpgradeAudit
 from kdissect.stats.upgrade_rows import upgrade_facts
 
@@ -33,15 +33,18 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         audit = UpgradeAudit(options.target)
-        for event in events_of(dissection):
-            audit.add(event)
+        reading = Reading()
+        with reading:
+            for event in events_of(dissection):
+                audit.add(event)
         found.append(facts := upgrade_facts(audit))
         if options.format == "json":
             write_json(output, facts)
-            return
-        from kdissect.cli.formats.upgrade_text import upgrade_text
+        else:
+            from kdissect.cli.formats.upgrade_text import upgrade_text
 
-        upgrade_text(facts, options, output)
+            upgrade_text(facts, options, output)
+        reading.over()
 
     code = printing(parser, options, dissection, body)
     return _exit_code(found[0], options.fail_on, code) if found else code

@@ -24,7 +24,7 @@ from kdissect.stats.client import Client, client_of, is_follower
 USES_KEPT = 20_000  # clients times API versions, 500 bytes each; a client uses 20
 ADDRESSES_KEPT = 20  # of one client, further ones are counted only
 BROKERS_KEPT = 10_000
-# Sent by brokers and controllers alone (org.apache.kafka.common.message.ApiMessageType.ListenerType).
+# Sent by brokers and controllers alone (org.apache.kafka.message.ApiMessageTypeGenerator).
 _BETWEEN_BROKERS = frozenset(
     {apis.LEADER_AND_ISR, apis.STOP_REPLICA, apis.UPDATE_METADATA, apis.CONTROLLED_SHUTDOWN,
      apis.WRITE_TXN_MARKERS}

@@ -82,8 +82,8 @@ def test_check(capfd: pytest.CaptureFixture[str]) -> None:
     everything = findings(capfd)
     assert len(everything) == 2
     codes = {finding["code"] for finding in everything}
-    for code in codes:
-        assert {finding["code"] for finding in findings(capfd, "-Y", f"has finding {code}")} == {code}
+    code = min(codes)
+    assert {finding["code"] for finding in findings(capfd, "-Y", f"has finding {code}")} == {code}
     assert findings(capfd, "-Y", "not has finding") == []
     assert findings(capfd, "-Y", "api == Produce") == []
 
