@@ -54,11 +54,11 @@ class ProducerTraffic:
         self._wanted_ids: Table[IdKey, bool] = Table(IDS_KEPT)
 
     def add(self, event: Event, wanted: bool = True) -> None:
-        """Take the analyzer's next event. `wanted` means something to a selective traffic only."""
+        """Take the analyzer's next event. A selective traffic tells the producers that wanted ones are about."""
         if isinstance(event, Exchange):
             self._names.pass_by(event)
             self._infos[event.connection.capture_set] = event.connection
-            if wanted or not self.is_selective:
+            if wanted:
                 self._want(Turn(event))
         self._keep(self.history.add(event))
 
