@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kdissect.cli.inputs import add_inputs, open_inputs
+from kdissect.cli.filters import add_filter, filter_of, open_filtered, takes
+from kdissect.cli.inputs import add_inputs
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
@@ -21,16 +22,18 @@ def run(arguments: Sequence[str]) -> int:
         "Incremental fetch sessions (KIP-227): how often they are rebuilt and why, empty polls.",
     )
     add_inputs(parser)
+    add_filter(parser, "only clients with a Fetch for which EXPR holds")
     add_tables(parser)
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
         traffic = FetchSessionTraffic()
+        accepts = filter_of(options, dissection)
         reading = Reading()
         with reading:
             for event in events_of(dissection):
-                traffic.add(event)
+                traffic.add(event, takes(accepts, event))
         traffic.finish()
         facts = fetch_session_facts(traffic)
         if options.format == "json":

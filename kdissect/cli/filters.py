@@ -38,12 +38,12 @@ def _predicate(text: str) -> Predicate:
         raise ArgumentTypeError(error.render()) from None
 
 
-def check_filter(options: Namespace, dissection: Dissection) -> None:
-    """Raises ValueError for a filter that needs what the inputs cannot give."""
+def open_filtered(parser: ArgumentParser, options: Namespace) -> Dissection:
+    """Open what the user named. Leaves with exit code 2 where the filter needs what that cannot give."""
+    dissection = open_inputs(options)
     if options.filter is not None and options.filter.needs_findings and is_live(dissection):
-        raise ValueError(
-            "a filter with 'has finding' reads its inputs twice: standard input and pipes cannot be"
-        )
+        parser.error("a filter with 'has finding' reads its inputs twice: standard input and pipes cannot be")
+    return dissection
 
 
 def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
@@ -60,6 +60,11 @@ def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
         file_names=dissection.file_names,
     )
     return predicate.bind(context)
+
+
+def takes(accepts: Test | None, event: Event) -> bool:
+    """Whether an event is an exchange that the filter takes. Without a filter all are."""
+    return isinstance(event, Exchange) and (accepts is None or accepts(event))
 
 
 def selected(options: Namespace, dissection: Dissection) -> Test | None:

@@ -6,11 +6,12 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 
 from kdissect.api import Dissection
-from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs, start_ns
+from kdissect.cli.filters import add_filter, open_filtered, selected
+from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
-from kdissect.cli.selection import add_selection, selection_of
+from kdissect.cli.selection import add_selection
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, turns_of
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
@@ -27,7 +28,7 @@ def run(arguments: Sequence[str]) -> int:
     """Print the statistics of the captures; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
         reading = Reading()
@@ -44,6 +45,7 @@ def _parser() -> ArgumentParser:
     add_inputs(parser)
     add_topic_ids(parser)
     add_selection(parser)
+    add_filter(parser, "count only exchanges for which EXPR holds")
     add = parser.add_argument_group("what to count").add_argument
     add("--by", metavar="NAME,...", type=_names, default=["api"], help=(
         f"what rows are told apart by: {', '.join(DIMENSIONS)}; default: api"
@@ -80,7 +82,7 @@ def _positive(text: str) -> int:
 def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traffic:
     context = Context(dissection.topics, GroupLinks())
     traffic = Traffic(key_maker(options.by, context))
-    test = selection_of(options, lambda: start_ns(dissection), dissection.topics.topics_of)
+    test = selected(options, dissection)
     links = "group" in options.by
     with reading:
         for turn in turns_of(dissection):

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.api import Dissection
-from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs
+from kdissect.cli.filters import add_filter, filter_of, open_filtered, takes
+from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
@@ -28,12 +29,13 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_inputs(parser)
     add_topic_ids(parser)
+    add_filter(parser, "count only exchanges for which EXPR holds")
     add = parser.add_argument_group("what to count").add_argument
     add("--topic", metavar="GLOB", action="append", help="only these topics")
     add("--sizes", action="store_true", help="read the records: sizes of keys and values (decompresses)")
     add_tables(parser)
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
         reading = Reading()
@@ -51,11 +53,12 @@ def run(arguments: Sequence[str]) -> int:
 
 def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> dict[str, Any]:
     traffic, unseen = TopicTraffic(dissection.topics, options.sizes), BlindSpots()
+    accepts = filter_of(options, dissection)
     with reading:
         for event in events_of(dissection):
             unseen.add(event)
             if isinstance(event, Exchange):
-                traffic.add(Turn(event))
+                traffic.add(Turn(event), takes(accepts, event))
     wanted = globs(options.topic) if options.topic else None
     return {
         "topics": topic_facts(traffic, wanted),

@@ -97,6 +97,21 @@ def test_has_finding_elsewhere(rows: Callable[..., Rows], capfd: pytest.CaptureF
     assert len(found) == finding["count"]
 
 
+def test_has_finding_about_records(reference: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """REC004 is a wrong checksum of a batch, which the field `batch.crc_ok` finds by another way."""
+    damaged = str(reference / "captures" / "dmg_tansu_rdk216_codecs_badcrc.pcap")
+
+    def numbers(expression: str) -> list[str]:
+        assert main(["inspect", damaged, "-Y", expression, "-e", "number", "--no-header"]) == 0
+        return capfd.readouterr().out.splitlines()
+
+    found = numbers("has finding REC004")
+    assert 0 < len(found) < len(numbers("number > 0"))
+    assert numbers("batch.crc_ok == false") == found
+    assert numbers("has finding checksum") == found
+    assert numbers("has finding REC004 and not has finding REC") == []
+
+
 def test_findings_need_a_second_reading() -> None:
     ran = run("inspect", "-", "-Y", "has finding", stdin=Path(TXN).read_bytes())
     assert ran.code == 2
