@@ -33,8 +33,8 @@ class ConnectionView:
     """
 
     __slots__ = (
-        "_highest_id", "_large", "_recent", "_settled", "_waiting", "advertised", "advertised_ns", "cut", "first",
-        "in_flight", "info", "previous", "refused_versions", "shadowed", "spoken",
+        "_highest_id", "_large", "_recent", "_settled", "_waiting", "advertised", "advertised_ns", "cut",
+        "first", "in_flight", "info", "previous", "refused_versions", "shadowed", "spoken",
     )  # fmt: skip
 
     def __init__(self, info: ConnectionInfo) -> None:
