@@ -14,6 +14,8 @@ UNSUPPORTED_VERSION = 35  # org.apache.kafka.common.protocol.Errors
 REMEMBERED = 1024
 # Exchanges kept whole, for facts about one that came late.
 RECENT = 8
+# Of those with more bytes only the last: eight responses of a megabyte on each connection fill the memory.
+RECENT_BYTES = 16 << 10
 # What is_usual takes for granted: less than any rule about sizes, times and pipelines looks for.
 USUAL_SIZES = range(8, 512 << 10)
 USUAL_LATENCY_NS = 10_000_000_000
@@ -31,8 +33,8 @@ class ConnectionView:
     """
 
     __slots__ = (
-        "_highest_id", "_recent", "_settled", "_waiting", "advertised", "advertised_ns", "cut", "first",
-        "in_flight", "info", "previous", "refused_versions", "shadowed", "spoken",
+        "_highest_id", "_large", "_recent", "_settled", "_waiting", "advertised", "advertised_ns", "cut",
+        "first", "in_flight", "info", "previous", "refused_versions", "shadowed", "spoken",
     )  # fmt: skip
 
     def __init__(self, info: ConnectionInfo) -> None:
@@ -52,6 +54,7 @@ class ConnectionView:
         self._highest_id = -1
         self._settled: dict[tuple[int | None, int | None, str | None], int] = {}
         """API, version and client id of which the rules found nothing to say -> length of the header."""
+        self._large: Exchange | None = None
         self._recent: deque[Exchange] = deque(maxlen=RECENT)
         self._waiting: list[Exchange] = []
 
@@ -122,7 +125,11 @@ class ConnectionView:
             self.cut = exchange, REQUEST
         if response is not None and len(response.data) < response.size:
             self.cut = exchange, RESPONSE
-        self._recent.append(exchange)
+        size = (0 if request is None else request.size) + (0 if response is None else response.size)
+        if size > RECENT_BYTES:
+            self._large = exchange
+        else:
+            self._recent.append(exchange)
         if request is None:
             return
         self.previous = exchange
@@ -132,6 +139,8 @@ class ConnectionView:
 
     def recent(self, ordinal: int) -> Exchange | None:
         """One of the last exchanges that were judged, by its ordinal."""
+        if self._large is not None and self._large.ordinal == ordinal:
+            return self._large
         return next((e for e in reversed(self._recent) if e.ordinal == ordinal), None)
 
     def learn_versions(self, exchange: Exchange, answer: object) -> None:

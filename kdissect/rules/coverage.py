@@ -62,9 +62,9 @@ class Coverage:
         self.exercises.now.exchanges += 1
         self.traffic.add(exchange)
         self.apis[exchange.api_key, exchange.api_version] += 1
-        for frame in (exchange.request, exchange.response):
-            if frame is not None and len(frame.data) < frame.size:
-                self.cut_frames += 1
+        request, response = exchange.request, exchange.response
+        self.cut_frames += request is not None and len(request.data) < request.size
+        self.cut_frames += response is not None and len(response.data) < response.size
 
     def add_connection(self, info: ConnectionInfo) -> None:
         """Count one connection that is over."""

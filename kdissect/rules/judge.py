@@ -121,7 +121,7 @@ class Judge:
             self._headers(exchange, view, ODD)
         elif not view.is_usual(exchange):
             self._headers(exchange, view, UNUSUAL)
-        else:
+        elif self._subjects.look_at_usual:
             self._headers(exchange, view, USUAL)
         if exchange.kind is ExchangeKind.KAFKA and not (is_odd and _has_bad_header(exchange)):
             self._bodies(exchange, view)

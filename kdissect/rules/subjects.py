@@ -36,6 +36,7 @@ class Subjects:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.connection_rules = [rule for rule in rules if isinstance(rule, ConnectionRule)]
         self.exchange_rules = [rule for rule in rules if isinstance(rule, ExchangeRule)]
+        self.look_at_usual = not all(rule.only_odd or rule.only_unusual for rule in self.exchange_rules)
         self.misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
         self.node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
         self.fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}

@@ -1,6 +1,6 @@
 """Quick looks leave nothing out: a judge that shows every rule everything comes to the same verdict."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from kdissect.rules.exercise import Exercise
 from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.rule import Rule
 from kdissect.session.exchange import Exchange
 from tests.rules.dialogue import Dialogue, judged
 from tests.rules.fixtures import apis, batches, histories, values, wire
@@ -32,6 +33,10 @@ NAMES = [
 
 class ThoroughSubjects(subjects.Subjects):
     """Every rule sees every exchange and every body it may speak of."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        super().__init__(rules)
+        self.look_at_usual = True
 
     def exchange_checks(self, exchange: Exchange, sort: str) -> subjects.ExchangeChecks:
         shown = [rule for rule in self.exchange_rules if sort == subjects.ODD or not rule.only_odd]
