@@ -54,7 +54,7 @@ class ProducerTraffic:
         self._wanted_ids: Table[IdKey, bool] = Table(IDS_KEPT)
 
     def add(self, event: Event, wanted: bool = True) -> None:
-        """Take the next event. A selective traffic tells of the producers that wanted ones are about."""
+        """Take the analyzer's next event. A selective traffic tells whom wanted ones are about."""
         if isinstance(event, Exchange):
             self._names.pass_by(event)
             self._infos[event.connection.capture_set] = event.connection
