@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
-from kdissect.cli.filters import EventFilter, TakenExchanges
+from kdissect.cli.filters import EventFilter
+from kdissect.cli.taken_exchanges import TakenExchanges
 from kdissect.query.listing import fields
 from kdissect.query.lookup import look_up
 from kdissect.session.events import ConnectionClosed, ConnectionOpened
