@@ -1,7 +1,6 @@
 """What a run looked at: API versions, peers, and the rules that had something to judge."""
 
 from collections import Counter
-from collections.abc import Iterable
 
 from kdissect.model.finding import Who
 from kdissect.rules.evidence import Labels
@@ -46,10 +45,10 @@ class Coverage:
         """Subjects looked at by rule code."""
         return self.exercises.rules()
 
-    def look(self, codes: Iterable[str]) -> None:
-        """These rules looked at something."""
-        for code in codes:
-            self._now[code] += 1
+    def look(self, codes: tuple[str, ...]) -> None:
+        """These rules looked at something; `Exercise.settle` counts them."""
+        together = self.exercises.now.together
+        together[codes] = together.get(codes, 0) + 1
 
     def pass_over(self, code: str) -> None:
         """A rule that is counted in bulk did not look at this one."""

@@ -33,14 +33,16 @@ class Exercise:
     """What was judged on the connections of one pair: `rules` counts subjects by rule code.
 
     Rules that look at every exchange, or every body of a kind, are counted by `settle`, when all is over;
-    until then `rules` holds what must be taken off for them. `kinds` are the bodies that fit.
+    until then `rules` holds what must be taken off for them. `kinds` are the bodies that fit, `together`
+    counts for rules that look at the same.
     """
 
-    __slots__ = ("bodies", "exchanges", "kinds", "rules")
+    __slots__ = ("bodies", "exchanges", "kinds", "rules", "together")
 
     def __init__(self) -> None:
         self.rules: Counter[str] = Counter()
         self.kinds: dict[KindKey, BodyKind] = {}
+        self.together: dict[tuple[str, ...], int] = {}
         self.exchanges = 0
         self.bodies = 0
 
@@ -54,7 +56,11 @@ class Exercise:
                 looks[body_rule.code] += kind.bodies
         for misfit_rule in misfit_rules:
             looks[misfit_rule.code] = self.bodies
+        for codes, count in self.together.items():
+            for code in codes:
+                looks[code] += count
         self.kinds.clear()
+        self.together.clear()
 
 
 Pair = tuple[Software, Software]
