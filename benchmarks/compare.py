@@ -1,6 +1,7 @@
 """Compares the cost of whole commands: CPU (user + system), wall time and peak memory, as a Markdown table.
 
     python benchmarks/compare.py --rounds 5 mtu.pcap       # kdissect inspect against tshark -T fields
+    python benchmarks/compare.py --task check mtu.pcap     # kdissect check against tshark -V
     python benchmarks/compare.py --pair 'sort big.txt' 'sort -n big.txt' --name sort --output-dir out
 
 Rounds are interleaved (A B A B ...), so that a machine that slows down slows both. Nothing is judged.
@@ -21,12 +22,20 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-TSHARK = (
-    "tshark -r {capture} -d tcp.port==9092,kafka -T fields "
-    "-e frame.number -e kafka.api_key -e kafka.api_version -e kafka.correlation_id"
-)
-"""The pass of tshark that lists what `kdissect inspect` lists."""
-KDISSECT = "kdissect inspect --format jsonl {capture}"
+_PASS = "tshark -r {capture} -d tcp.port==9092,kafka"
+# Each work of kdissect, and the pass of tshark that comes nearest to it. What they do not have in common:
+# docs/performance.md.
+TASKS = {
+    "list": (
+        "kdissect inspect --format jsonl {capture}",
+        f"{_PASS} -T fields -e frame.number -e kafka.api_key -e kafka.api_version -e kafka.correlation_id",
+    ),
+    "check": ("kdissect check --exit-zero {capture}", f"{_PASS} -V -O kafka"),
+    "records": (
+        "kdissect records --format parquet {capture}",
+        f"{_PASS} -T fields -e kafka.offset -e kafka.message_key -e kafka.message_value",
+    ),
+}
 CPU_INFO = Path("/proc/cpuinfo")
 
 
@@ -144,8 +153,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     add("--pair", nargs=2, action="append", default=[], metavar=("WORK", "AGAINST"), help="two commands")
     add("--name", action="append", default=[], help="of a --pair, in their order")
     add("--rounds", type=int, default=5)
-    add("--work", default=KDISSECT, help="command for captures, with {capture}")
-    add("--against", default=TSHARK, help="command to compare with, with {capture}")
+    add("--task", choices=list(TASKS), default="list", help="what to do with captures; default: list")
+    add("--work", help="command for captures instead of the task's, with {capture}")
+    add("--against", help="command to compare with instead of the task's, with {capture}")
     add("--output-dir", type=Path, help="keep the commands' output here; default: discarded")
     chosen = parser.parse_args(arguments)
     if chosen.rounds < 1 or not (chosen.captures or chosen.pair):
@@ -156,9 +166,11 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 def pairs_of(chosen: argparse.Namespace) -> list[Pair]:
     """What the command line asks to compare."""
     pairs = []
+    usual_work, usual_against = TASKS[chosen.task]
+    commands = chosen.work or usual_work, chosen.against or usual_against
     for capture in chosen.captures:
         place = shlex.quote(str(capture))
-        work, against = (shlex.split(text.format(capture=place)) for text in (chosen.work, chosen.against))
+        work, against = (shlex.split(text.format(capture=place)) for text in commands)
         pairs.append(Pair(capture.name, work, against))
     for index, (work, against) in enumerate(chosen.pair):
         name = chosen.name[index] if index < len(chosen.name) else f"pair {index + 1}"

@@ -30,13 +30,17 @@ COMMANDS = {
     "fields": "what a filter (-Y) can name",
     "decode": "decode one frame or body given as hex",
     "schema": "print the grammar of a message in one version",
+    "completion": "a script by which a shell completes commands, options and filters",
 }
 
 _USAGE = "usage: kdissect [--version] [--help] COMMAND ..."
 
 
-class _Command(Protocol):
-    def run(self, arguments: Sequence[str]) -> int: ...
+class Command(Protocol):
+    """What a command's module has."""
+
+    def run(self, arguments: Sequence[str]) -> int:
+        """Run the command; gives the exit code."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -74,8 +78,12 @@ def _dispatch(arguments: list[str]) -> int:
             f"{_USAGE}\nkdissect: unknown {what} {first!r}; commands are {', '.join(COMMANDS)}\n"
         )
         return USAGE
-    module = cast(_Command, import_module(f"kdissect.cli.{first.replace('-', '_')}"))
-    return module.run(arguments[1:])
+    return command_of(first).run(arguments[1:])
+
+
+def command_of(name: str) -> Command:
+    """A command of `COMMANDS`, its module imported."""
+    return cast(Command, import_module(f"kdissect.cli.{name.replace('-', '_')}"))
 
 
 def _help() -> str:

@@ -10,13 +10,14 @@ from kdissect.cli.check_baseline import add_baseline, read_baseline, write_basel
 from kdissect.cli.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.check_evidence import add_evidence, check_evidence, write_evidence
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
-from kdissect.cli.filters import TakenExchanges, add_filter, check_filter, filter_of
-from kdissect.cli.inputs import add_inputs, open_inputs
+from kdissect.cli.filters import add_filter, filter_of, open_filtered
+from kdissect.cli.inputs import add_inputs
 from kdissect.cli.output import Output, OutputError
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.progress import progress_of
 from kdissect.cli.reports import FORMATS, PrintSchema, ReportFiles, render, report_option
+from kdissect.cli.taken_exchanges import TakenExchanges
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
 from kdissect.report.baseline import Baseline
@@ -39,12 +40,8 @@ def run(arguments: Sequence[str]) -> int:
     except ValueError as error:
         parser.error(str(error))
     baseline = read_baseline(options)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
     check_evidence(options, dissection)
-    try:
-        check_filter(options, dissection)
-    except ValueError as error:
-        parser.error(str(error))
     verdicts: list[Verdict] = []
     failed: list[int] = []
 

@@ -6,9 +6,9 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from kdissect.api import Dissection
-from kdissect.cli.filters import EventFilter, add_filter, check_filter, filter_of
+from kdissect.cli.filters import EventFilter, add_filter, filter_of, open_filtered
 from kdissect.cli.formats import Format, delimited
-from kdissect.cli.inputs import add_inputs, is_live, open_inputs
+from kdissect.cli.inputs import add_inputs, is_live
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_printing, printing
@@ -34,11 +34,7 @@ def run(arguments: Sequence[str]) -> int:
     add_filter(parser, "only connections with an exchange for which EXPR holds")
     add_printing(parser, FORMATS)
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
-    try:
-        check_filter(options, dissection)
-    except ValueError as error:
-        parser.error(str(error))
+    dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
         _print(dissection, options, output)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
-from kdissect.cli.filters import add_filter, check_filter, selected
+from kdissect.cli.filters import add_filter, open_filtered, selected
 from kdissect.cli.inputs import add_inputs, add_topic_ids, is_input, is_live, open_inputs, report
 from kdissect.cli.parser import command_parser
 from kdissect.cli.selection import add_selection
@@ -25,10 +25,9 @@ def run(arguments: Sequence[str]) -> int:
     """Write the packets; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
     try:
         _check(options, dissection)
-        check_filter(options, dissection)
     except ValueError as error:
         parser.error(str(error))
     try:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kdissect.cli.inputs import add_inputs, open_inputs
+from kdissect.cli.filters import add_filter, filter_of, open_filtered, takes
+from kdissect.cli.inputs import add_inputs
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import events_of
+from kdissect.cli.turns import Reading, events_of
 from kdissect.stats.fetch_session_rows import fetch_session_facts
 from kdissect.stats.fetch_sessions import FetchSessionTraffic
 
@@ -21,21 +22,26 @@ def run(arguments: Sequence[str]) -> int:
         "Incremental fetch sessions (KIP-227): how often they are rebuilt and why, empty polls.",
     )
     add_inputs(parser)
+    add_filter(parser, "only clients with a Fetch for which EXPR holds")
     add_tables(parser)
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
         traffic = FetchSessionTraffic()
-        for event in events_of(dissection):
-            traffic.add(event)
+        accepts = filter_of(options, dissection)
+        reading = Reading()
+        with reading:
+            for event in events_of(dissection):
+                traffic.add(event, takes(accepts, event))
         traffic.finish()
         facts = fetch_session_facts(traffic)
         if options.format == "json":
             write_json(output, facts)
-            return
-        from kdissect.cli.formats.fetch_session_text import fetch_session_text
+        else:
+            from kdissect.cli.formats.fetch_session_text import fetch_session_text
 
-        fetch_session_text(facts, options, output)
+            fetch_session_text(facts, options, output)
+        reading.over()
 
     return printing(parser, options, dissection, body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
-from kdissect.cli.filters import TakenExchanges
+from kdissect.cli.taken_exchanges import TakenExchanges
 from kdissect.model.finding import Finding
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.judge import Judge

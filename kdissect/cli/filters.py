@@ -10,7 +10,7 @@ from kdissect.api import Dissection
 from kdissect.cli.inputs import is_live, open_inputs, start_ns
 from kdissect.cli.selection import selection_of
 from kdissect.session.events import ConnectionClosed, Event
-from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
+from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.query.predicate import Predicate
@@ -38,12 +38,12 @@ def _predicate(text: str) -> Predicate:
         raise ArgumentTypeError(error.render()) from None
 
 
-def check_filter(options: Namespace, dissection: Dissection) -> None:
-    """Raises ValueError for a filter that needs what the inputs cannot give."""
+def open_filtered(parser: ArgumentParser, options: Namespace) -> Dissection:
+    """Open what the user named. Leaves with exit code 2 where the filter needs what that cannot give."""
+    dissection = open_inputs(options)
     if options.filter is not None and options.filter.needs_findings and is_live(dissection):
-        raise ValueError(
-            "a filter with 'has finding' reads its inputs twice: standard input and pipes cannot be"
-        )
+        parser.error("a filter with 'has finding' reads its inputs twice: standard input and pipes cannot be")
+    return dissection
 
 
 def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
@@ -60,6 +60,11 @@ def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
         file_names=dissection.file_names,
     )
     return predicate.bind(context)
+
+
+def takes(accepts: Test | None, event: Event) -> bool:
+    """Whether an event is an exchange that the filter takes. Without a filter all are."""
+    return isinstance(event, Exchange) and (accepts is None or accepts(event))
 
 
 def selected(options: Namespace, dissection: Dissection) -> Test | None:
@@ -99,40 +104,3 @@ class EventFilter:
         taken = event.connection.id in self._connections
         self._connections.discard(event.connection.id)
         return taken
-
-
-class TakenExchanges:
-    """Remembers which exchanges a test took: a byte for each exchange of the connections that are open."""
-
-    def __init__(self, test: Test) -> None:
-        self._test = test
-        self._requests: dict[str, bytearray] = {}
-        self._orphans: dict[str, bytearray] = {}
-
-    def add(self, exchange: Exchange) -> None:
-        """Ask the test."""
-        if not self._test(exchange):
-            return
-        table, index = self._place(exchange.ordinal)
-        marks = table.setdefault(exchange.connection.id, bytearray())
-        if len(marks) <= index:
-            marks.extend(bytes(index + 1 - len(marks)))
-        marks[index] = 1
-
-    def forget(self, connection: str) -> None:
-        """The connection is over."""
-        self._requests.pop(connection, None)
-        self._orphans.pop(connection, None)
-
-    def holds(self, connection: str, ordinal: int) -> bool:
-        """Whether the test took an exchange; -1: any of the connection."""
-        if ordinal < 0:
-            return connection in self._requests or connection in self._orphans
-        table, index = self._place(ordinal)
-        marks = table.get(connection, b"")
-        return index < len(marks) and bool(marks[index])
-
-    def _place(self, ordinal: int) -> tuple[dict[str, bytearray], int]:
-        if ordinal < FIRST_ORPHAN_ORDINAL:
-            return self._requests, ordinal
-        return self._orphans, ordinal - FIRST_ORPHAN_ORDINAL

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs
+from kdissect.cli.filters import add_filter, filter_of, open_filtered, takes
+from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.selection import globs
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import turns_of
+from kdissect.cli.turns import Reading, turns_of
 from kdissect.stats.group_rows import group_facts
 from kdissect.stats.groups import GroupTraffic
 
@@ -22,23 +23,28 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_inputs(parser)
     add_topic_ids(parser)
+    add_filter(parser, "only groups that an exchange for which EXPR holds is about")
     parser.add_argument(
         "--group", metavar="GLOB", action="append", help="only these groups, with all details"
     )
     add_tables(parser)
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
         traffic = GroupTraffic(dissection.topics)
-        for turn in turns_of(dissection):
-            traffic.add(turn)
+        accepts = filter_of(options, dissection)
+        reading = Reading()
+        with reading:
+            for turn in turns_of(dissection):
+                traffic.add(turn, takes(accepts, turn.exchange))
         groups = group_facts(traffic, globs(options.group) if options.group else None)
         if options.format == "json":
             write_json(output, {"groups": groups, "forgotten": traffic.logs.forgotten})
-            return
-        from kdissect.cli.formats.group_text import group_text
+        else:
+            from kdissect.cli.formats.group_text import group_text
 
-        group_text(groups, traffic.logs.forgotten, options, output)
+            group_text(groups, traffic.logs.forgotten, options, output)
+        reading.over()
 
     return printing(parser, options, dissection, body)

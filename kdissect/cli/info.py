@@ -9,8 +9,8 @@ from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.cli.filters import EventFilter, add_filter, check_filter, filter_of
-from kdissect.cli.inputs import add_inputs, open_inputs
+from kdissect.cli.filters import EventFilter, add_filter, filter_of, open_filtered
+from kdissect.cli.inputs import add_inputs
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_output, printing
@@ -33,11 +33,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_output(parser.add_argument)
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
-    try:
-        check_filter(options, dissection)
-    except ValueError as error:
-        parser.error(str(error))
+    dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
         facts = _facts(dissection, options)

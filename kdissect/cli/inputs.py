@@ -68,7 +68,8 @@ def add_topic_ids(parser: ArgumentParser) -> None:
 def open_inputs(options: Namespace) -> Dissection:
     """Open what the user named. Raises nothing: what cannot be read is told by `report` after the reading."""
     hosts = None if options.numeric else options.hosts
-    return Dissection(options.paths, options.port, getattr(options, "topic_ids", None), options.keylog, hosts)
+    topic_ids = getattr(options, "topic_ids", None)
+    return Dissection(options.paths, options.port, topic_ids, options.keylog, hosts)
 
 
 def is_live(dissection: Dissection) -> bool:
@@ -121,14 +122,6 @@ def _topic_ids(path: str) -> dict[bytes, str]:
         raise ArgumentTypeError(f"{path}: {error}") from None
 
 
-def _key_log(path: str) -> str:
-    try:
-        with open(path, "rb"):  # noqa: PTH123
-            return path
-    except OSError as error:
-        raise ArgumentTypeError(f"{path}: {error.strerror}") from None
-
-
 def _hosts(path: str) -> dict[str, str]:
     from kdissect.model.hosts import parse_hosts
 
@@ -137,6 +130,14 @@ def _hosts(path: str) -> dict[str, str]:
             return parse_hosts(file.read())
     except (OSError, ValueError) as error:
         raise ArgumentTypeError(f"{path}: {error}") from None
+
+
+def _key_log(path: str) -> str:
+    try:
+        with open(path, "rb"):  # noqa: PTH123
+            return path
+    except OSError as error:
+        raise ArgumentTypeError(f"{path}: {error.strerror}") from None
 
 
 def _port(text: str) -> int:

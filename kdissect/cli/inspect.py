@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from kdissect.api import Dissection
-from kdissect.cli.filters import add_filter, check_filter, selected
-from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs
+from kdissect.cli.filters import add_filter, open_filtered, selected
+from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_printing, printing
@@ -46,10 +46,9 @@ def run(arguments: Sequence[str]) -> int:
     """Print the exchanges of the captures; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
     try:
         _check(options)
-        check_filter(options, dissection)
     except ValueError as error:
         parser.error(str(error))
 

@@ -4,8 +4,6 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from kdissect.cli.output import Output
 from kdissect.engine.record_sets import RecordSet
 from kdissect.engine.record_tables import RecordTables
@@ -62,20 +60,35 @@ def write_parquet(
     """Write the records of all fields, or the first `options.limit`."""
     schema = tables.schema
     dictionary = [name for name in schema.names if name not in _PLAIN]
-    with pq.ParquetWriter(
+    writer = _writer()(
         Sink(output),
         schema,
+        version="2.6",  # these three are the defaults of pyarrow.parquet
+        writer_engine_version="V2",
+        data_page_version="1.0",
         store_schema=False,  # it would say that bytes are views, which older readers do not know
         compression=_COMPRESSION,
         use_dictionary=dictionary,
         write_statistics=dictionary,
-    ) as writer:
+    )
+    try:
         left = options.limit or 1 << 62
         for table in _tables(tables, sets):
             writer.write_table(table.slice(0, left))
             left -= table.num_rows
             if left <= 0:
                 return
+    finally:
+        writer.close()
+
+
+def _writer() -> Any:
+    """The class that writes; that of pyarrow.parquet does no more here, but imports file systems and ssl."""
+    try:
+        from pyarrow._parquet import ParquetWriter
+    except ImportError:
+        from pyarrow.parquet import ParquetWriter
+    return ParquetWriter
 
 
 def _tables(tables: RecordTables, sets: Iterable[RecordSet]) -> Iterable[Any]:

@@ -1,7 +1,24 @@
 """The argument parser of a command."""
 
 import os
-from argparse import ArgumentParser, HelpFormatter
+from argparse import SUPPRESS, Action, ArgumentParser, HelpFormatter
+from typing import NoReturn
+
+# Hidden: has a command show its parser, for the completion of shells (`cli.completions`).
+SHOW_PARSER = "--show-parser"
+
+
+class ParserShownError(Exception):
+    """A command was run with `SHOW_PARSER`; nothing of it ran but the making of `parser`."""
+
+    def __init__(self, parser: ArgumentParser) -> None:
+        super().__init__(parser.prog)
+        self.parser = parser
+
+
+class _ShowParser(Action):
+    def __call__(self, parser: ArgumentParser, *_: object) -> NoReturn:
+        raise ParserShownError(parser)
 
 
 class _Formatter(HelpFormatter):
@@ -16,9 +33,11 @@ def command_parser(name: str, description: str) -> ArgumentParser:
 
     Options are spelled out: an abbreviation would break when an option is added.
     """
-    return ArgumentParser(
+    parser = ArgumentParser(
         prog=f"kdissect {name}", description=description, formatter_class=_Formatter, allow_abbrev=False
     )
+    parser.add_argument(SHOW_PARSER, action=_ShowParser, nargs=0, help=SUPPRESS)
+    return parser
 
 
 def _width() -> int:

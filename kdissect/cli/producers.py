@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs
+from kdissect.cli.filters import add_filter, filter_of, open_filtered, takes
+from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.selection import globs
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import events_of
+from kdissect.cli.turns import Reading, events_of
 from kdissect.stats.producer_rows import producer_facts
 from kdissect.stats.producers import ProducerTraffic
 
@@ -22,6 +23,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_inputs(parser)
     add_topic_ids(parser)
+    add_filter(parser, "only producers that an exchange for which EXPR holds is about")
     parser.add_argument(
         "--producer",
         metavar="GLOB",
@@ -30,19 +32,24 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_tables(parser)
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
+        accepts = filter_of(options, dissection)
         traffic = ProducerTraffic(dissection.topics)
-        for event in events_of(dissection):
-            traffic.add(event)
+        reading = Reading()
+        with reading:
+            traffic = ProducerTraffic(dissection.topics, is_selective=accepts is not None)
+            for event in events_of(dissection):
+                traffic.add(event, takes(accepts, event))
         traffic.finish()
         facts = producer_facts(traffic, globs(options.producer) if options.producer else None)
         if options.format == "json":
             write_json(output, facts)
-            return
-        from kdissect.cli.formats.producer_text import producer_text
+        else:
+            from kdissect.cli.formats.producer_text import producer_text
 
-        producer_text(facts, options, output)
+            producer_text(facts, options, output)
+        reading.over()
 
     return printing(parser, options, dissection, body)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
-from kdissect.cli.filters import add_filter, check_filter, selected
+from kdissect.cli.filters import add_filter, open_filtered, selected
 from kdissect.cli.formats import Format, delimited
-from kdissect.cli.inputs import add_inputs, add_topic_ids, is_live, open_inputs
+from kdissect.cli.inputs import add_inputs, add_topic_ids, is_live
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_printing, printing
@@ -39,10 +39,9 @@ def run(arguments: Sequence[str]) -> int:
     """Print the records of the captures; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
     try:
         _check(options)
-        check_filter(options, dissection)
     except ValueError as error:
         parser.error(str(error))
 

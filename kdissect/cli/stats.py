@@ -6,13 +6,14 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 
 from kdissect.api import Dissection
-from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs, start_ns
+from kdissect.cli.filters import add_filter, open_filtered, selected
+from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
-from kdissect.cli.selection import add_selection, selection_of
+from kdissect.cli.selection import add_selection
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import turns_of
+from kdissect.cli.turns import Reading, turns_of
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.traffic import Traffic
@@ -27,10 +28,12 @@ def run(arguments: Sequence[str]) -> int:
     """Print the statistics of the captures; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
-        _print(_count(dissection, options), options, output)
+        reading = Reading()
+        _print(_count(dissection, options, reading), options, output)
+        reading.over()
 
     return printing(parser, options, dissection, body)
 
@@ -42,6 +45,7 @@ def _parser() -> ArgumentParser:
     add_inputs(parser)
     add_topic_ids(parser)
     add_selection(parser)
+    add_filter(parser, "count only exchanges for which EXPR holds")
     add = parser.add_argument_group("what to count").add_argument
     add("--by", metavar="NAME,...", type=_names, default=["api"], help=(
         f"what rows are told apart by: {', '.join(DIMENSIONS)}; default: api"
@@ -75,18 +79,19 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _count(dissection: Dissection, options: Namespace) -> Traffic:
+def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traffic:
     context = Context(dissection.topics, GroupLinks())
     traffic = Traffic(key_maker(options.by, context))
-    test = selection_of(options, lambda: start_ns(dissection), dissection.topics.topics_of)
+    test = selected(options, dissection)
     links = "group" in options.by
-    for turn in turns_of(dissection):
-        if links:
-            context.groups.learn(turn)
-        if test is None or test(turn.exchange):
-            traffic.add(turn)
-        else:
-            dissection.topics.pass_by(turn.exchange)
+    with reading:
+        for turn in turns_of(dissection):
+            if links:
+                context.groups.learn(turn)
+            if test is None or test(turn.exchange):
+                traffic.add(turn)
+            else:
+                dissection.topics.pass_by(turn.exchange)
     return traffic
 
 

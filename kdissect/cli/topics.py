@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.api import Dissection
-from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs
+from kdissect.cli.filters import add_filter, filter_of, open_filtered, takes
+from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.selection import globs
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import events_of
+from kdissect.cli.turns import Reading, events_of
 from kdissect.history.turn import Turn
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
@@ -28,31 +29,36 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_inputs(parser)
     add_topic_ids(parser)
+    add_filter(parser, "count only exchanges for which EXPR holds")
     add = parser.add_argument_group("what to count").add_argument
     add("--topic", metavar="GLOB", action="append", help="only these topics")
     add("--sizes", action="store_true", help="read the records: sizes of keys and values (decompresses)")
     add_tables(parser)
     options = parser.parse_args(arguments)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
-        facts = _facts(dissection, options)
+        reading = Reading()
+        facts = _facts(dissection, options, reading)
         if options.format == "json":
             write_json(output, facts)
-            return
-        from kdissect.cli.formats.topic_text import topic_text
+        else:
+            from kdissect.cli.formats.topic_text import topic_text
 
-        topic_text(facts, options, output)
+            topic_text(facts, options, output)
+        reading.over()
 
     return printing(parser, options, dissection, body)
 
 
-def _facts(dissection: Dissection, options: Namespace) -> dict[str, Any]:
+def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> dict[str, Any]:
     traffic, unseen = TopicTraffic(dissection.topics, options.sizes), BlindSpots()
-    for event in events_of(dissection):
-        unseen.add(event)
-        if isinstance(event, Exchange):
-            traffic.add(Turn(event))
+    accepts = filter_of(options, dissection)
+    with reading:
+        for event in events_of(dissection):
+            unseen.add(event)
+            if isinstance(event, Exchange):
+                traffic.add(Turn(event), takes(accepts, event))
     wanted = globs(options.topic) if options.topic else None
     return {
         "topics": topic_facts(traffic, wanted),

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
-from kdissect.cli.inputs import add_inputs, open_inputs
+from kdissect.cli.filters import add_filter, filter_of, open_filtered, takes
+from kdissect.cli.inputs import add_inputs
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import events_of
+from kdissect.cli.turns import Reading, events_of
 from kdissect.stats.upgrade import UpgradeAudit
 from kdissect.stats.upgrade_rows import upgrade_facts
 
@@ -28,20 +29,24 @@ _FAILING = {
 def run(arguments: Sequence[str]) -> int:
     """Print the audit; gives the exit code: 1 where something breaks."""
     options = (parser := _parser()).parse_args(arguments)
-    dissection = open_inputs(options)
+    dissection = open_filtered(parser, options)
     found: list[dict[str, Any]] = []
 
     def body(output: Output) -> None:
         audit = UpgradeAudit(options.target)
-        for event in events_of(dissection):
-            audit.add(event)
+        accepts = filter_of(options, dissection)
+        reading = Reading()
+        with reading:
+            for event in events_of(dissection):
+                audit.add(event, takes(accepts, event))
         found.append(facts := upgrade_facts(audit))
         if options.format == "json":
             write_json(output, facts)
-            return
-        from kdissect.cli.formats.upgrade_text import upgrade_text
+        else:
+            from kdissect.cli.formats.upgrade_text import upgrade_text
 
-        upgrade_text(facts, options, output)
+            upgrade_text(facts, options, output)
+        reading.over()
 
     code = printing(parser, options, dissection, body)
     return _exit_code(found[0], options.fail_on, code) if found else code
@@ -53,6 +58,7 @@ def _parser() -> ArgumentParser:
         "Which clients use API versions that a Kafka release rejects, or that are deprecated in it.",
     )
     add_inputs(parser)
+    add_filter(parser, "judge only exchanges for which EXPR holds")
     add = parser.add_argument_group("what is judged").add_argument
     add("--target", metavar="RELEASE", type=_release, required=True, help="the release: 4.0, 3.9, 2.8.1 ...")
     add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1; default: breaks")

@@ -2,8 +2,8 @@
 
 import os
 
-OWN = "kdissect.toml"
-SHARED = "pyproject.toml"
+from kdissect.config.names import OWN, SHARED
+
 _SECTION = b"kdissect"
 # A project file is a page or two. What is larger is read no further for the mention of our section.
 MAX_PROJECT_BYTES = 4 << 20

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kdissect.config.errors import ConfigError
-from kdissect.config.find import SHARED
 from kdissect.config.lines import KeyLines
+from kdissect.config.names import SHARED
 
 _SECTION = ("tool", "kdissect")
 _WHERE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")  # how tomllib ends its messages

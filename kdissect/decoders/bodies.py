@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.decoders import quirks
 from kdissect.decoders.compiled import decoder, json_decoder
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
 from kdissect.model.errors import DecodeError
+from kdissect.model.frame import Frame
 from kdissect.schema import registry
 from kdissect.schema.types import Message
+
+if TYPE_CHECKING:
+    from kdissect.decoders.plain import PlainDecoder
 
 _CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
 
@@ -29,6 +33,54 @@ def decode_response_body(data: bytes, offset: int, api_key: int, api_version: in
     """
     version = quirks.response_body_version(api_key, api_version, data, offset)
     return decoder(body_message(api_key, version, True, offset), version)(data, offset)[0]
+
+
+class Decoded(NamedTuple):
+    """A body whose bytes fit or not.
+
+    `value` is an object of `values`, None with an `error`; `end` is the offset behind it, `version` that of
+    the body. `fits` says that the bytes are the body and nothing else, but for a tail that brokers ignore
+    (`quirks.is_ignorable_tail`): only then its values mean anything. `is_plain`: see `plain`.
+    """
+
+    value: Any
+    end: int
+    version: int
+    fits: bool
+    is_plain: bool
+    error: DecodeError | None = None
+
+
+_new = tuple.__new__  # saves the call of a NamedTuple's own constructor, twice an exchange
+
+
+def decode_once(
+    frame: Frame | None, offset: int, api_key: int, api_version: int, is_response: bool
+) -> Decoded | None:
+    """The body of a frame for those who need to know all about it. Raises nothing.
+
+    None without a frame, for half a one, for an API or version not in the schema, and at an `offset` of 0:
+    where the header does not fit nobody knows where the body begins.
+    """
+    if frame is None or not offset:
+        return None
+    data = frame.data
+    decode = _plain_decoder(api_key, api_version, is_response)
+    if decode is None or len(data) < frame.size:
+        return None
+    if is_response and quirks.may_answer_in_other_version(api_key):
+        api_version = quirks.response_body_version(api_key, api_version, data, offset)
+        decode = _plain_decoder(api_key, api_version, True) or decode
+    plain = decode(data, offset)
+    if plain is not None and plain[1] == len(data):
+        return _new(Decoded, (plain[0], plain[1], api_version, True, True, None))
+    message = body_message(api_key, api_version, is_response, offset)
+    try:
+        value, end = plain or decoder(message, api_version)(data, offset)
+    except DecodeError as error:
+        return Decoded(None, offset, api_version, False, False, error)
+    fits = end == len(data) or (not is_response and quirks.is_ignorable_tail(api_key, api_version, data, end))
+    return Decoded(value, end, api_version, fits, plain is not None)
 
 
 class JsonBody(NamedTuple):
@@ -131,6 +183,14 @@ def _message(api_key: int, api_version: int, is_response: bool) -> Message | Non
 def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer:
     message = _message(api_key, api_version, is_response)
     return summarizer(message, api_version) if message else _nothing_known
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _plain_decoder(api_key: int, api_version: int, is_response: bool) -> "PlainDecoder | None":
+    from kdissect.decoders.plain import plain_decoder  # the list of exchanges decodes no body
+
+    message = _message(api_key, api_version, is_response)
+    return plain_decoder(message, api_version) if message else None
 
 
 def _nothing_known(data: bytes, offset: int) -> Summary:

@@ -1,46 +1,58 @@
-"""Whether a body is plain: nothing in its encoding or its common values is worth a second look.
+"""Bodies that are plain: nothing in their encoding or their common values is worth a second look.
 
 The tree of `spanned` shows every oddity and costs hundred times what this does; nearly all bodies are plain.
 Plain means: shortest varints, no tags, strings of UTF-8, booleans of 0 and 1, enumerated values and error
-codes the schema knows, no zero or reserved topic id, no negative throttle time. Bytes that do not fit are
-not plain either.
+codes the schema knows, no zero or reserved topic id, no negative throttle time, timeout or partition. Bytes
+that do not fit are not plain either. A plain body is decoded in the same pass.
 """
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.cursor import more_varint
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.layout import Layout
+from kdissect.decoders.sinks import ObjectSink
 from kdissect.schema.enums import enumeration
 from kdissect.schema.errors import all_codes
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
-Check = Callable[[bytes, int], bool]
+PlainDecoder = Callable[[bytes, int], tuple[Any, int] | None]
 _LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16
 # ZERO_UUID and METADATA_TOPIC_ID of Apache Kafka (org.apache.kafka.common.Uuid)
 _SPECIAL_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
+_NEVER_NEGATIVE = frozenset(
+    {"throttle_time_ms", "timeout_ms", "max_wait_ms", "session_timeout_ms", "index", "partition",
+     "partition_index", "partition_id", "partitions", "partition_indexes", "partition_max_bytes"}
+)  # fmt: skip
+"""Fields of numbers of which a negative one means nothing (the rules BDY021, BDY023, BDY024, FET003)."""
 _CACHE_SIZE = 1024  # bodies of the schema that are asked for
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def plain_check(message: Message, version: int) -> Check:
-    """`(data, offset) -> bool` for one version of a message. The check raises nothing."""
+def plain_decoder(message: Message, version: int) -> PlainDecoder:
+    """`(data, offset) -> (value, end)` for one version of a message; None for a body that is not plain.
+
+    `value` is what `compiled.decoder` gives. The decoder raises nothing.
+    """
     layout = Layout(message, version)
     if _has_nullable_struct(layout, message.root):
         return _never  # the emitted code does not see which marker stands before a struct
-    sink = _OddSink(layout)
-    emitter = _StrictEmitter(message, version, sink)
-    emitter.emit_root(depth=2)
-    lines = ["def is_plain(b, p):", "    end = len(b)", "    try:", *emitter.lines]
-    lines += [f"    except {FAULTS}:", "        return False", "    return True"]
-    check: Check = compile_function(lines, emitter.names, f"<{message.name} v{version} is plain>")
-    return check
+    emitter = _StrictEmitter(message, version, _PlainSink(layout))
+    owner = emitter.emit_root(depth=2)
+    lines = ["def decode_plain(b, p):", "    end = len(b)"]
+    if any("m[" in line for line in emitter.lines):
+        lines.append("    m = memoryview(b)")
+    lines += ["    try:", *emitter.lines, f"    except {FAULTS}:", "        return None"]
+    lines.append(f"    return {owner}, p")
+    decode: PlainDecoder = compile_function(lines, emitter.names, f"<plain {message.name} v{version}>")
+    return decode
 
 
-def _never(_data: bytes, _offset: int) -> bool:
-    return False
+def _never(_data: bytes, _offset: int) -> None:
+    return None
 
 
 def _has_nullable_struct(layout: Layout, of: Struct) -> bool:
@@ -75,45 +87,42 @@ class _StrictEmitter(Emitter):
         super()._length(code, width, compact)
 
 
-class _OddSink(Sink):
-    """Raises in the emitted code at the first thing that is not plain."""
+class _PlainSink(ObjectSink):
+    """Makes the objects, and raises in the emitted code at the first thing that is not plain."""
 
     def __init__(self, layout: Layout) -> None:
+        super().__init__(lenient=False)
         self._layout = layout
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """A local for what is looked at; tagged fields are odd by being there."""
-        if self._layout.is_tagged(field):
-            return None
-        return emitter.fresh("v") if self._is_looked_at(field) else None
-
-    def _is_looked_at(self, field: Field) -> bool:
-        inner: Type = field.type.element if isinstance(field.type, Array) else field.type
-        if isinstance(inner, Struct) or inner in (Primitive.STRING, Primitive.BOOL):
-            return True
-        return field.is_error or _values(field) is not None or _is_throttle(field) or inner is Primitive.UUID
+        """The object's slot; tagged fields are odd by being there."""
+        return None if self._layout.is_tagged(field) else super().target(emitter, owner, field)
 
     def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
-        """Booleans, error codes, enumerated values, topic ids, throttle times."""
+        """Booleans, error codes, enumerated values, topic ids, numbers that are never negative."""
         known = all_codes() if field.is_error else _values(field)
         if field.type is Primitive.BOOL:
             emitter.emit(f"if {target} > 1: raise ValueError")
+            emitter.emit(f"{target} = {target} == 1")
         elif known is not None:
             emitter.emit(f"if {target} not in {emitter.constant('k', known)}: raise ValueError")
         elif field.type is Primitive.UUID and field.entity == "topicId":
             emitter.emit(f"if {target} in {emitter.constant('k', _SPECIAL_IDS)}: raise ValueError")
-        elif _is_throttle(field):
+        elif field.name in _NEVER_NEGATIVE:
             emitter.emit(f"if {target} < 0: raise ValueError")
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
         """UTF-8 of a length a string may have."""
-        emitter.emit(f"b[{start}:{stop}].decode()")
+        super().text(emitter, field, target, start, stop)
         emitter.emit(f"if {stop} - ({start}) > {_LONGEST_STRING}: raise ValueError")
 
     def items(self, emitter: Emitter, field: Field, target: str, count: str, start: str) -> None:
-        """Arrays of numbers: only enumerated ones have odd values."""
+        """Arrays of numbers: only enumerated ones and partitions have odd values."""
+        super().items(emitter, field, target, count, start)
         if _values(field) is not None or field.type == Array(Primitive.UUID):
             emitter.emit(f"if {count}: raise ValueError")
+        elif field.name in _NEVER_NEGATIVE:
+            emitter.emit(f"if {count} and min({target}) < 0: raise ValueError")
 
     def all_tags(self, emitter: Emitter, owner: str, start: str) -> str:
         """Any tag deserves a look."""
@@ -127,7 +136,3 @@ def _values(field: Field) -> frozenset[int] | None:
         return None
     numbers = frozenset(value for value in known.values if isinstance(value, int))
     return numbers or None
-
-
-def _is_throttle(field: Field) -> bool:
-    return field.name == "throttle_time_ms"

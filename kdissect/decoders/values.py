@@ -32,12 +32,7 @@ class Value:
         # Reached only when the slot is unset or does not exist.
         if name == "_tags":
             return {}
-        kind = type(self).__name__
-        if any(field.name == name for field in self.struct_fields):
-            raise AttributeError(
-                f"{kind}.{name} is not on the wire here: not part of this version, or a tag not sent"
-            )
-        raise AttributeError(f"{kind} of {self.message_name} has no field {name!r}")
+        raise AbsentFieldError(type(self), name)
 
     def keep_tag(self, tag: int, content: bytes) -> None:
         """Add a tag the schema does not know."""
@@ -60,6 +55,21 @@ class Value:
     def __reduce__(self) -> tuple[Any, ...]:
         state = {name: _owned(value) for name, value in items(self)}
         return _restore, (self.message_name, type(self).__name__, state, self._tags)
+
+
+class AbsentFieldError(AttributeError):
+    """A slot that is unset, or none at all; `args` are the type and the name.
+
+    Its text is made only when somebody reads it: `getattr` with a default and `hasattr` throw it away.
+    """
+
+    def __str__(self) -> str:
+        kind, name = self.args
+        if any(field.name == name for field in kind.struct_fields):
+            return (
+                f"{kind.__name__}.{name} is not on the wire here: not part of this version, or a tag not sent"
+            )
+        return f"{kind.__name__} of {kind.message_name} has no field {name!r}"
 
 
 def items(value: Value) -> Iterator[tuple[str, Any]]:

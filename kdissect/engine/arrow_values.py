@@ -17,6 +17,30 @@ _INLINE = 12
 _PREFIX = 4
 
 
+def numbers_array(values: NDArray[Any], null: NDArray[np.bool_] | None = None) -> Any:
+    """Numbers or booleans as an Arrow array, null where `null` is set.
+
+    `pyarrow.array` does the same, but imports numpy.ma to see whether the array is a masked one.
+    """
+    valid = None if null is None or not null.any() else pa.py_buffer(bits(~null))
+    if values.dtype == np.bool_:
+        return pa.Array.from_buffers(pa.bool_(), len(values), [valid, pa.py_buffer(bits(values))])
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def fitted(array: Any, kind: Any) -> Any:
+    """The array in another type. Raises pyarrow.ArrowInvalid where a value does not fit.
+
+    `Array.cast` does the same, but imports pyarrow.compute, which takes longer than 50 MB of records.
+    """
+    try:
+        from pyarrow._compute import CastOptions, call_function
+    except ImportError:  # its public names, in a module that wraps each of its 300 functions
+        from pyarrow.compute import CastOptions, call_function
+    return call_function("cast", [array], CastOptions(kind))
+
+
 def binary_views(data: bytes, spans: Spans) -> Any:
     """A binary_view array of places in `data`, which it refers to without a copy; -1 lengths are null."""
     buffer = np.frombuffer(data, np.uint8)
@@ -57,7 +81,7 @@ def values_array(data: bytes, spans: Spans, form: str | None) -> Any:
         return views
     if form in ("text", "json"):
         try:
-            return views.cast(pa.binary()).cast(pa.string())
+            return fitted(fitted(views, pa.binary()), pa.string())
         except pa.ArrowInvalid:  # some are no UTF-8
             pass
     found = [None if value is None else text_of(value, form) for value in views.to_pylist()]

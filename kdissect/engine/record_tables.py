@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kdissect.decoders.records.columns import Spans
-from kdissect.engine.arrow_values import values_array
+from kdissect.engine.arrow_values import fitted, numbers_array, values_array
 from kdissect.engine.record_groups import GROUP_BYTES, RecordGroup, decode_group
 from kdissect.engine.record_rows import TopicNames, record_topic
 from kdissect.engine.record_schema import arrow_schema
@@ -86,7 +86,7 @@ class RecordTables:
             return
         place = table.schema.get_field_index("number")
         if place >= 0:
-            numbers = pa.array(np.arange(self._count + 1, self._count + 1 + table.num_rows))
+            numbers = numbers_array(np.arange(self._count + 1, self._count + 1 + table.num_rows))
             table = table.set_column(place, self.schema.field(place), numbers)
         self._count += table.num_rows
         yield table
@@ -120,7 +120,7 @@ class _Rows:
         for field in schema:
             make = SECTION_COLUMNS.get(field.name)
             array = make(self._sections, self.section) if make else getattr(self, f"_make_{field.name}")()
-            arrays.append(array if array.type == field.type else _fitted(array, field.type))
+            arrays.append(array if array.type == field.type else fitted(array, field.type))
         return pa.Table.from_arrays(arrays, schema=schema)
 
     def _row(self, values: Any) -> Any:
@@ -131,13 +131,13 @@ class _Rows:
         return self._header[name].astype(np.int64)[self._batch]
 
     def _nullable(self, values: Any, null: Any) -> Any:
-        return pa.array(values, mask=null) if null.any() else pa.array(values)
+        return numbers_array(values, null)
 
     def _small(self, values: Any, dtype: Any, null: Any = None) -> Any:
-        return pa.array(values.astype(dtype)) if null is None else self._nullable(values.astype(dtype), null)
+        return numbers_array(values.astype(dtype), null)
 
     def _make_number(self) -> Any:
-        return pa.array(np.zeros(len(self._batch), np.int64))  # given when the order is known
+        return numbers_array(np.zeros(len(self._batch), np.int64))  # given when the order is known
 
     def _make_batch(self) -> Any:
         section = self._group.batches.section
@@ -149,7 +149,7 @@ class _Rows:
         return self._small(np.arange(len(self._batch)) - first, np.int32)
 
     def _make_offset(self) -> Any:
-        return pa.array(self._of_batch("base_offset") + self._row(self._columns.offset_delta))
+        return numbers_array(self._of_batch("base_offset") + self._row(self._columns.offset_delta))
 
     def _millis(self) -> Any:
         times = self._of_batch("base_timestamp") + self._row(self._columns.timestamp_delta)
@@ -166,7 +166,7 @@ class _Rows:
     def _make_timestamp_type(self) -> Any:
         appended = (self._of_batch("attributes") & LOG_APPEND_TIME).astype(np.bool_)
         names = pa.array(["create_time", "log_append_time"])
-        return pa.DictionaryArray.from_arrays(appended.astype(np.int32), names)
+        return pa.DictionaryArray.from_arrays(numbers_array(appended.astype(np.int32)), names)
 
     def _make_key(self) -> Any:
         return self._values(self._columns.key, self._forms[0])
@@ -185,10 +185,10 @@ class _Rows:
         values = values_array(self._group.data, columns.header_value, self._forms[1])
         offsets = np.concatenate(([0], np.cumsum(columns.header_count))).astype(np.int32)
         if self._forms[1] is None:
-            values = values.cast(pa.binary()) if len(values) else pa.array([], pa.binary())
+            values = fitted(values, pa.binary()) if len(values) else pa.array([], pa.binary())
         pairs = pa.StructArray.from_arrays([keys, values], ["key", "value"])
-        array = pa.ListArray.from_arrays(pa.array(offsets), pairs)
-        return array if self._kept is None else array.filter(pa.array(self._kept))
+        array = pa.ListArray.from_arrays(numbers_array(offsets), pairs)
+        return array if self._kept is None else array.filter(numbers_array(self._kept))
 
     def _make_key_bytes(self) -> Any:
         length = self._row(self._columns.key.length)
@@ -213,30 +213,25 @@ class _Rows:
         return self._small(sequence, np.int32, base == NO_SEQUENCE)
 
     def _make_transactional(self) -> Any:
-        return pa.array((self._of_batch("attributes") & TRANSACTIONAL).astype(np.bool_))
+        return numbers_array((self._of_batch("attributes") & TRANSACTIONAL).astype(np.bool_))
 
     def _make_control(self) -> Any:
         return pa.nulls(len(self._batch), pa.string())  # control records go the other way
 
     def _make_codec(self) -> Any:
         return pa.DictionaryArray.from_arrays(
-            (self._of_batch("attributes") & 7).astype(np.int32), pa.array(CODEC_NAMES)
+            numbers_array((self._of_batch("attributes") & 7).astype(np.int32)), pa.array(CODEC_NAMES)
         )
 
     def _make_magic(self) -> Any:
-        return pa.array(np.full(len(self._batch), 2, np.int8))
+        return numbers_array(np.full(len(self._batch), 2, np.int8))
 
     def _make_leader_epoch(self) -> Any:
         epochs = self._of_batch("leader_epoch")
         return self._small(epochs, np.int32, epochs < 0)
 
     def _make_crc_ok(self) -> Any:
-        return pa.array(np.ones(len(self._batch), np.bool_))
+        return numbers_array(np.ones(len(self._batch), np.bool_))
 
     def _make_decoded(self) -> Any:
         return pa.nulls(len(self._batch), pa.string())
-
-
-def _fitted(array: Any, kind: Any) -> Any:
-    """The array in the type of its column. What is made in the right type needs no pyarrow.compute."""
-    return array.cast(kind)

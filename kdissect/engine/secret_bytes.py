@@ -1,24 +1,14 @@
 """Secrets in frames overwritten: as many bytes as before, so that everything around them stays as it was."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
+from kdissect.engine.patches import FILLER, Patch
 from kdissect.model.frame import Frame
 from kdissect.schema import registry
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.schema.walk import may_hold_secrets
 from kdissect.session.exchange import Exchange, ExchangeKind
 
-FILLER = b"x"  # fits text, bytes and base64 alike
 # Of all logs with records that may hold secrets: configs, SCRAM credentials, delegation tokens.
 _MARKS = (METADATA_TOPIC.encode(), METADATA_TOPIC_ID)
-
-
-class Patch(NamedTuple):
-    """Bytes to be put over those at `start` of a frame's content."""
-
-    start: int
-    data: bytes
 
 
 def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> list[Patch]:
@@ -44,16 +34,6 @@ def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> 
 
         patches += record_patches(exchange, frame)
     return patches
-
-
-def patched(content: bytes, patches: Sequence[Patch], start: int = 0, end: int | None = None) -> bytes:
-    """The content from `start` to `end`, with what the patches put there."""
-    out = bytearray(content[start:end])
-    for at, data in patches:
-        low, high = max(at, start), min(at + len(data), start + len(out))
-        if low < high:
-            out[low - start : high - start] = data[low - at : high - at]
-    return bytes(out)
 
 
 def _is_secretive(exchange: Exchange) -> bool:

@@ -8,8 +8,8 @@ from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.nesting import token_node
 from kdissect.engine.facts import payload_facts
 from kdissect.engine.own_records import may_hold_secrets_of
+from kdissect.engine.patches import FILLER, Patch
 from kdissect.engine.record_sets import RecordSet, record_sets
-from kdissect.engine.secret_bytes import FILLER, Patch
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kdissect.decoders.records.lockstep import Ints
+from kdissect.engine.arrow_values import numbers_array
 from kdissect.engine.record_sets import RecordSet
 from kdissect.engine.rows import topic_id_text
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
@@ -33,12 +34,12 @@ def _texts(values: list[str | None], rows: Ints) -> Any:
     codes = np.array([places.setdefault(value, len(places)) for value in values], np.int32)[rows]
     null = places.get(None)
     names = pa.array([value or "" for value in places], pa.string())
-    indices = pa.array(codes) if null is None else pa.array(codes, mask=codes == null)
+    indices = numbers_array(codes, None if null is None else codes == null)
     return pa.DictionaryArray.from_arrays(indices, names)
 
 
 def _numbers(values: list[Any], rows: Ints) -> Any:
-    return pa.array(np.array(values, np.int64)[rows])
+    return numbers_array(np.array(values, np.int64)[rows])
 
 
 def _connection(name: str) -> Callable[[Sections, Ints], Any]:
@@ -57,8 +58,8 @@ def _partition(of: Sections, rows: Ints) -> Any:
     found = [each.section.partition for each in of.sets]
     numbers = np.array([-1 if each is None else each for each in found], np.int32)[rows]
     if None not in found:
-        return pa.array(numbers)
-    return pa.array(numbers, mask=np.array([each is None for each in found], np.bool_)[rows])
+        return numbers_array(numbers)
+    return numbers_array(numbers, np.array([each is None for each in found], np.bool_)[rows])
 
 
 def _time(of: Sections, rows: Ints) -> Any:

@@ -7,7 +7,7 @@ was none. Holes in the middle of a wanted frame stay.
 
 from collections.abc import Callable
 
-from kdissect.engine.secret_bytes import FILLER, Patch, patched
+from kdissect.engine.patches import FILLER, Patch, patched
 from kdissect.excerpt.edit import blanked, spliced
 from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.plan import ConnectionPlan, FramePlan

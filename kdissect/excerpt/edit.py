@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kdissect.engine.secret_bytes import FILLER
+from kdissect.engine.patches import FILLER
 
 
 class Edit(NamedTuple):

@@ -3,7 +3,7 @@
 from enum import IntEnum
 
 from kdissect.decoders.node import Node
-from kdissect.engine.secret_bytes import Patch
+from kdissect.engine.patches import Patch
 from kdissect.excerpt.names import Names
 from kdissect.schema.types import Array, Field, Primitive
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kdissect.engine.secret_bytes import Patch, secret_patches
+from kdissect.engine.patches import Patch
+from kdissect.engine.secret_bytes import secret_patches
 from kdissect.excerpt.edit import Edit
 from kdissect.excerpt.wish import EVERY, MAX_BYTES, Wish
 from kdissect.model.frame import Frame

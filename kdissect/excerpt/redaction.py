@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kdissect.engine.secret_bytes import Patch
+from kdissect.engine.patches import Patch
 from kdissect.excerpt.edit import Edit
 
 

@@ -2,8 +2,9 @@
 
 from kdissect.decoders.node import Node
 from kdissect.decoders.records.layout import HEADER_V0, HEADER_V1, HEADER_V2, MAGIC_AT
+from kdissect.engine.patches import FILLER, Patch
 from kdissect.engine.record_sets import RecordSet, record_sets
-from kdissect.engine.secret_bytes import FILLER, Patch, secret_patches
+from kdissect.engine.secret_bytes import secret_patches
 from kdissect.engine.secret_spans import frame_tree, undecoded
 from kdissect.excerpt.batch_redaction import redacted_batch
 from kdissect.excerpt.edit import Edit

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from kdissect.history import apis, codes
 from kdissect.history.fact import Evidence, Fact
+from kdissect.history.partitions import topic_namer
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
 
@@ -89,7 +90,8 @@ class FetchSessions:
 
     api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.FETCH})
 
-    def __init__(self) -> None:
+    def __init__(self, increments: bool = True) -> None:
+        self._increments = increments
         self.sessions: Table[SessionKey, FetchSession] = Table(SESSIONS_KEPT)
         self.without_session = 0
         """Full fetches that neither had nor got a session."""
@@ -99,8 +101,8 @@ class FetchSessions:
         request = turn.request
         if request is None or not hasattr(request, "session_id"):
             return []  # sessions came with version 7 (KIP-227)
-        topics = request.topics or ()
-        with_ids = any(hasattr(topic, "topic_id") for topic in topics)
+        topics: list[Any] = request.topics or []
+        with_ids = bool(topics) and hasattr(topics[0], "topic_id")
         fetch = _Fetch(
             turn, request.session_id, request.session_epoch, with_ids, self._key(turn, request.session_id)
         )
@@ -160,7 +162,7 @@ class FetchSessions:
         session.is_open = True
         _change(session, turn.request)
         answer = turn.response
-        facts += _answered(fetch, session, answer)
+        facts += _answered(fetch, session, answer, self._increments)
         session.last = turn.evidence
         return facts
 
@@ -186,7 +188,7 @@ def _against(fetch: _Fetch, session: FetchSession) -> list[Fact]:
     return facts
 
 
-def _answered(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
+def _answered(fetch: _Fetch, session: FetchSession, answer: Any, increments: bool) -> list[Fact]:
     if answer is None:
         session.next_epoch = None
         return []
@@ -197,8 +199,12 @@ def _answered(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
             session.is_open, session.next_epoch = False, None
             return [fetch.fact(FetchFact.ENDED, "session_id", side="response", sure=True)]
         session.next_epoch = 1 if fetch.epoch >= _MAX_EPOCH else fetch.epoch + 1
-        fact = fetch.fact(FetchFact.INCREMENTAL, seen=fetch.epoch, sure=True)
-        return [fact, *_strange(fetch, session, answer)]
+        strange = _strange(fetch, session, answer)
+        return (
+            [fetch.fact(FetchFact.INCREMENTAL, seen=fetch.epoch, sure=True), *strange]
+            if increments
+            else strange
+        )
     session.next_epoch = None
     kind = _REFUSALS.get(error)
     if kind is None:
@@ -239,8 +245,9 @@ def _strange(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
     known = session.partitions
     if known is None:
         return []
+    named = topic_namer(fetch.turn.key, fetch.turn.version, True)
     for topic in answer.responses or ():
-        name = _name(topic)
+        name = named(topic)
         for row in topic.partitions or ():
             if (name, row.partition_index) not in known:
                 return [  # one is enough: the rest has the same cause

@@ -1,6 +1,6 @@
 """All histories together, fed with the analyzer's events."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from kdissect.history.broker_epochs import BrokerEpochs
 from kdissect.history.classic_groups import ClassicGroups
@@ -32,20 +32,23 @@ _AS_COMPLETED = (
 )  # fmt: skip
 # Clients that sent or got what nobody can read, each in 100 bytes. More of them, and later ones are believed.
 MISSED_KEPT = 50_000
+_Watchers = tuple[tuple[Machine, ...], tuple[Callable[[Turn], list[Fact]], ...]]
+"""Machines, and their `feed`s."""
 
 
 class History:
     """Feed it every event with `add`, then `finish`; each gives the facts that it completes.
 
     Machines of one connection get its exchanges in the order of their requests, the others as they complete
-    (`stream_order`). `only` names the machines that are fed, by their attributes; None: all. Raises nothing;
-    the state between calls is plain and picklable.
+    (`stream_order`). `only` names the machines that are fed, by their attributes; None: all. Without
+    `increments` there is no fact for each incremental fetch. Raises nothing; the state between calls is plain
+    and picklable.
     """
 
-    def __init__(self, only: Collection[str] | None = None) -> None:
+    def __init__(self, only: Collection[str] | None = None, increments: bool = True) -> None:
         self.versions = NegotiatedVersions()
         self.sasl = SaslHistory()
-        self.fetch_sessions = FetchSessions()
+        self.fetch_sessions = FetchSessions(increments)
         self.share_sessions = ShareSessions()
         self.throttling = Throttling()
         self.producers = Producers()
@@ -59,6 +62,10 @@ class History:
         self.telemetry = Telemetry()
         self._in_stream_order = self._chosen(_IN_STREAM_ORDER, only)
         self._as_completed = self._chosen(_AS_COMPLETED, only)
+        machines = self._as_completed + self._in_stream_order
+        keys = {key for machine in machines for key in machine.api_keys or ()}
+        self._by_key = {key: self._watching(key) for key in keys}
+        self._others = self._watching(None)
         self._orders: dict[str, StreamOrder] = {}
         self._holed: set[str] = set()
         """Capture sets of which bytes were lost."""
@@ -68,51 +75,90 @@ class History:
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
 
+    def _watching(self, api_key: int | None) -> tuple[_Watchers, _Watchers]:
+        """The machines that watch an API, by their order; None: those that watch all."""
+        return _watchers(self._as_completed, api_key), _watchers(self._in_stream_order, api_key)
+
     def add(self, event: Event) -> list[Fact]:
         """Take the analyzer's next event."""
+        return self.take(event)[1]
+
+    def take(self, event: Event) -> tuple[list[Exchange], list[Fact]]:
+        """Take the analyzer's next event; gives also the exchanges whose turn it is by their requests."""
         if isinstance(event, Exchange):
-            turn = self._turn(event)
-            facts = self._feed(self._as_completed, turn)
-            order = self._orders.get(event.connection.id)
-            if order is None:
-                order = self._orders[event.connection.id] = StreamOrder()
-            for due in order.add(event):
-                facts += self._feed(self._in_stream_order, turn if due is event else self._turn(due))
-            return facts
+            return self._take(event)
         if isinstance(event, ConnectionClosed):
             order = self._orders.pop(event.connection.id, None)
-            return [] if order is None else self._flush(order)
-        return []
+            return ([], []) if order is None else self._flush(order)
+        return [], []
+
+    def _take(self, exchange: Exchange) -> tuple[list[Exchange], list[Fact]]:
+        turn = self._turn(exchange)
+        as_completed, in_stream_order = self._by_key.get(turn.key, self._others)
+        facts = self._feed(as_completed, turn)
+        connection = exchange.connection.id
+        order = self._orders.get(connection)
+        if order is None:
+            order = self._orders[connection] = StreamOrder()
+        due = order.add(exchange)
+        if len(due) == 1 and due[0] is exchange:  # nearly always
+            facts += self._feed(in_stream_order, turn)
+        else:
+            for other in due:
+                facts += self._feed_late(turn if other is exchange else self._turn(other))
+        return due, facts
 
     def finish(self) -> list[Fact]:
         """The input is over: what was held back goes by."""
-        facts = [fact for order in self._orders.values() for fact in self._flush(order)]
+        return self.take_rest()[1]
+
+    def take_rest(self) -> tuple[list[Exchange], list[Fact]]:
+        """`finish` that gives also the exchanges that were held back, connection by connection."""
+        flushed = [self._flush(order) for order in self._orders.values()]
         self._orders.clear()
-        return facts
+        due = [exchange for exchanges, _ in flushed for exchange in exchanges]
+        return due, [fact for _, facts in flushed for fact in facts]
 
     def _turn(self, exchange: Exchange) -> Turn:
         capture_set = exchange.connection.capture_set
-        turn = Turn(exchange, capture_set not in self._holed)
+        turn = Turn(exchange, not self._holed or capture_set not in self._holed)
         if turn.losses:
             self._holed.add(capture_set)
         return turn
 
-    def _flush(self, order: StreamOrder) -> list[Fact]:
-        return [fact for due in order.flush() for fact in self._feed(self._in_stream_order, self._turn(due))]
+    def _flush(self, order: StreamOrder) -> tuple[list[Exchange], list[Fact]]:
+        due = order.flush()
+        return due, [fact for exchange in due for fact in self._feed_late(self._turn(exchange))]
 
-    def _feed(self, machines: tuple[Machine, ...], turn: Turn) -> list[Fact]:
+    def _feed_late(self, turn: Turn) -> list[Fact]:
+        """Feed an exchange that was held back, or one that others waited for."""
+        return self._feed(self._by_key.get(turn.key, self._others)[1], turn)
+
+    def _feed(self, watchers: _Watchers, turn: Turn) -> list[Fact]:
         facts: list[Fact] = []
+        machines, feeds = watchers
+        if turn.is_read and not self._missed:  # nearly always
+            for feed in feeds:
+                facts += feed(turn)
+            return facts
         others_whole = turn.others_whole
         for machine in machines:
-            keys = machine.api_keys
-            if keys is None:
-                facts += machine.feed(turn)
-            elif turn.key in keys:
-                place = machine, turn.info.capture_set, str(turn.info.client.host)
+            place = machine, turn.info.capture_set, str(turn.info.client.host)
+            if machine.api_keys is not None:
                 turn.others_whole = others_whole and place not in self._missed
-                facts += machine.feed(turn)
-                # producers count on their own what they miss, connection by connection
-                if turn.is_misread and machine is not self.producers and len(self._missed) < MISSED_KEPT:
-                    self._missed.add(place)
+            facts += machine.feed(turn)
+            if turn.is_misread and self._counts_missed(machine):
+                self._missed.add(place)
         turn.others_whole = others_whole
         return facts
+
+    def _counts_missed(self, machine: Machine) -> bool:
+        """Whether what a machine cannot read is noted here; producers count on their own, by connection."""
+        return (
+            machine.api_keys is not None and machine is not self.producers and len(self._missed) < MISSED_KEPT
+        )
+
+
+def _watchers(machines: tuple[Machine, ...], api_key: int | None) -> _Watchers:
+    found = tuple(m for m in machines if m.api_keys is None or api_key in m.api_keys)
+    return found, tuple(machine.feed for machine in found)

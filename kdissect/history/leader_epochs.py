@@ -58,6 +58,9 @@ class _Report(NamedTuple):
     path: str
 
 
+_WITH_LEADER = frozenset({apis.FETCH, apis.PRODUCE, apis.SHARE_FETCH})
+"""APIs whose answers may tell the leader of a partition."""
+
 PartitionKey = tuple[str, str | bytes, int]
 
 
@@ -74,6 +77,8 @@ class LeaderEpochs:
 
     def feed(self, turn: Turn) -> list[Fact]:
         """Take the next exchange that tells of leaders."""
+        if turn.key in _WITH_LEADER and not _can_tell_leaders(turn.key, turn.version):
+            return []
         facts = []
         for report in _reports(turn):
             if report.epoch > UNKNOWN_EPOCH:
@@ -133,13 +138,10 @@ def _reports(turn: Turn) -> Iterator[_Report]:
         if not turn.is_refused_whole:  # a broker refuses what a former controller says
             yield from _of_controller(turn.request)
         return
-    by_partition = turn.key not in (apis.METADATA, apis.DESCRIBE_TOPIC_PARTITIONS)
-    if by_partition and not _can_tell_leaders(turn.key, turn.version):
-        return
     answer = turn.response
     if answer is None:
         return
-    yield from _of_current_leader(answer) if by_partition else _of_metadata(answer)
+    yield from _of_current_leader(answer) if turn.key in _WITH_LEADER else _of_metadata(answer)
 
 
 @lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name

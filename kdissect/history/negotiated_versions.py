@@ -43,7 +43,7 @@ class Negotiation:
     """
 
     __slots__ = (
-        "asked_in", "fallback", "features", "offered", "offered_by", "refused", "software", "used",
+        "asked_in", "fallback", "features", "offered", "offered_by", "refused", "settled", "software", "used",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -56,6 +56,8 @@ class Negotiation:
         self.features: dict[str, int] = {}
         """Finalized features and their levels, `transaction.version` among them (KIP-584)."""
         self.used: Counter[tuple[int, int]] = Counter()
+        self.settled: set[tuple[int, int]] = set()
+        """Of these pairs those used as offered, so that they need not be compared again."""
 
 
 class NegotiatedVersions:
@@ -72,17 +74,23 @@ class NegotiatedVersions:
         if exchange.kind is not ExchangeKind.KAFKA or exchange.state is State.ORPHAN_RESPONSE or turn.key < 0:
             return []
         known = self.connections.get(turn.info.id)
+        if known is not None and (turn.key, turn.version) in known.settled:
+            known.used[turn.key, turn.version] += 1
+            return []
         facts: list[Fact] = []
         if known is None:
             known = self.connections.put(turn.info.id, Negotiation())
             facts += self._first(turn)
+        different = []
         if turn.key == apis.API_VERSIONS:
             facts += self._asked(turn, known)
         else:
-            facts += _used(turn, known)
+            different = _used(turn, known)
         if len(known.used) < USES_KEPT or (turn.key, turn.version) in known.used:
             known.used[turn.key, turn.version] += 1
-        return facts
+            if turn.key != apis.API_VERSIONS and not different:
+                known.settled.add((turn.key, turn.version))
+        return facts + different
 
     def _first(self, turn: Turn) -> list[Fact]:
         asks = turn.key in (apis.API_VERSIONS, apis.SASL_HANDSHAKE)
@@ -111,6 +119,7 @@ class NegotiatedVersions:
 
 
 def _answered(turn: Turn, known: Negotiation, answer: Any) -> Fact:
+    known.settled.clear()
     ranges = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys or ()}
     if answer.error_code == codes.NONE:
         known.offered = _honest(ranges)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from kdissect.history import apis, codes
 from kdissect.history.fact import Fact
+from kdissect.history.partitions import topic_namer
 from kdissect.history.producer import BATCHES_KEPT, PartitionSequence, Producer, Sent
 from kdissect.history.table import Table
 from kdissect.history.turn import PartitionKey, Turn
@@ -108,12 +109,13 @@ class Producers:
         if turn.request is None:
             self._damage(name)
             return []
-        errors = _errors(turn.response)
         facts = []
+        errors: dict[PartitionKey, int] | None = None
         for partition, header in turn.batches:
             if not header.crc_is_right:
                 self._damage(name)
             elif header.producer_id != NO_PRODUCER_ID and not header.is_control:
+                errors = _errors(turn) if errors is None else errors
                 losses = turn.losses + (self._damaged.peek(name) or 0)
                 facts += self._batch(_Batch(turn, partition, header, errors.get(partition), losses))
         return facts
@@ -254,10 +256,11 @@ def _verdict(batch: _Batch, known: Producer) -> list[Fact]:
     return [fact._replace(side="response", path="responses.partition_responses.error_code")]
 
 
-def _errors(answer: Any) -> dict[PartitionKey, int]:
+def _errors(turn: Turn) -> dict[PartitionKey, int]:
     found: dict[PartitionKey, int] = {}
-    for topic in getattr(answer, "responses", None) or ():
-        name = topic.topic_id if hasattr(topic, "topic_id") else topic.name
+    named = topic_namer(turn.key, turn.version, True)
+    for topic in getattr(turn.response, "responses", None) or ():
+        name = named(topic)
         for row in topic.partition_responses or ():
             found[name, row.index] = row.error_code
     return found

@@ -83,6 +83,9 @@ class SaslSession:
         self.failed_by: Evidence | None = None
 
 
+_SASL_APIS = (apis.SASL_HANDSHAKE, apis.SASL_AUTHENTICATE)
+
+
 class SaslHistory:
     """SASL sessions by connection; connections without SASL have none."""
 
@@ -95,6 +98,8 @@ class SaslHistory:
         """Take the next exchange of a connection."""
         if turn.exchange.state is State.ORPHAN_RESPONSE:
             return []
+        if turn.key not in _SASL_APIS and not len(self.connections):
+            return []  # nearly always
         known = self.connections.get(turn.info.id)
         if turn.key == apis.SASL_HANDSHAKE:
             known = known or self.connections.put(turn.info.id, SaslSession())

@@ -59,8 +59,15 @@ def client_must_wait(api_key: int, api_version: int) -> bool:
     first = _CLIENT_WAITS_FROM.get(api_key)
     if first is not None:
         return api_version >= first
-    fields = [field for field in api.response.root.fields if field.name == "throttle_time_ms"]
-    return any(api_version in field.versions for field in fields)
+    return _has_throttle(api_key, api_version)
+
+
+@lru_cache(maxsize=4096)  # as above
+def _has_throttle(api_key: int, api_version: int) -> bool:
+    """Whether a response has the field. One in another version than its request's is a refusal without it."""
+    api = registry.api(api_key)
+    fields = () if api is None else api.response.root.fields
+    return any(field.name == "throttle_time_ms" and api_version in field.versions for field in fields)
 
 
 class Throttling:
@@ -73,10 +80,11 @@ class Throttling:
 
     def feed(self, turn: Turn) -> list[Fact]:
         """Take the next exchange of a connection."""
-        known = self.connections.get(turn.info.id)
+        known = self.connections.get(turn.info.id) if len(self.connections) else None
         facts = [] if known is None else _next_request(turn, known)
-        answer = turn.response
-        throttle_ms = getattr(answer, "throttle_time_ms", 0)
+        if not _has_throttle(turn.key, turn.version):
+            return facts
+        throttle_ms = getattr(turn.response, "throttle_time_ms", 0)
         if not throttle_ms:
             return facts
         key = (turn.info.id,)

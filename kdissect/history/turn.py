@@ -1,16 +1,12 @@
 """An exchange on its way through the histories: its two bodies decoded once, for all of them."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kdissect.decoders import quirks
-from kdissect.decoders.bodies import body_message
-from kdissect.decoders.compiled import decoder
+from kdissect.decoders.bodies import Decoded, decode_once
 from kdissect.decoders.records.sections import Section
 from kdissect.engine.record_sets import record_batches
 from kdissect.history.fact import Evidence, evidence_of
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.errors import DecodeError
-from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -20,7 +16,6 @@ _LOSSES = (
     AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.BAD_FRAME_SIZE, AnomalyKind.GAP,
     AnomalyKind.PENDING_LIMIT, AnomalyKind.REASSEMBLY_LIMIT,
 )  # fmt: skip
-_UNREAD: Any = object()
 
 PartitionKey = tuple[str | bytes, int]
 """Name or id of a topic, whichever the message has, and the number of the partition."""
@@ -31,19 +26,24 @@ class Turn:
 
     `losses` counts the places of the connection where bytes were lost up to now: a machine that sees it grow
     knows that it missed something. `others_whole` says the same of the other connections of the capture set,
-    for machines that look at several.
+    for machines that look at several. Bodies that the exchange keeps are taken from there, others are decoded
+    when first asked for.
     """
+
+    request: Any
+    response: Any
 
     __slots__ = (
         "_evidence",
-        "_request",
-        "_response",
         "exchange",
         "info",
         "is_misread",
+        "is_read",
         "key",
         "losses",
         "others_whole",
+        "request",
+        "response",
         "version",
     )
 
@@ -57,23 +57,30 @@ class Turn:
         self.losses = sum(counts[kind] for kind in _LOSSES) if counts else 0
         self.is_misread = False
         """Whether a body that was asked for does not fit, or was captured in part."""
-        self._request: Any = _UNREAD
-        self._response: Any = _UNREAD
         self._evidence: Evidence | None = None
+        self.is_read = False
+        """Whether both bodies were there from the start, and fit."""
+        if exchange.bodies_cache is not None:
+            self._take(*exchange.bodies_cache)
 
-    @property
-    def request(self) -> Any:
-        """The request's body."""
-        if self._request is _UNREAD:
-            self._request = self._read("request")
-        return self._request
+    def _take(self, request: Decoded | None, response: Decoded | None) -> None:
+        if request is not None and request.fits:
+            self.request = request.value
+            if response is not None and response.fits:
+                self.response = response.value
+                self.is_read = True
+        elif response is not None and response.fits:
+            self.response = response.value
 
-    @property
-    def response(self) -> Any:
-        """The response's body."""
-        if self._response is _UNREAD:
-            self._response = self._read("response")
-        return self._response
+    if not TYPE_CHECKING:  # else every misspelt attribute of a turn would pass the type check
+
+        def __getattr__(self, name: str) -> Any:
+            """A body that nobody read yet: read when first asked for."""
+            if name not in ("request", "response"):
+                raise AttributeError(name)
+            value = self._read(name == "response")
+            setattr(self, name, value)
+            return value
 
     @property
     def batches(self) -> list[tuple[PartitionKey, RecordBatch]]:
@@ -114,30 +121,22 @@ class Turn:
         frame = exchange.request or exchange.response
         return 0 if frame is None else frame.time_ns
 
-    def _read(self, side: str) -> Any:
+    def _read(self, is_response: bool) -> Any:
+        """The value of a body that fits, else None.
+
+        Half a body is no basis for a fact. Nor is one with bytes left over: its layout is another than the
+        version says.
+        """
         exchange = self.exchange
-        is_response = side == "response"
         frame = exchange.response if is_response else exchange.request
         if frame is None or exchange.is_unknown:
-            return None  # one in an unknown layout is no basis for a fact
-        value = None if frame.is_cut else self._fitting(frame, is_response)
-        self.is_misread |= value is None
-        return value
-
-    def _fitting(self, frame: Frame, is_response: bool) -> Any:
-        """The value of a whole body; None where it does not fit."""
-        exchange = self.exchange
-        data, version = frame.data, self.version
+            return None  # one in an unknown layout is no basis for a fact either
         offset = exchange.response_body_offset if is_response else exchange.request_body_offset
-        if is_response:
-            version = quirks.response_body_version(self.key, version, data, offset)
-        try:
-            value, end = decoder(body_message(self.key, version, is_response, offset), version)(data, offset)
-        except DecodeError:
-            return None
-        if end == len(data) or (not is_response and quirks.is_ignorable_tail(self.key, version, data, end)):
-            return value
-        return None  # bytes left over: the layout is another than the version says
+        found = decode_once(frame, offset, self.key, self.version, is_response)
+        if found is not None and found.fits:
+            return found.value
+        self.is_misread = True
+        return None
 
 
 def _partition(section: Section) -> PartitionKey:

@@ -100,11 +100,15 @@ class Bodies:
 
 
 class Binding:
-    """One evaluation of a filter: the context, and bodies that are looked at once for all of its tests."""
+    """One evaluation of a filter: the context, and bodies that are looked at once for all of its tests.
+
+    `number` counts the exchanges it was asked about, for filters that need that.
+    """
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.bodies = Bodies()
+        self.number = 0
         self._exchange: Exchange | None = None
         self._batches: Sequence[RecordBatch] = ()
 

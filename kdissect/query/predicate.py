@@ -45,14 +45,19 @@ class Predicate:
         if self.needs_findings and context.findings_of is None:
             raise ValueError("the filter asks for findings, which are not known here")
         root = self._root
+        binding = Binding(context)
         made: list[Test] = []
 
         def test(exchange: Exchange) -> bool:
             if not made:  # the first packet is read by now, which times may count from
-                made.append(root.test(Binding(context)))
+                made.append(root.test(binding))
             return made[0](exchange)
 
-        return test
+        def counting(exchange: Exchange) -> bool:
+            binding.number += 1  # here: the part of the filter that asks for it is not always reached
+            return test(exchange)
+
+        return counting if self.needs_all else test
 
     @property
     def pushdown(self) -> tuple[Conjunct, ...]:

@@ -97,7 +97,7 @@ def _field(name: str, kind: Kind, get: values.Get, header: str = "") -> tuple[Ro
 
 def _plain() -> Sequence[tuple[RowSource, str]]:
     return (
-        (RowSource(NUMBER_FIELD, NUMBER, values.counter), ""),
+        (RowSource(NUMBER_FIELD, NUMBER, values.number), ""),
         _field("connection", TEXT, lambda e: e.connection.id, "connection"),
         _field("exchange", NUMBER, lambda e: e.ordinal, "exchange"),
         _field("kind", members(ExchangeKind), lambda e: e.kind, "kind"),

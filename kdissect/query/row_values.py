@@ -55,16 +55,9 @@ def whole(side: str, part: int) -> Callable[[Binding], Get]:
     return plain(lambda e: body_of(e, side, show_secrets=False)[part])
 
 
-def counter(_: Binding) -> Get:
-    """Numbers the exchanges it is asked about: once each, all of them, in order (`Predicate.needs_all`)."""
-    count = 0
-
-    def number(_: Exchange) -> int:
-        nonlocal count
-        count += 1
-        return count
-
-    return number
+def number(binding: Binding) -> Get:
+    """The number of the exchange that the filter is asked about (`Predicate.needs_all`)."""
+    return lambda _: binding.number
 
 
 def ends(e: Exchange) -> Sequence[Any]:

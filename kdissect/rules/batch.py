@@ -20,6 +20,7 @@ from kdissect.rules.rule import Fault
 # Records of one batch that are looked at one by one, of those that are not usual. Faults repeat from record
 # to record, and a batch of 1 MiB may hold 150,000: 200 bytes each while the batch is judged.
 MOST_RECORDS = 20_000
+PRODUCE = 0  # org.apache.kafka.common.protocol.ApiKeys
 # Where records stand: the fields of topics, partitions and records, by API.
 _FIELDS = {
     "Produce": ("topic_data", "partition_data", "records"),
@@ -68,7 +69,7 @@ class Records:
     name where it is known.
     """
 
-    __slots__ = ("body", "carrier", "found", "name", "partition", "path", "topic")
+    __slots__ = ("body", "carrier", "found", "is_produce", "name", "partition", "path", "topic")
 
     def __init__(
         self, carrier: Carrier, found: SectionBatches, place: tuple[Any, Any, str], name: str | None
@@ -78,11 +79,8 @@ class Records:
         self.found = found
         self.topic, self.partition, self.path = place
         self.name = name
-
-    @property
-    def is_produce(self) -> bool:
+        self.is_produce = self.body.exchange.api_key == PRODUCE
         """Whether a client sends them to be stored; else a broker gives what is stored."""
-        return self.body.api.name == "Produce"
 
     def fault(self, fault: RecordFault, expected: str) -> Fault:
         """The fault of bytes between the batches."""

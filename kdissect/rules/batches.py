@@ -41,6 +41,16 @@ SIDES = {"Produce": REQUEST, "Fetch": RESPONSE, "ShareFetch": RESPONSE, "FetchSn
 _OWN_TOPICS = tuple(log.name.encode() for log in all_logs() if log.name.startswith("__"))
 
 
+def carries_batches(api: str, side: str) -> bool:
+    """Whether bodies of an API's side carry record batches that rules look at."""
+    return SIDES.get(api) == side
+
+
+def tells_names(api_key: int) -> bool:
+    """Whether names of topics are learned from an API."""
+    return api_key == METADATA
+
+
 class _Rules:
     """The rules about batches of one magic, produced or given out."""
 
@@ -50,7 +60,7 @@ class _Rules:
         self.owners = [rule for rule in rules if isinstance(rule, RecordFaultRule)]
         self.batch_rules = [rule for rule in rules if isinstance(rule, BatchRule)]
         self.record_rules = [rule for rule in rules if isinstance(rule, RecordRule)]
-        self.codes = [rule.code for rule in rules]
+        self.codes = tuple(rule.code for rule in rules)
 
 
 class BatchJudge:
@@ -78,8 +88,11 @@ class BatchJudge:
             return
         if body.side != side:
             return
+        sections = record_batches(body.exchange)
+        if not sections:
+            return
         carrier = Carrier(body)
-        for found, place in zip(record_batches(body.exchange), places(body), strict=False):
+        for found, place in zip(sections, places(body), strict=False):
             yield from self._records(Records(carrier, found, place, self._name(body, place[0])))
 
     def _name(self, body: Body, topic: Any) -> str | None:
@@ -107,7 +120,12 @@ class BatchJudge:
         spoken: set[str] = set()
         if not batch.faults:
             for rule in rules.batch_rules:
-                yield from _first(rule, rule.check(batch), spoken)
+                if rule.code in spoken:
+                    continue
+                for fault in rule.check(batch):  # `_first`, without a generator for each rule and batch
+                    spoken.update((rule.code, *rule.shadows))
+                    yield rule, fault
+                    break
             if self._is_usual(batch):
                 return
             batch.read()

@@ -3,13 +3,12 @@
 from typing import Any
 
 from kdissect.decoders import quirks
-from kdissect.decoders.compiled import decoder
+from kdissect.decoders.bodies import Decoded
 from kdissect.decoders.node import Node
-from kdissect.decoders.plain import plain_check
 from kdissect.decoders.spanned import dissect
-from kdissect.model.errors import DecodeError
+from kdissect.history.partitions import Topics, topic_lister
 from kdissect.model.frame import Frame
-from kdissect.rules.rule import REQUEST, RESPONSE, Fault
+from kdissect.rules.rule import REQUEST, Fault
 from kdissect.schema import registry
 from kdissect.schema.types import Api, Message
 from kdissect.session.exchange import Exchange
@@ -19,35 +18,55 @@ class Body:
     """One side of an exchange whose API and version the schema knows, captured whole.
 
     `value` is None and `error` set where the bytes do not fit; `end` is the offset behind the body in
-    `data`, the frame's content.
+    `data`, the frame's content. `fits` says whether the bytes are the body and nothing else: only then do its
+    values mean anything. `is_plain`: no piece of the body can be odd (`decoders.plain`), so that nobody needs
+    its tree.
     """
 
     __slots__ = (
-        "_tree", "api", "data", "end", "error", "exchange", "frame", "message", "offset", "side", "value",
-        "version",
+        "_topics", "_tree", "end", "error", "exchange", "fits", "is_plain", "request", "side",
+        "value", "version",
     )  # fmt: skip
 
-    def __init__(self, exchange: Exchange, side: str, api: Api, frame: Frame) -> None:
+    def __init__(self, exchange: Exchange, side: str, decoded: Decoded) -> None:
         self.exchange = exchange
         self.side = side
-        self.api = api
-        self.frame = frame
-        self.data = frame.data
-        asked = exchange.api_version or 0
-        is_request = side == REQUEST
-        self.offset = exchange.request_body_offset if is_request else exchange.response_body_offset
-        self.message: Message = api.request if is_request else api.response
-        self.version = asked
-        if not is_request:
-            self.version = quirks.response_body_version(api.key, asked, self.data, self.offset)
-        self.value: Any = None
-        self.error: DecodeError | None = None
-        self.end = self.offset
+        self.value: Any
+        self.value, self.end, self.version, self.fits, self.is_plain, self.error = decoded
+        self.request: Body | None = None
+        """Of a response under judgement: the body of its request, if there is one."""
         self._tree: Node | None = None
-        try:
-            self.value, self.end = decoder(self.message, self.version)(self.data, self.offset)
-        except DecodeError as error:
-            self.error = error
+        self._topics: Topics | None = None
+
+    @property
+    def api(self) -> Api:
+        """The API of the exchange."""
+        api = registry.api(self.exchange.api_key or 0)
+        assert api is not None  # the schema knows it: the body was decoded
+        return api
+
+    @property
+    def message(self) -> Message:
+        """The schema of the body."""
+        return self.api.request if self.side == REQUEST else self.api.response
+
+    @property
+    def frame(self) -> Frame:
+        """The frame whose body this is."""
+        frame = self.exchange.request if self.side == REQUEST else self.exchange.response
+        assert frame is not None  # `body_of` made sure
+        return frame
+
+    @property
+    def data(self) -> bytes:
+        """The content of the frame."""
+        return self.frame.data
+
+    @property
+    def offset(self) -> int:
+        """Where the body begins in `data`."""
+        exchange = self.exchange
+        return exchange.request_body_offset if self.side == REQUEST else exchange.response_body_offset
 
     @property
     def tree(self) -> Node:
@@ -57,14 +76,12 @@ class Body:
         return self._tree
 
     @property
-    def is_plain(self) -> bool:
-        """Whether no piece of the body can be odd (`decoders.plain`): then nobody needs its tree."""
-        return plain_check(self.message, self.version)(self.data, self.offset)
-
-    @property
-    def fits(self) -> bool:
-        """Whether the bytes are the body and nothing else: only then do its values mean anything."""
-        return self.error is None and (self.end == len(self.data) or self.has_ignorable_tail)
+    def topics(self) -> Topics:
+        """The topics and partitions it names; only of a body that fits."""
+        if self._topics is None:
+            key = self.exchange.api_key or 0
+            self._topics = topic_lister(key, self.version, self.side != REQUEST)(self.value)
+        return self._topics
 
     @property
     def has_ignorable_tail(self) -> bool:
@@ -75,7 +92,7 @@ class Body:
 
     def other(self) -> Any:
         """The value of the other side of the exchange; None where there is none that fits."""
-        found = body_of(self.exchange, RESPONSE if self.side == REQUEST else REQUEST)
+        found = self.exchange.bodies()[self.side == REQUEST]
         return found.value if found is not None and found.fits else None
 
     def fault(self, path: str, expected: str, seen: str) -> Fault:
@@ -85,13 +102,5 @@ class Body:
 
 def body_of(exchange: Exchange, side: str) -> Body | None:
     """One side of an exchange as a body; None where there is none, or the schema or the capture lacks it."""
-    frame = exchange.request if side == REQUEST else exchange.response
-    if frame is None or frame.is_cut or exchange.api_key is None or exchange.api_version is None:
-        return None
-    api = registry.api(exchange.api_key)
-    if api is None or exchange.api_version not in api.versions:
-        return None
-    offset = exchange.request_body_offset if side == REQUEST else exchange.response_body_offset
-    if not offset:  # the header did not fit
-        return None
-    return Body(exchange, side, api, frame)
+    decoded = exchange.bodies()[side != REQUEST]
+    return None if decoded is None else Body(exchange, side, decoded)

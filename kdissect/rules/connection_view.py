@@ -1,9 +1,9 @@
 """What rules may remember of one connection while its exchanges go by in stream order."""
 
-from collections import OrderedDict, deque
+from collections import deque
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.rule import RESPONSE
+from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 
@@ -14,6 +14,13 @@ UNSUPPORTED_VERSION = 35  # org.apache.kafka.common.protocol.Errors
 REMEMBERED = 1024
 # Exchanges kept whole, for facts about one that came late.
 RECENT = 8
+# Of those with more bytes only the last: eight responses of a megabyte on each connection fill the memory.
+RECENT_BYTES = 16 << 10
+# What is_usual takes for granted: less than any rule about sizes, times and pipelines looks for.
+USUAL_SIZES = range(8, 512 << 10)
+USUAL_LATENCY_NS = 10_000_000_000
+USUAL_IN_FLIGHT = 4
+USUAL_RESPONSE_HEADER = 5  # correlation id and an empty tag section
 _HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP, AnomalyKind.PENDING_LIMIT)
 
 
@@ -26,8 +33,8 @@ class ConnectionView:
     """
 
     __slots__ = (
-        "_recent", "_waiting", "advertised", "advertised_ns", "cut", "first", "in_flight", "info", "previous",
-        "refused_versions", "shadowed", "spoken",
+        "_highest_id", "_large", "_recent", "_settled", "_waiting", "advertised", "advertised_ns", "cut",
+        "first", "in_flight", "info", "previous", "refused_versions", "shadowed", "spoken",
     )  # fmt: skip
 
     def __init__(self, info: ConnectionInfo) -> None:
@@ -44,8 +51,12 @@ class ConnectionView:
         self.spoken: set[str] = set()
         self.shadowed: dict[int, frozenset[str]] = {}
         """Codes that other rules silenced, by the ordinal of the exchange."""
+        self._highest_id = -1
+        self._settled: dict[tuple[int | None, int | None, str | None], int] = {}
+        """API, version and client id of which the rules found nothing to say -> length of the header."""
+        self._large: Exchange | None = None
         self._recent: deque[Exchange] = deque(maxlen=RECENT)
-        self._waiting: OrderedDict[int, Exchange] = OrderedDict()
+        self._waiting: list[Exchange] = []
 
     @property
     def is_whole(self) -> bool:
@@ -54,6 +65,40 @@ class ConnectionView:
         gaps = self.info.tcp.gaps if self.info.tcp is not None else 0
         return not gaps and not any(counts[kind] for kind in _HOLES)
 
+    def is_usual(self, exchange: Exchange) -> bool:
+        """Whether an exchange differs from one judged before in its body alone.
+
+        API, version, client id and header are those of an earlier exchange that no rule about exchanges had
+        a second look at, the client id is that of the exchange before, the correlation id is higher than all
+        before, few requests are in flight, sizes and latency are ordinary.
+        """
+        request, response, previous = exchange.request, exchange.response, self.previous
+        if request is None or previous is None:
+            return False
+        client_id = exchange.client_id
+        header = self._settled.get((exchange.api_key, exchange.api_version, client_id))
+        if header != exchange.request_body_offset or client_id != previous.client_id:
+            return False
+        if (exchange.correlation_id or -1) <= self._highest_id or request.size not in USUAL_SIZES:
+            return False
+        if response is None:
+            return len(self.in_flight) <= USUAL_IN_FLIGHT
+        return (
+            response.time_ns - request.end_time_ns < USUAL_LATENCY_NS
+            and response.size >= USUAL_RESPONSE_HEADER
+            and exchange.response_body_offset <= USUAL_RESPONSE_HEADER
+            and len(self.in_flight) <= USUAL_IN_FLIGHT
+        )
+
+    def settle(self, exchange: Exchange) -> None:
+        """No rule about exchanges had a second look at this one: others like it are usual."""
+        request = exchange.request
+        if request is None or request.time_ns < self.advertised_ns or exchange.api_key == API_VERSIONS:
+            return  # what a client sent before it knew the versions was not held to them
+        if exchange.client_id and len(self._settled) < REMEMBERED:
+            key = exchange.api_key, exchange.api_version, exchange.client_id
+            self._settled[key] = exchange.request_body_offset
+
     def begin(self, exchange: Exchange) -> None:
         """The next request in stream order is about to be judged."""
         request = exchange.request
@@ -61,11 +106,13 @@ class ConnectionView:
             return
         if self.first is None:
             self.first = exchange
+        if not self._waiting:
+            self.in_flight = []
+            return
         sent = request.time_ns
-        done = [o for o, e in self._waiting.items() if e.response is not None and e.response.time_ns <= sent]
-        for ordinal in done:
-            del self._waiting[ordinal]
-        self.in_flight = list(self._waiting.values())
+        self._waiting = self.in_flight = [
+            e for e in self._waiting if e.response is None or e.response.time_ns > sent
+        ]
 
     def end(self, exchange: Exchange, shadowed: set[str]) -> None:
         """The exchange was judged; `shadowed` are codes that must not speak of it any more."""
@@ -73,24 +120,32 @@ class ConnectionView:
             self.shadowed[exchange.ordinal] = frozenset(shadowed)
             if len(self.shadowed) > REMEMBERED:
                 del self.shadowed[next(iter(self.shadowed))]
-        for side, frame in (("request", exchange.request), (RESPONSE, exchange.response)):
-            if frame is not None and frame.is_cut:
-                self.cut = exchange, side
-        self._recent.append(exchange)
-        if exchange.request is None:
+        request, response = exchange.request, exchange.response
+        if request is not None and len(request.data) < request.size:
+            self.cut = exchange, REQUEST
+        if response is not None and len(response.data) < response.size:
+            self.cut = exchange, RESPONSE
+        size = (0 if request is None else request.size) + (0 if response is None else response.size)
+        if size > RECENT_BYTES:
+            self._large = exchange
+        else:
+            self._recent.append(exchange)
+        if request is None:
             return
         self.previous = exchange
+        self._highest_id = max(self._highest_id, exchange.correlation_id or -1)
         if exchange.state is not State.NO_RESPONSE_EXPECTED:
-            self._waiting[exchange.ordinal] = exchange
-            if len(self._waiting) > REMEMBERED:
-                self._waiting.popitem(last=False)
+            self._waiting = [*self._waiting[-REMEMBERED + 1 :], exchange]
 
     def recent(self, ordinal: int) -> Exchange | None:
         """One of the last exchanges that were judged, by its ordinal."""
+        if self._large is not None and self._large.ordinal == ordinal:
+            return self._large
         return next((e for e in reversed(self._recent) if e.ordinal == ordinal), None)
 
     def learn_versions(self, exchange: Exchange, answer: object) -> None:
         """Remember what an ApiVersions answer says."""
+        self._settled.clear()
         error = getattr(answer, "error_code", -1)
         ranges = {key.api_key: (key.min_version, key.max_version) for key in getattr(answer, "api_keys", ())}
         if error == UNSUPPORTED_VERSION:

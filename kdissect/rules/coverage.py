@@ -1,7 +1,6 @@
 """What a run looked at: API versions, peers, and the rules that had something to judge."""
 
 from collections import Counter
-from collections.abc import Iterable
 
 from kdissect.model.finding import Who
 from kdissect.rules.evidence import Labels
@@ -46,10 +45,14 @@ class Coverage:
         """Subjects looked at by rule code."""
         return self.exercises.rules()
 
-    def look(self, codes: Iterable[str]) -> None:
-        """These rules looked at something."""
-        for code in codes:
-            self.rules[code] += 1
+    def look(self, codes: tuple[str, ...]) -> None:
+        """These rules looked at something; `Exercise.settle` counts them."""
+        together = self.exercises.now.together
+        together[codes] = together.get(codes, 0) + 1
+
+    def pass_over(self, code: str) -> None:
+        """A rule that is counted in bulk did not look at this one."""
+        self._now[code] -= 1
 
     def add_exchange(self, exchange: Exchange) -> None:
         """Count one exchange, which is then the one that is judged."""
@@ -58,9 +61,9 @@ class Coverage:
         self.exercises.now.exchanges += 1
         self.traffic.add(exchange)
         self.apis[exchange.api_key, exchange.api_version] += 1
-        for frame in (exchange.request, exchange.response):
-            if frame is not None and frame.is_cut:
-                self.cut_frames += 1
+        request, response = exchange.request, exchange.response
+        self.cut_frames += request is not None and len(request.data) < request.size
+        self.cut_frames += response is not None and len(response.data) < response.size
 
     def add_connection(self, info: ConnectionInfo) -> None:
         """Count one connection that is over."""

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from kdissect.decoders.spanned import dissect
-from kdissect.engine.secret_bytes import patched, secret_patches
+from kdissect.engine.patches import patched
+from kdissect.engine.secret_bytes import secret_patches
 from kdissect.model.finding import EVIDENCE_BYTES, Finding, Party, Place, Who
 from kdissect.model.frame import Frame
 from kdissect.rules.body import Body, body_of

@@ -1,12 +1,13 @@
 """Which rules had something to judge, for each pair of a client's software and a broker."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kdissect.model.finding import Party, Who
+from kdissect.rules.body_kind import BodyKind, KindKey
 from kdissect.rules.evidence import Labels, label_of
-from kdissect.schema.types import Message
+from kdissect.rules.rule import ExchangeRule, MisfitRule
 from kdissect.session.info import ConnectionInfo
 
 # Names of software come from the wire: a client that makes them up must not fill the memory. Further ones
@@ -31,16 +32,35 @@ def software_of(party: Party) -> Software:
 class Exercise:
     """What was judged on the connections of one pair: `rules` counts subjects by rule code.
 
-    `seen` are the messages whose pieces were looked at: later ones that are plain need no look.
+    Rules that look at every exchange, or every body of a kind, are counted by `settle`, when all is over;
+    until then `rules` holds what must be taken off for them. `kinds` are the bodies that fit, `together`
+    counts for rules that look at the same.
     """
 
-    __slots__ = ("bodies", "exchanges", "rules", "seen")
+    __slots__ = ("bodies", "exchanges", "kinds", "rules", "together")
 
     def __init__(self) -> None:
         self.rules: Counter[str] = Counter()
-        self.seen: set[tuple[Message, int]] = set()
+        self.kinds: dict[KindKey, BodyKind] = {}
+        self.together: dict[tuple[str, ...], int] = {}
         self.exchanges = 0
         self.bodies = 0
+
+    def settle(self, exchange_rules: Iterable[ExchangeRule], misfit_rules: Iterable[MisfitRule]) -> None:
+        """Count what looked at everything, if only for whether something is wrong."""
+        looks = self.rules
+        for rule in exchange_rules:
+            looks[rule.code] = self.exchanges + (0 if rule.only_odd else looks[rule.code])
+        for kind in self.kinds.values():
+            for body_rule in kind.rules:
+                looks[body_rule.code] += kind.bodies
+        for misfit_rule in misfit_rules:
+            looks[misfit_rule.code] = self.bodies
+        for codes, count in self.together.items():
+            for code in codes:
+                looks[code] += count
+        self.kinds.clear()
+        self.together.clear()
 
 
 Pair = tuple[Software, Software]
@@ -73,13 +93,10 @@ class Exercises:
         """The connection is over."""
         self._open.pop(info.id, None)
 
-    def finish(self, of_exchanges: Sequence[str], of_bodies: Sequence[str]) -> None:
-        """Count the rules that look at every exchange or body, if only for whether something is wrong."""
+    def finish(self, exchange_rules: Iterable[ExchangeRule], misfit_rules: Iterable[MisfitRule]) -> None:
+        """The input is over: what was looked at all the time is counted."""
         for exercise in self.pairs.values():
-            for code in of_exchanges:
-                exercise.rules[code] = exercise.exchanges
-            for code in of_bodies:
-                exercise.rules[code] = exercise.bodies
+            exercise.settle(exchange_rules, misfit_rules)
 
     def rules(self) -> Counter[str]:
         """Subjects by rule code, of all pairs."""

@@ -1,7 +1,7 @@
 """Drives the rules over what the analyzer reports.
 
 Rules of the game:
-- Exchanges of a connection are judged in the order of their requests (`stream_order`).
+- Exchanges of a connection are judged in the order of their requests (`history.stream_order`).
 - Capture quality first: frames that are cut are not judged as bodies; a rule that needs the start of the
   connection, or all of it, is inconclusive where the capture lacks that.
 - One cause, one finding: a header that does not fit silences the body, a body that does not fit silences
@@ -15,34 +15,24 @@ from enum import StrEnum
 
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
-from kdissect.history.stream_order import StreamOrder
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.rules import pieces
 from kdissect.rules.batches import BatchJudge
-from kdissect.rules.body import Body, body_of
+from kdissect.rules.body import Body
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.evidence import finding_of, has_no_error
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import (
-    REQUEST,
-    RESPONSE,
-    BodyRule,
-    ConnectionRule,
-    ExchangeRule,
-    FactRule,
-    Fault,
-    MisfitRule,
-    NodeRule,
-    Once,
-    Rule,
-)
+from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, Once, Rule
+from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, Subjects
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionKind
+
+_AS_DUE = (State.COMPLETE, State.NO_RESPONSE_EXPECTED)
 
 
 class Judge:
@@ -66,72 +56,56 @@ class Judge:
         self.who = judge
         """Whose bytes are judged; None: those of both ends."""
         self._labels = labels or {}
-        self._views: dict[str, tuple[ConnectionView, StreamOrder]] = {}
+        self._views: dict[str, ConnectionView] = {}
         self._muted: set[str] = set()  # codes shadowed for the exchange being judged
-        self._connection_rules = [rule for rule in rules if isinstance(rule, ConnectionRule)]
-        self._exchange_rules = [rule for rule in rules if isinstance(rule, ExchangeRule)]
-        self._usual_rules = [rule for rule in self._exchange_rules if not rule.only_odd]
-        self._misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
-        self._history = History()
+        self._subjects = Subjects(rules)
+        self._history = History(increments=False)  # no rule speaks of them
         self._batches = BatchJudge(rules, self.coverage)
-        self._fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
-        self._node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
-        self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
-        self._sort_rules()
-
-    def _sort_rules(self) -> None:
-        for rule in self.rules:
-            if isinstance(rule, NodeRule):
-                for sort in rule.nodes:
-                    self._node_rules[sort].append(rule)
-            elif isinstance(rule, FactRule):
-                for kind in rule.facts:
-                    self._fact_rules.setdefault((type(kind), kind), []).append(rule)
-            elif isinstance(rule, BodyRule):
-                for subject in rule.on:
-                    self._body_rules.setdefault(subject, []).append(rule)
 
     # events
 
     def add(self, event: Event) -> None:
         """Judge what an event completes."""
-        facts = self._history.add(event)
         if isinstance(event, Exchange):
-            view, order = self._view(event)
-            for exchange in order.add(event):
+            event.bodies()  # decoded for the histories too
+        due, facts = self._history.take(event)
+        if isinstance(event, Exchange):
+            view = self._view(event)
+            for exchange in due:
                 self._exchange(exchange, view)
-            self._facts(facts, event)
+            if facts:
+                self._facts(facts, event)
+            event.forget_bodies()  # also if it is held back
         elif isinstance(event, ConnectionClosed):
             self._facts(facts, None)
-            self._close(event)
+            self._close(event, due)
 
     def finish(self) -> None:
         """The input is over: connections without an end are judged as they stand."""
-        for view, order in list(self._views.values()):
-            for exchange in order.flush():
-                self._exchange(exchange, view)
-        self._facts(self._history.finish(), None)
+        due, facts = self._history.take_rest()
+        for exchange in due:
+            self._exchange(exchange, self._view(exchange))
+        self._facts(facts, None)
         self._views.clear()
-        odd = [rule.code for rule in self._exchange_rules if rule.only_odd]
-        self.coverage.exercises.finish(odd, [rule.code for rule in self._misfit_rules])
+        self.coverage.exercises.finish(self._subjects.exchange_rules, self._subjects.misfit_rules)
 
-    def _view(self, exchange: Exchange) -> tuple[ConnectionView, StreamOrder]:
+    def _view(self, exchange: Exchange) -> ConnectionView:
         info = exchange.connection
         found = self._views.get(info.id)
         if found is None:
-            found = self._views[info.id] = ConnectionView(info), StreamOrder()
+            found = self._views[info.id] = ConnectionView(info)
         return found
 
-    def _close(self, event: ConnectionClosed) -> None:
+    def _close(self, event: ConnectionClosed, due: list[Exchange]) -> None:
         info = event.connection
         self.coverage.add_connection(info)
-        view, order = self._views.pop(info.id, (ConnectionView(info), StreamOrder()))
-        for exchange in order.flush():
+        view = self._views.pop(info.id, None) or ConnectionView(info)
+        for exchange in due:
             self._exchange(exchange, view)
         if info.kind is ConnectionKind.KAFKA:
             self.coverage.at(info)
             self._muted.clear()
-            for rule in self._connection_rules:
+            for rule in self._subjects.connection_rules:
                 self._apply(rule, view, None, rule.check(view))
         self.coverage.exercises.close(info)
 
@@ -139,49 +113,79 @@ class Judge:
 
     def _exchange(self, exchange: Exchange, view: ConnectionView) -> None:
         self.coverage.add_exchange(exchange)
-        self._muted.clear()
+        muted = self._muted
+        muted.clear()
         view.begin(exchange)
-        is_odd = bool(exchange.anomalies) or exchange.state is not State.COMPLETE
-        for rule in self._exchange_rules if is_odd else self._usual_rules:
-            self._apply(rule, view, exchange, rule.check(exchange, view))
-        if exchange.kind is ExchangeKind.KAFKA and not _has_bad_header(exchange):
-            for side in (REQUEST, RESPONSE):
-                body = body_of(exchange, side)
-                if body is not None:
-                    self._body(body, view)
-        view.end(exchange, self._muted)
+        is_odd = bool(exchange.anomalies) or exchange.state not in _AS_DUE
+        if is_odd:
+            self._headers(exchange, view, ODD)
+        elif not view.is_usual(exchange):
+            self._headers(exchange, view, UNUSUAL)
+        elif self._subjects.look_at_usual:
+            self._headers(exchange, view, USUAL)
+        if exchange.kind is ExchangeKind.KAFKA and not (is_odd and _has_bad_header(exchange)):
+            self._bodies(exchange, view)
+        view.end(exchange, muted)
+        exchange.forget_bodies()
+
+    def _headers(self, exchange: Exchange, view: ConnectionView, sort: str) -> None:
+        muted = self._muted
+        settled = True
+        for rule, is_suspect in self._subjects.exchange_checks(exchange, sort):
+            if muted and rule.code in muted:
+                self.coverage.pass_over(rule.code)
+            elif is_suspect(exchange, view):
+                settled = False
+                self._speak_all(rule, rule.check(exchange, view), view, exchange)
+        if settled and sort == UNUSUAL:
+            view.settle(exchange)
+
+    def _bodies(self, exchange: Exchange, view: ConnectionView) -> None:
+        request, response = exchange.bodies()
+        asked = None
+        if request is not None:
+            asked = Body(exchange, REQUEST, request)
+            self._body(asked, view)
+        if response is not None and not self._subjects.is_free(
+            exchange.api_key, response, self.coverage.exercises.now
+        ):
+            answer = Body(exchange, RESPONSE, response)
+            answer.request = asked
+            self._body(answer, view)
 
     def _body(self, body: Body, view: ConnectionView) -> None:
-        exchange = body.exchange
-        self.coverage.exercises.now.bodies += 1
-        error = body.error
-        if error is not None or not body.fits:
-            self._misfit(body, error or _left_over(body), view)
+        looked_at = self.coverage.exercises.now
+        looked_at.bodies += 1
+        if not body.fits:
+            self._misfit(body, body.error or _left_over(body), view)
             return
-        for rule in self._body_rules.get((body.api.name, body.side), ()):
-            if body.version in rule.versions and (not rule.refusable or has_no_error(body)):
-                self._apply(rule, view, exchange, rule.check(body))
-        self._pieces(body, view)
-        for batch_rule, fault in self._batches.faults(body):
-            self._speak(batch_rule, fault, view, exchange)
-        if body.api.key == API_VERSIONS and body.side == RESPONSE:
-            view.learn_versions(exchange, body.value)
+        kind = self._subjects.body_kind(body, looked_at)
+        kind.bodies += 1
+        muted = self._muted
+        for rule in kind.plain_rules if body.is_plain else kind.rules:
+            if (muted and rule.code in muted) or (rule.refusable and not has_no_error(body)):
+                self.coverage.pass_over(rule.code)
+            elif rule.is_suspect(body):
+                self._speak_all(rule, rule.check(body), view, body.exchange)
+        if not (kind.seen and body.is_plain):  # the first of its kind counts for the coverage
+            kind.seen = True
+            self._pieces(body, view)
+        if kind.is_watched:
+            for batch_rule, fault in self._batches.faults(body):
+                self._speak(batch_rule, fault, view, body.exchange)
+        if body.exchange.api_key == API_VERSIONS and body.side == RESPONSE:
+            view.learn_versions(body.exchange, body.value)
 
     def _misfit(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
         """The first rule that explains the bytes has the word."""
-        for rule in self._misfit_rules:
+        for rule in self._subjects.misfit_rules:
             if error.kind not in rule.kinds:
                 continue
             if self._apply(rule, view, body.exchange, rule.check(body, error)):
                 return
 
     def _pieces(self, body: Body, view: ConnectionView) -> None:
-        kind = body.message, body.version
-        seen = self.coverage.exercises.now.seen
-        if kind in seen and body.is_plain:  # the first of its kind counts for the coverage
-            return
-        seen.add(kind)
-        by_sort = self._node_rules
+        by_sort = self._subjects.node_rules
         for sort, node, path in pieces.pieces(body.tree):
             for rule in by_sort[sort]:
                 self.coverage.exercise(rule.code)
@@ -193,14 +197,15 @@ class Judge:
 
     def _facts(self, facts: Sequence[Fact], event: Exchange | None) -> None:
         """Judge what the histories found; `event` is the exchange that completed it, most of the time."""
-        pairs = [(fact, rule) for fact in facts for rule in self._fact_rules.get(_kind(fact), ())]
+        by_kind = self._subjects.fact_rules
+        pairs = [(fact, rule) for fact in facts for rule in by_kind.get(_kind(fact), ())]
         shadowed = {(_place(fact), code) for fact, rule in pairs if fact.sure for code in rule.shadows}
         for fact, rule in pairs:
             found = self._views.get(fact.evidence.connection)
             if found is None:  # the connection is over, and what is left of it unsure
                 self.inconclusive[rule.code, "the connection was over"] += 1
             elif (_place(fact), rule.code) not in shadowed:
-                self._fact(rule, fact, found[0], event)
+                self._fact(rule, fact, found, event)
 
     def _fact(self, rule: FactRule, fact: Fact, view: ConnectionView, event: Exchange | None) -> None:
         ordinal = fact.evidence.ordinal
@@ -218,6 +223,11 @@ class Judge:
         if rule.code in self._muted:
             return False
         self.coverage.exercise(rule.code)
+        return self._speak_all(rule, faults, view, exchange)
+
+    def _speak_all(
+        self, rule: Rule, faults: Iterable[Fault], view: ConnectionView, exchange: Exchange | None
+    ) -> bool:
         spoke = False
         for fault in faults:
             spoke = True

@@ -103,10 +103,20 @@ class ConnectionRule(Rule):
 class ExchangeRule(Rule):
     """Judges an exchange by its headers, times and order: bodies need not decode.
 
-    `only_odd`: speaks of exchanges alone that have an anomaly or no response; others are not shown to it.
+    `only_odd`: speaks of exchanges alone that have an anomaly or lack an answer; others are not shown to it.
+    `only_unusual`: never speaks of an exchange that is usual (`ConnectionView.is_usual`).
     """
 
     only_odd: ClassVar[bool] = False
+    only_unusual: ClassVar[bool] = False
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """Whether exchanges of this API and version can break the rule at all."""
+        return True
+
+    def is_suspect(self, exchange: "Exchange", view: "ConnectionView") -> bool:
+        """A quick look, for rules that see every exchange: False says that `check` finds nothing."""
+        return True
 
     def check(self, exchange: "Exchange", view: "ConnectionView") -> Iterable[Fault]:
         """What is wrong with the exchange."""
@@ -137,12 +147,18 @@ class BodyRule(Rule):
     """Judges the values of a body that fits. `on` are the APIs and sides it looks at, in `versions`.
 
     `refusable`: the fault is the application's, and Apache Kafka refuses it; wrong is only a broker that
-    accepts. Such a rule judges the broker, and only where the answer carries no error.
+    accepts. Such a rule judges the broker, and only where the answer carries no error. `only_odd`: speaks of
+    bodies alone that are not plain (`decoders.plain`); others are not shown to it.
     """
 
     on: ClassVar[tuple[tuple[str, str], ...]] = ()
     versions: ClassVar[Versions] = Versions(0, NO_UPPER_BOUND)
     refusable: ClassVar[bool] = False
+    only_odd: ClassVar[bool] = False
+
+    def is_suspect(self, body: "Body") -> bool:
+        """A quick look, for rules that see many bodies: False says that `check` finds nothing."""
+        return True
 
     def check(self, body: "Body") -> Iterable[Fault]:
         """What is wrong with the body."""

@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import Any
 
+from kdissect.decoders.bodies import Decoded, decode_once
 from kdissect.decoders.messages import (
     decode_request_body,
     decode_response_body,
@@ -20,6 +21,9 @@ FIRST_ORPHAN_ORDINAL = 1_000_000_000
 
 
 NO_SUMMARY = Summary((), (), (), None, True)
+
+
+Bodies = tuple[Decoded | None, Decoded | None]
 
 
 class State(StrEnum):
@@ -53,6 +57,7 @@ class Exchange:
         "api_key",
         "api_version",
         "batches_cache",
+        "bodies_cache",
         "client_id",
         "close",
         "connection",
@@ -81,6 +86,7 @@ class Exchange:
         self.request_summary_cache: Summary | None = None  # asked for when pairing and again when printing
         self.response: Frame | None = None
         self.response_body_offset = 0
+        self.bodies_cache: Bodies | None = None  # several look at them while an exchange is judged
         self.close: Close | None = None
         self.anomalies: list[Anomaly] | None = None  # None instead of []: most exchanges have none
         self.batches_cache: Any = None  # of `engine.record_sets`: histories and rules ask for the same
@@ -135,6 +141,27 @@ class Exchange:
         return decode_response_body(
             self.response.data, self.response_body_offset, self.api_key, self.api_version
         )
+
+    def bodies(self) -> Bodies:
+        """The bodies of request and response, whether they fit or not, decoded once until `forget_bodies`.
+
+        None where there is none, where bytes of it are missing, or the schema does not know it.
+        """
+        found = self.bodies_cache
+        if found is None:
+            key, version = self.api_key, self.api_version
+            if key is None or version is None:
+                return None, None
+            found = self.bodies_cache = (
+                decode_once(self.request, self.request_body_offset, key, version, False),
+                decode_once(self.response, self.response_body_offset, key, version, True),
+            )
+        return found
+
+    def forget_bodies(self) -> None:
+        """Free what `bodies` and `engine.record_sets` keep: values take several times the room of bytes."""
+        self.bodies_cache = None
+        self.batches_cache = None
 
     def request_summary(self) -> Summary:
         """Topics and acks of the request, as far as the captured bytes go. Raises nothing."""

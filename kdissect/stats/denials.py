@@ -8,7 +8,7 @@ from kdissect.history.turn import Turn
 from kdissect.stats.client import text_of
 
 TOPIC_AUTHORIZATION_FAILED = 29  # org.apache.kafka.common.protocol.Errors
-_TOPIC_RESOURCE = 2  # org.apache.kafka.common.config.ConfigResource.Type
+_TOPIC_RESOURCE = 2  # org.apache.kafka.common.config.ConfigResource
 
 Named = str | bytes
 """A topic's name, or its id of 16 bytes."""

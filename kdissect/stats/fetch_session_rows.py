@@ -12,7 +12,7 @@ Facts = dict[str, Any]
 
 def fetch_session_facts(traffic: FetchSessionTraffic) -> Facts:
     """The clients, those that built most sessions first."""
-    rows = [_row(traffic, key, fetcher) for key, fetcher in traffic.fetchers.items()]
+    rows = [_row(traffic, key, fetcher) for key, fetcher in traffic.fetchers.items() if fetcher.is_wanted]
     rows.sort(key=lambda row: (-sum(row["rebuilt"].values()), -row["requests"], row["client_id"] or ""))
     return {
         "clients": rows,

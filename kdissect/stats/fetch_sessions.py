@@ -55,12 +55,14 @@ class Fetcher:
     """What one client does at one broker. `rebuilt` counts sessions after the first, by the reason."""
 
     __slots__ = (
-        "connection", "ended_by", "is_follower", "not_created", "odd", "rebuilt", "requests", "sessions",
+        "connection", "ended_by", "is_follower", "is_wanted", "not_created", "odd", "rebuilt", "requests",
+        "sessions",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.requests = 0
         self.is_follower = False
+        self.is_wanted = False
         self.sessions: dict[SessionKey, None] = {}
         self.connection = ""
         """On which the last session was created."""
@@ -91,10 +93,10 @@ class FetchSessionTraffic:
         self.fetchers: Table[FetcherKey, Fetcher] = Table(CLIENTS_KEPT)
         self._of_connection: Table[str, FetcherKey] = Table(CONNECTIONS_KEPT)
 
-    def add(self, event: Event) -> None:
-        """Take the analyzer's next event."""
+    def add(self, event: Event, wanted: bool = True) -> None:
+        """Take the analyzer's next event. Told are the clients with a Fetch that is wanted."""
         if isinstance(event, Exchange) and event.api_key == apis.FETCH and event.request is not None:
-            self._asked(event)
+            self._asked(event, wanted)
         self._apply(self.history.add(event))
 
     def finish(self) -> None:
@@ -105,7 +107,7 @@ class FetchSessionTraffic:
         """The state of a session."""
         return self.history.fetch_sessions.sessions.peek(key)
 
-    def _asked(self, exchange: Exchange) -> None:
+    def _asked(self, exchange: Exchange, wanted: bool) -> None:
         turn = Turn(exchange)
         info = exchange.connection
         key = FetcherKey(info.capture_set, info.broker_text, client_of(turn))
@@ -114,6 +116,7 @@ class FetchSessionTraffic:
         if not fetcher.requests:
             fetcher.is_follower = is_follower(turn)
         fetcher.requests += 1
+        fetcher.is_wanted |= wanted
 
     def _apply(self, facts: list[Fact]) -> None:
         for fact in facts:

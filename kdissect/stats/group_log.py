@@ -18,13 +18,15 @@ class GroupLog:
 
     `named_by` are the clients and APIs that named it, `info` a connection on which it was named,
     `coordinator` the address that FindCoordinator told. `denied` counts requests by client and API that were
-    refused for want of permission, `errors` what members were refused for.
+    refused for want of permission, `errors` what members were refused for. `is_wanted`: an exchange that
+    was asked for is about the group.
     """
 
-    __slots__ = ("coordinator", "denied", "errors", "info", "members", "named_by")
+    __slots__ = ("coordinator", "denied", "errors", "info", "is_wanted", "members", "named_by")
 
     def __init__(self, info: ConnectionInfo) -> None:
         self.info = info
+        self.is_wanted = False
         self.members: Table[str, MemberLog] = Table(MEMBERS_KEPT)
         self.coordinator: str | None = None
         self.named_by: dict[tuple[str | None, str], int] = {}

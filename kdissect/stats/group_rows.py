@@ -21,7 +21,7 @@ def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = 
     """The groups by id, those `wanted`. One that was converted has a row for each of its kinds."""
     found: list[Facts] = []
     for key, log in sorted(traffic.logs.items(), key=lambda item: item[0]):
-        if key[1] and (wanted is None or wanted(key[1])):
+        if key[1] and log.is_wanted and (wanted is None or wanted(key[1])):
             found += _group(traffic, key, log)
     return found
 

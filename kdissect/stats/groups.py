@@ -21,7 +21,7 @@ from kdissect.history.turn import Turn
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
 from kdissect.stats.client import client_of, text_of
-from kdissect.stats.group_links import client_key, groups_named
+from kdissect.stats.group_links import GroupLinks, client_key, groups_named
 from kdissect.stats.group_log import GroupLog
 from kdissect.stats.leaders import Leaders
 from kdissect.stats.positions import Positions, name_of
@@ -50,26 +50,45 @@ class GroupTraffic:
         self.modern = ModernGroups()
         self.positions = Positions(names)
         self.leaders = Leaders()
+        self.links = GroupLinks()
+        self._wanted = True
         self.logs: Table[GroupKey, GroupLog] = Table(GROUPS_KEPT)
 
-    def add(self, turn: Turn) -> None:
-        """Take the next exchange, in the order in which the analyzer reports them."""
+    def add(self, turn: Turn, wanted: bool = True) -> None:
+        """Take the next exchange, in the order in which the analyzer reports them.
+
+        Told are the groups that a wanted one is about.
+        """
+        self._wanted = wanted
         self._names.pass_by(turn.exchange)
         self.leaders.learn(turn)
         self.positions.learn(turn)
-        if turn.key == apis.FIND_COORDINATOR:
-            self._find_coordinator(turn)
-        elif turn.request is not None:
-            self._named(turn, groups_named(turn))
+        self.links.learn(turn)
+        is_search = turn.key == apis.FIND_COORDINATOR
+        named = _searched(turn) if is_search else groups_named(turn)
+        self._named(turn, named)
+        if is_search:
+            self._coordinators(turn)
         if turn.key in _BEATS and turn.request is not None:
             self._beat(turn)
         for machine in (self.classic, self.modern):
             if turn.key in (machine.api_keys or ()):
                 for fact in machine.feed(turn):
                     self._apply(turn, fact)
+        if wanted and not named:
+            self._want_groups_of_client(turn)
+
+    def _want_groups_of_client(self, turn: Turn) -> None:
+        """An exchange that names no group, as Fetch, is about those that its client speaks for."""
+        for group in self.links.of_client(client_key(turn)):
+            log = self.logs.peek((turn.info.capture_set, group))
+            if log is not None:
+                log.is_wanted = True
 
     def _log(self, turn: Turn, group: str) -> GroupLog:
-        return self.logs.get_or((turn.info.capture_set, group), lambda: GroupLog(turn.info))
+        log = self.logs.get_or((turn.info.capture_set, group), lambda: GroupLog(turn.info))
+        log.is_wanted |= self._wanted
+        return log
 
     def _named(self, turn: Turn, groups: tuple[str, ...]) -> None:
         api = api_name(turn.key) or str(turn.key)
@@ -80,12 +99,11 @@ class GroupTraffic:
             if is_denied:
                 log.deny(client_of(turn), api)
 
-    def _find_coordinator(self, turn: Turn) -> None:
+    def _coordinators(self, turn: Turn) -> None:
+        """Where the groups are whose coordinator was asked for."""
         request, answer = turn.request, turn.response
-        if request is None or sent(request, "key_type", _GROUP_COORDINATOR) != _GROUP_COORDINATOR:
+        if not _searched(turn):
             return
-        asked = sent(request, "coordinator_keys", None)
-        self._named(turn, tuple(map(text_of, (request.key,) if asked is None else asked)))
         rows = sent(answer, "coordinators", None)
         if rows is None and answer is not None:
             rows = [answer]
@@ -130,6 +148,15 @@ class GroupTraffic:
             *(f"{topic}-{partition}" for topic, partition in named),
             *(f"{role} {subtopology}_{partition}" for role, subtopology, partition in tasks),
         ]
+
+
+def _searched(turn: Turn) -> tuple[str, ...]:
+    """The groups whose coordinator a FindCoordinator asks for."""
+    request = turn.request
+    if request is None or sent(request, "key_type", _GROUP_COORDINATOR) != _GROUP_COORDINATOR:
+        return ()
+    asked = sent(request, "coordinator_keys", None)
+    return tuple(map(text_of, (request.key,) if asked is None else asked))
 
 
 def _of_classic(given: bytes) -> list[str] | None:

@@ -21,8 +21,16 @@ Wanted = Callable[[str], object]
 def producer_facts(traffic: ProducerTraffic, wanted: Wanted | None = None) -> Facts:
     """Everything that is told; `wanted` chooses by producer id, transactional id or client id."""
     history = traffic.history
-    producers = [_producer(traffic, key, held) for key, held in history.producers.producers.items()]
-    ids = [_transactional_id(traffic, key, held) for key, held in history.transactions.ids.items()]
+    producers = [
+        _producer(traffic, key, held)
+        for key, held in history.producers.producers.items()
+        if traffic.is_wanted(key[0], held.producer_id, held.transactional_id)
+    ]
+    ids = [
+        _transactional_id(traffic, key, held)
+        for key, held in history.transactions.ids.items()
+        if traffic.is_wanted(key[0], held.producer_id, held.transactional_id)
+    ]
     return {
         "producers": [row for row in producers if _is_wanted(row, wanted)],
         "transactional_ids": [row for row in ids if _is_wanted(row, wanted)],

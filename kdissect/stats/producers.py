@@ -9,11 +9,11 @@ from kdissect.decoders.records.layout import CURRENT_MAGIC
 from kdissect.history import apis
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
-from kdissect.history.producers import ProducerFact, ProducerKey
+from kdissect.history.producers import PRODUCERS_KEPT, ProducerFact, ProducerKey
 from kdissect.history.table import Table
 from kdissect.history.topics import TopicNames
 from kdissect.history.transaction_steps import TransactionFact
-from kdissect.history.transactions import IdKey
+from kdissect.history.transactions import IDS_KEPT, IdKey
 from kdissect.history.turn import Turn
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.schema.errors import error_name
@@ -21,6 +21,7 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.producer_log import ProducerLog
+from kdissect.stats.producers_named import producers_named
 
 LOGS_KEPT = 5_000  # producers with events, and transactional ids; up to 20 KB each
 CLIENTS_KEPT = 1_000  # of those that write without an id
@@ -35,29 +36,43 @@ _REFUSED: frozenset[StrEnum] = frozenset(
 
 
 class ProducerTraffic:
-    """Producers by id, transactional ids, and who writes without either."""
+    """Producers by id, transactional ids, and who writes without either.
 
-    def __init__(self, names: TopicNames) -> None:
+    A selective one tells only those that a wanted exchange is about.
+    """
+
+    def __init__(self, names: TopicNames, is_selective: bool = False) -> None:
         self._names = names
+        self.is_selective = is_selective
         self._infos: dict[str, ConnectionInfo] = {}
         self.history = History(only=("producers", "transactions"))
         self.producer_logs: Table[ProducerKey, ProducerLog] = Table(LOGS_KEPT)
         self.id_logs: Table[IdKey, ProducerLog] = Table(LOGS_KEPT)
         self.without_id: Counter[str | None] = Counter()
         """Batches without a producer id, by client id."""
+        self._wanted_producers: Table[ProducerKey, bool] = Table(PRODUCERS_KEPT)
+        self._wanted_ids: Table[IdKey, bool] = Table(IDS_KEPT)
 
-    def add(self, event: Event) -> None:
-        """Take the analyzer's next event."""
+    def add(self, event: Event, wanted: bool = True) -> None:
+        """Take the analyzer's next event. A selective traffic tells whom wanted ones are about."""
         if isinstance(event, Exchange):
             self._names.pass_by(event)
             self._infos[event.connection.capture_set] = event.connection
-            if event.api_key == apis.PRODUCE:
-                self._count_without_id(Turn(event))
+            if wanted:
+                self._want(Turn(event))
         self._keep(self.history.add(event))
 
     def finish(self) -> None:
         """The input is over."""
         self._keep(self.history.finish())
+
+    def is_wanted(self, capture_set: str, producer_id: int | None, transactional_id: str | None) -> bool:
+        """Whether an exchange that was wanted named one of the two ids."""
+        if not self.is_selective:
+            return True
+        if producer_id is not None and (capture_set, producer_id) in self._wanted_producers:
+            return True
+        return transactional_id is not None and (capture_set, transactional_id) in self._wanted_ids
 
     def place(self, capture_set: str, topic: str | bytes, partition: int) -> str:
         """`TOPIC-PARTITION`, the topic by name where it is known."""
@@ -68,6 +83,18 @@ class ProducerTraffic:
             name = None if info is None else self._names.name(info, topic)
             topic = name or topic_id_text(topic)
         return f"{topic}-{partition}"
+
+    def _want(self, turn: Turn) -> None:
+        if turn.key == apis.PRODUCE:
+            self._count_without_id(turn)
+        if not self.is_selective:
+            return
+        capture_set = turn.info.capture_set
+        producer_ids, transactional_ids = producers_named(turn)
+        for producer_id in producer_ids:
+            self._wanted_producers.put((capture_set, producer_id), True)
+        for name in transactional_ids:
+            self._wanted_ids.put((capture_set, name), True)
 
     def _count_without_id(self, turn: Turn) -> None:
         client_id = turn.exchange.client_id

@@ -3,7 +3,7 @@
 - Latency is first byte of the response minus last byte of the request.
 - A throttle time is part of it only where the broker delayed the answer itself; from certain versions on it
   answers first and expects the client to wait (KIP-219), and the throttle comes after the latency.
-- A Fetch without data is held for up to its max wait (org.apache.kafka.server.purgatory.DelayedFetch). One
+- A Fetch without data is held for up to its max wait (kafka.server.DelayedFetch). One
   that was answered without records after that time waited for it. One answered with records at once found
   data waiting if an earlier answer had told a higher high watermark. Of any other nobody can tell on the
   wire how long it was held for data: its broker time is unknown, and it counts as `unclear`.

@@ -46,11 +46,18 @@ class TopicTraffic:
         self.groups = GroupLinks()
         self.leaders = Leaders()
 
-    def add(self, turn: Turn) -> None:
-        """Take the next exchange, in the order in which the analyzer reports them."""
+    def add(self, turn: Turn, counts: bool = True) -> None:
+        """Take the next exchange, in the order in which the analyzer reports them.
+
+        One that does not count tells the names of topics, the groups of clients and where leaders are.
+        """
         self._names.pass_by(turn.exchange)
         self.groups.learn(turn)
         self.leaders.learn(turn)
+        if counts:
+            self._count(turn)
+
+    def _count(self, turn: Turn) -> None:
         for named in denied_topics(turn):
             api = api_name(turn.key) or str(turn.key)
             self._topic(turn, named).deny(client_of(turn), api)

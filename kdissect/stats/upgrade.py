@@ -24,7 +24,7 @@ from kdissect.stats.client import Client, client_of, is_follower
 USES_KEPT = 20_000  # clients times API versions, 500 bytes each; a client uses 20
 ADDRESSES_KEPT = 20  # of one client, further ones are counted only
 BROKERS_KEPT = 10_000
-# Sent by brokers and controllers alone (org.apache.kafka.common.message.ApiMessageType.ListenerType).
+# Sent by brokers and controllers alone (org.apache.kafka.message.ApiMessageTypeGenerator).
 _BETWEEN_BROKERS = frozenset(
     {apis.LEADER_AND_ISR, apis.STOP_REPLICA, apis.UPDATE_METADATA, apis.CONTROLLED_SHUTDOWN,
      apis.WRITE_TXN_MARKERS}
@@ -77,10 +77,15 @@ class UpgradeAudit:
         self._offered: Table[tuple[str, str], dict[int, Range]] = Table(BROKERS_KEPT)
         self._followers: Table[tuple[str | None, ...], bool] = Table(BROKERS_KEPT)
         """Clients that fetch as brokers do, to replicate."""
+        self._fetching: Table[UseKey, bool] = Table(BROKERS_KEPT)
+        """Clients that were looked at for that."""
         self._asking: Table[tuple[str | None, str | None, str], bool] = Table(USES_KEPT)
 
-    def add(self, event: Event) -> None:
-        """Take the analyzer's next event."""
+    def add(self, event: Event, counts: bool = True) -> None:
+        """Take the analyzer's next event.
+
+        An exchange that does not count tells which versions clients ask for and brokers offer.
+        """
         facts = self._history.add(event)
         if not isinstance(event, Exchange):
             return
@@ -89,7 +94,10 @@ class UpgradeAudit:
             if fact.kind is VersionFact.OFFERED:
                 self._offered.put(place, fact.seen)
         if event.kind is ExchangeKind.KAFKA and event.state is not State.ORPHAN_RESPONSE:
-            self._count(Turn(event), self._offered.peek(place))
+            turn = Turn(event)
+            self._learn(turn)
+            if counts:
+                self._count(turn, self._offered.peek(place))
 
     def outcome(self, key: UseKey, use: ApiUse) -> tuple[Outcome, Verdict]:
         """What the target does to a use."""
@@ -107,18 +115,26 @@ class UpgradeAudit:
         limited = use.asked and use.offered is not None and key.api_version >= use.offered[1]
         return Outcome.MAY_BREAK if limited else Outcome.BREAKS, found
 
+    def _learn(self, turn: Turn) -> None:
+        """Whether a client asks for versions, and whether it fetches as brokers do."""
+        client = client_of(turn)
+        if turn.key == apis.API_VERSIONS:
+            self._asking.put((client.principal, client.client_id, client.address), True)
+        if turn.key == apis.FETCH:
+            key = UseKey(client.principal, client.client_id, client.software, turn.key, turn.version)
+            if key not in self._fetching:  # decodes: once for each is enough
+                self._fetching.put(key, True)
+                if is_follower(turn):
+                    self._followers.put(key[:3], True)
+
     def _count(self, turn: Turn, offered: dict[int, Range] | None) -> None:
         if turn.exchange.api_key is None or turn.exchange.api_version is None:
             return
         self.exchanges += 1
         client = client_of(turn)
         asking = client.principal, client.client_id, client.address
-        if turn.key == apis.API_VERSIONS:
-            self._asking.put(asking, True)
         key = UseKey(client.principal, client.client_id, client.software, turn.key, turn.version)
         use = self.uses.get_or(key, ApiUse)
-        if not use.exchanges and turn.key == apis.FETCH and is_follower(turn):
-            self._followers.put(key[:3], True)
         use.exchanges += 1
         use.refused += turn.exchange.state is State.UNANSWERED
         use.asked = use.asked or asking in self._asking or client.software is not None

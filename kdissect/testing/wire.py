@@ -76,7 +76,7 @@ class KafkaWire:
         return self.verdict().findings
 
     def verdict(self) -> Verdict:
-        """Everything a report knows."""
+        """Everything a report knows. Raises OSError for a capture that cannot be read."""
         options = self.options
         who = None if options.judge == "both" else Who(options.judge)
         judge = Judge(select(ALL_RULES, options.select, options.ignore, who), who, options.label)
@@ -121,7 +121,10 @@ class KafkaWire:
                 "kafka_wire had nothing to judge: mark the test with @pytest.mark.kafka_wire(port=...), or "
                 "call kafka_wire.record(port) or kafka_wire.capture(path)"
             )
-        verdict = self.verdict()
+        try:
+            verdict = self.verdict()
+        except OSError as error:
+            return f"kafka_wire cannot read {error}"
         if not verdict.exchanges and not self.options.allow_empty:
             why = "; ".join(verdict.quality.reasons) or "no Kafka traffic"
             return f"kafka_wire had nothing to judge in {', '.join(self.paths)}: {why}"

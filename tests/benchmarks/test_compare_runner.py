@@ -99,3 +99,24 @@ def test_nothing_to_compare_is_a_mistake() -> None:
 
     with pytest.raises(SystemExit, match="2"):
         compare.main([])
+
+
+@pytest.mark.parametrize("task", ["list", "check", "records"])
+def test_tasks_name_commands_of_both(task: str, benchmarks_on_path: Path) -> None:
+    import compare
+
+    chosen = compare.parse_arguments(["--task", task, "a b.pcap"])
+    (pair,) = compare.pairs_of(chosen)
+    assert pair.work[0] == "kdissect"
+    assert pair.against[0] == "tshark"
+    assert "a b.pcap" in pair.work
+    assert "a b.pcap" in pair.against
+
+
+def test_a_command_may_replace_that_of_the_task(benchmarks_on_path: Path) -> None:
+    import compare
+
+    chosen = compare.parse_arguments(["--task", "check", "--work", "other {capture}", "a.pcap"])
+    (pair,) = compare.pairs_of(chosen)
+    assert pair.work == ["other", "a.pcap"]
+    assert pair.against[-3:] == ["-V", "-O", "kafka"]

@@ -3,11 +3,17 @@
 import json
 import re
 import struct
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from tests.support.console import run_on_terminal
+from kdissect.api import Dissection
+from kdissect.cli import main
+from kdissect.cli.exits import INTERRUPTED
+from kdissect.session.events import Event
+from tests.support.console import TXN, run_on_terminal
 from tests.support.pcaps import write_pcap
 from tests.support.traffic import Conversation, request, response
 
@@ -63,3 +69,22 @@ def test_nothing_from_the_wire_commands_the_terminal(line: str, hostile: str) ->
     ran = run_on_terminal([name, hostile, "--port", "9092", "--format", "json", *options])
     assert json.loads(ran.out)
     assert not dangerous & set(ran.out)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["stats --by client_id", "topics", "groups", "producers", "fetch-sessions", "upgrade --target 4.0 --all"],
+)
+def test_control_c_prints_what_was_counted(
+    line: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    whole = Dissection.events
+
+    def stopped(dissection: Dissection) -> Iterator[Event]:
+        yield from islice(whole(dissection), 60)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Dissection, "events", stopped)
+    name, *options = line.split()
+    assert main([name, TXN, *options]) == INTERRUPTED
+    assert "rdk-2.16.0" in capfd.readouterr().out

@@ -68,7 +68,7 @@ def run(text: str, exchanges: list[Exchange]) -> None:
         assert test(exchange) is again(exchange)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.lists(st.sampled_from(FIELDS + OPERATORS + VALUES + JOINERS), max_size=8).map(" ".join))
 def test_random_words(exchanges: list[Exchange], text: str) -> None:
     run(text, exchanges[:4])
@@ -93,19 +93,19 @@ def expressions() -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(expressions())
 def test_random_expressions(exchanges: list[Exchange], text: str) -> None:
     run(text, exchanges)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.text(max_size=40))
 def test_random_text(exchanges: list[Exchange], text: str) -> None:
     run(text, exchanges[:2])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.sampled_from(FIELDS), st.sampled_from(OPERATORS), st.text(max_size=20), st.booleans())
 def test_random_values(
     exchanges: list[Exchange], field: str, operator: str, value: str, is_text: bool

@@ -64,6 +64,7 @@ ORACLE: list[tuple[str, Callable[[Row], Any]]] = [
     ("api_version >= 3 and version < 9", lambda r: 3 <= (r["api_version"] or 0) < 9),
     ("version in (0, 3..5)", lambda r: r["api_version"] in (0, 3, 4, 5)),
     ("number in (2..5, 9)", lambda r: r["number"] in (2, 3, 4, 5, 9)),
+    ("api == Fetch and number <= 60", lambda r: r["number"] <= 60 and r["api_key"] == 1),
     ("number > 10 and api == Fetch", lambda r: r["number"] > 10 and r["api_key"] == 1),
     ("state == complete", lambda r: r["state"] == "complete"),
     ("state in (unanswered, orphan_response)", lambda r: r["state"] in ("unanswered", "orphan_response")),

@@ -134,6 +134,13 @@ def test_cheap_tests_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert takes("request.topics.name == x and latency > 1s", exchange(request=frame(bytes(4)))) == [False]
 
 
+@pytest.mark.parametrize("text", ["api == Fetch and number == 3", "not (api != Fetch or number != 3)"])
+def test_numbers_count_what_another_test_leaves_out(text: str) -> None:
+    test = compile_filter(text).bind()
+    keys = [0, 1, 1, 0, 1]
+    assert [test(exchange(api_key=key)) for key in keys] == [False, False, True, False, False]
+
+
 def test_numbers_count_every_exchange_asked() -> None:
     test = compile_filter("number in (2, 4)").bind()
     assert [test(exchange()) for _ in range(5)] == [False, True, False, True, False]

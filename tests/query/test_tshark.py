@@ -15,20 +15,16 @@ from tests.support.console import CAPTURES
 # each of them has a single condition on a single message.
 PAIRS = [
     ("kafka.request_key == 0", "api == Produce", "request"),
-    ("kafka.request_key == 1", "api == Fetch", "request"),
     ("kafka.response_key == 3", "api == Metadata", "response"),
     ("kafka.request_key in {8, 9, 10}", "api in (OffsetCommit, OffsetFetch, 10)", "request"),
-    ("kafka.request.version == 1", "version == 1", "request"),
     ("kafka.request.version >= 2", "version >= 2", "request"),
     ("kafka.correlation_id == 3 && kafka.client_id", "correlation_id == 3", "request"),
     ("kafka.client_id matches \"^k\"", "client_id ~ '(?i)^k'", "request"),
     ("kafka.client_id contains \"java\"", "client_id contains java", "request"),
     ("kafka.error == 36", "error == TOPIC_ALREADY_EXISTS", "response"),
-    ("kafka.error == 3", "error == 3", "response"),
     ("kafka.consumer_group && kafka.request_key == 12", "api == Heartbeat and group", "request"),
     ("kafka.required_acks == -1", "request.acks == ALL_ISR", "request"),
     ("kafka.max_wait_time > 100", "request.max_wait_ms > 100ms", "request"),
-    ("kafka.min_bytes == 1", "request.min_bytes == 1B", "request"),
     ("kafka.replica_id == -1 && kafka.isolation_level",
      "request.replica_id == -1 and request.isolation_level", "request"),
 ]  # fmt: skip
@@ -45,7 +41,7 @@ def tshark(name: str, display_filter: str, ports: Sequence[int]) -> list[int]:
     return [int(line) for line in ran.stdout.split()]
 
 
-@pytest.mark.parametrize(("name", "pairs"), [(NAMES[0], PAIRS), (NAMES[1], PAIRS[2::6])])
+@pytest.mark.parametrize(("name", "pairs"), [(NAMES[0], PAIRS), (NAMES[1], PAIRS[1::5])])
 def test_like_tshark(name: str, pairs: list[tuple[str, str, str]]) -> None:
     if not shutil.which("tshark"):
         pytest.skip("tshark is not installed")

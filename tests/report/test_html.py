@@ -9,8 +9,7 @@ from typing import Any
 import html5lib
 import pytest
 
-from kdissect.report.html import report_html
-from kdissect.report.html.findings import MAX_SHOWN
+from kdissect.report.html import findings, report_html
 from kdissect.report.html.markup import Markup, element, text
 from kdissect.report.printable import printable
 from kdissect.report.verdict import Verdict
@@ -39,8 +38,8 @@ def test_pages_are_well_formed_and_whole(name: str) -> None:
     assert len(names) == len(set(names))
     links = [node.get("href") for node in document.iter("a")]
     assert all(link[1:] in names for link in links if link.startswith("#"))
-    findings = [node for node in document.iter("details") if "finding" in node.get("class", "")]
-    assert len(findings) == len(verdict.findings)
+    folds = [node for node in document.iter("details") if "finding" in node.get("class", "")]
+    assert len(folds) == len(verdict.findings)
     assert {"error", "warning", "info"} >= {
         box.get("id").removeprefix("show-") for box in document.iter("input")
     } - {"malformed", "refused", "differs", "client", "broker"}
@@ -97,9 +96,10 @@ def test_an_empty_capture_has_a_page() -> None:
     assert "No Kafka traffic was found" in "".join(document.itertext())
 
 
-def test_a_page_ends() -> None:
+def test_a_page_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings, "MAX_SHOWN", 20)
     verdict = verdict_of("kafka44_java_errors.pcapng")
-    verdict.findings *= MAX_SHOWN
+    verdict.findings *= 2
     page = report_html(verdict)
-    assert page.count('<details class="finding') == MAX_SHOWN
-    assert "more findings not shown here" in page
+    assert page.count('<details class="finding') == 20
+    assert f"{len(verdict.findings) - 20} more findings not shown here" in page

@@ -1,5 +1,7 @@
 """Verdicts to make reports of: real captures, and traffic that would rather be markup."""
 
+from functools import cache
+
 from kdissect.api import Dissection
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
@@ -32,12 +34,17 @@ EVIL = (
 
 def verdict_of(name: str) -> Verdict:
     """What `check` makes of a capture of the corpus."""
-    dissection = Dissection(str(CAPTURES / name))
+    judge = _judged(name)
+    return Verdict(judge, quality_of(judge.coverage), (str(CAPTURES / name),))
+
+
+@cache
+def _judged(name: str) -> Judge:
     judge = Judge()
-    for event in dissection.events():
+    for event in Dissection(str(CAPTURES / name)).events():
         judge.add(event)
     judge.finish()
-    return Verdict(judge, quality_of(judge.coverage), dissection.file_names)
+    return judge
 
 
 def verdict_on(text: str, path: str | None = None) -> Verdict:

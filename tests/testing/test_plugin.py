@@ -54,7 +54,7 @@ CASES = {
         "kafka_wire.capture(ACKS)\n"
         "    assert len(kafka_wire.exchanges()) == 51\n"
         "    assert {finding.code for finding in kafka_wire.findings} == {'FRM006', 'PAI004', 'BDY012'}\n"
-        "    assert kafka_wire.report().endswith('rules had something to judge\\n')",
+        "    assert 'rules had something to judge' in kafka_wire.report()",
         PASSED,
         "marked(fail_on='never')",
     ),
@@ -101,7 +101,7 @@ def test_what_passes_and_what_fails(pytester: pytest.Pytester) -> None:
     assert "unexpected keyword argument 'prot'" in run.texts["misspelled"]
     assert "the arguments of kafka_wire have names" in run.texts["nameless"]
     assert run.texts["nothing"].startswith("kafka_wire had nothing to judge: mark the test with")
-    assert "missing.pcap: No such file or directory" in run.texts["missing"]
+    assert run.texts["missing"] == "kafka_wire cannot read missing.pcap: No such file or directory"
 
 
 def test_the_configuration_of_the_project_holds(pytester: pytest.Pytester) -> None:

@@ -11,8 +11,8 @@ from kdissect.cli.printable import printable
 from kdissect.cli.tables import Tables
 
 Facts = dict[str, Any]
-# Reasons that say no more than the rebalance itself (KIP-394; org.apache.kafka.clients.consumer.internals.
-# AbstractCoordinator). JSON has them.
+# Reasons that say no more than the rebalance itself; JSON has them
+# (org.apache.kafka.clients.consumer.internals.AbstractCoordinator, KIP-394).
 _ROUTINE = ("need to re-join with the given member-id", "group is already rebalancing")
 
 

@@ -17,10 +17,6 @@ Decompress = Callable[[memoryview, int, bool], bytes]
 """`(data, limit, is_legacy_lz4) -> bytes`, raising DecodeError with the codec's name for its path."""
 
 
-class OutputLimitError(DecodeError):
-    """The bytes would grow beyond the limit; nothing of them was kept."""
-
-
 def decompress(codec: int, data: bytes | memoryview, limit: int = MAX_OUTPUT, *, magic: int = 2) -> bytes:
     """`data` decompressed, at most `limit` bytes; `magic` is that of the batch it stands in.
 

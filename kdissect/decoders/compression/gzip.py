@@ -4,7 +4,7 @@ import zlib
 from types import ModuleType
 from typing import Any
 
-from kdissect.decoders.compression.codec import OutputLimitError
+from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.model.errors import DecodeError
 
 _GZIP_FORMAT = 16 + zlib.MAX_WBITS  # zlib's way to ask for the format of RFC 1952 instead of RFC 1950

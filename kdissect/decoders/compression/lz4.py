@@ -2,7 +2,7 @@
 
 import lz4.frame
 
-from kdissect.decoders.compression.codec import OutputLimitError
+from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.compression.xxh32 import xxh32
 from kdissect.model.errors import DecodeError
 

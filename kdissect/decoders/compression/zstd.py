@@ -4,7 +4,7 @@ from _thread import _local
 
 import zstandard
 
-from kdissect.decoders.compression.codec import OutputLimitError
+from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.model.errors import DecodeError
 
 # Bytes given to the stream at a time. A block takes at least 4 bytes and gives at most 128 KiB (RFC 8878

@@ -1,6 +1,7 @@
 """PushTelemetry's metrics (KIP-714): compressed as a whole, then OpenTelemetry's MetricsData."""
 
-from kdissect.decoders.compression.codec import OutputLimitError, codec_name, decompress
+from kdissect.decoders.compression.codec import codec_name, decompress
+from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.otlp import metrics
 from kdissect.decoders.payloads.payload import Found, Plain, Tree

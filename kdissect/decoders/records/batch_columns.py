@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from crc32c import crc32c
 from numpy.typing import NDArray
 
+from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.records.layout import (
     ATTRIBUTES_AT,
     CURRENT_MAGIC,

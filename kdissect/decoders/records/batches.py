@@ -11,8 +11,7 @@ import zlib
 from collections.abc import Generator
 from typing import NamedTuple
 
-from crc32c import crc32c
-
+from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.layout import (
     ATTRIBUTES_AT,

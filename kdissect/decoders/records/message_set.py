@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.compression.codec import OutputLimitError, codec_name, decompress
+from kdissect.decoders.compression.codec import codec_name, decompress
+from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.records.batches import batch_fault, iter_batches
 from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.layout import LENGTH_AT, OVERHEAD

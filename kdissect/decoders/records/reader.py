@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kdissect.decoders.compression.codec import MAX_OUTPUT, OutputLimitError, codec_name, decompress
+from kdissect.decoders.compression.codec import MAX_OUTPUT, codec_name, decompress
+from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.layout import CURRENT_MAGIC
 from kdissect.decoders.records.message_set import iter_messages

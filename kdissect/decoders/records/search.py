@@ -2,8 +2,7 @@
 
 import zlib
 
-from crc32c import crc32c
-
+from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.records.layout import (
     ATTRIBUTES_AT,
     CURRENT_MAGIC,

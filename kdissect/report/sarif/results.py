@@ -14,7 +14,7 @@ from kdissect.rules.fingerprint import fingerprint
 
 Row = dict[str, Any]
 # Keys of a finding that a result says in its own way.
-_SAID = frozenset({"code", "name", "severity", "count", "fingerprint", "cites"})
+_SAID = frozenset({"code", "name", "severity", "count", "fingerprint", "cites", "known"})
 
 
 def results(verdict: Verdict, frames: Frames) -> list[Row]:
@@ -29,6 +29,8 @@ def results(verdict: Verdict, frames: Frames) -> list[Row]:
         row["ruleIndex"] = numbers[finding.code]
         if finding.place.end > finding.place.start >= 0:
             row["relatedLocations"] = [frames.location(finding.place)]
+        if verdict.baseline is not None:
+            row["baselineState"] = "unchanged" if finding.known else "new"  # section 3.27.24
         rows.append(row)
     return rows
 

@@ -28,6 +28,7 @@ class NegativePartition(BodyRule):
     code = "BDY021"
     name = "negative-partition"
     cites = ("spec/000 Partitioning and bootstrapping",)
+    only_odd = True
     on = tuple(
         (name, side)
         for name in (

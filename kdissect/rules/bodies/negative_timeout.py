@@ -32,6 +32,7 @@ class NegativeTimeout(BodyRule):
     severity = Severity.WARNING
     who = Who.CLIENT
     cites = ("spec/000 Produce API", "spec/003 JoinGroup API")
+    only_odd = True
     on = tuple((name, REQUEST) for name in _APIS)
 
     def check(self, body: Body) -> Iterator[Fault]:

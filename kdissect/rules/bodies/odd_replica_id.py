@@ -28,6 +28,11 @@ class OddReplicaId(BodyRule):
     cites = ("spec/000 Fetch API", "org.apache.kafka.common.requests.ListOffsetsRequest")
     on = (("Fetch", REQUEST), ("ListOffsets", REQUEST))
 
+    def is_suspect(self, body: Body) -> bool:
+        """Below any that has a meaning."""
+        replica = getattr(body.value, "replica_id", None)
+        return replica is not None and replica < -2
+
     def check(self, body: Body) -> Iterator[Fault]:
         """The field, where the version has it."""
         replica = getattr(body.value, "replica_id", None)

@@ -12,6 +12,7 @@ from kdissect.rules.rule import (
 )
 
 _TOPICS = {"Produce": "topic_data", "AddPartitionsToTxn": "v3_and_below_topics"}
+_ADD_PARTITIONS = 24  # org.apache.kafka.common.protocol.ApiKeys
 _PARTITIONS = ("partition_data", "partitions", "partition_indexes")
 _NAMES = ("index", "partition", "partition_index")
 
@@ -47,6 +48,18 @@ class RepeatedPartition(BodyRule):
             "AddPartitionsToTxn",
         )
     )
+
+    def is_suspect(self, body: Body) -> bool:
+        """By the numbers of names and partitions that differ."""
+        if body.exchange.api_key == _ADD_PARTITIONS:  # rare, and its topics may stand below transactions
+            return True
+        topics = body.topics
+        if len(topics) > 1 and len({name for name, _ in topics}) < len(topics):
+            return True
+        for _, numbers in topics:  # noqa: SIM110 - a generator costs as much as the look itself
+            if len(numbers) > 1 and len(set(numbers)) < len(numbers):
+                return True
+        return False
 
     def check(self, body: Body) -> Iterator[Fault]:
         """Partitions by topic name or id, within one list of topics."""

@@ -32,6 +32,15 @@ class AbortedOutOfOrder(BodyRule):
     on = (("Fetch", RESPONSE),)
     versions = Versions(4, NO_UPPER_BOUND)
 
+    def is_suspect(self, body: Body) -> bool:
+        """Any partition with several."""
+        for topic in body.value.responses:
+            for partition in topic.partitions:
+                aborted = partition.aborted_transactions
+                if aborted and len(aborted) > 1:
+                    return True
+        return False
+
     def check(self, body: Body) -> Iterator[Fault]:
         """The list of each partition."""
         for at, topic in enumerate(body.value.responses):

@@ -35,6 +35,19 @@ class EarlyFetch(BodyRule):
     on = (("Fetch", RESPONSE),)
     once = Once.PARTY
 
+    def is_suspect(self, body: Body) -> bool:
+        """Quick, and with less than was asked for."""
+        if body.request is None:
+            return False
+        asked, latency = body.request.value, body.exchange.latency_ns
+        if asked is None or latency is None or latency >= asked.max_wait_ms * 500_000:
+            return False
+        wanted = asked.min_bytes
+        for topic in body.value.responses:
+            for partition in topic.partitions:
+                wanted -= len(partition.records or b"")
+        return bool(wanted > 0)
+
     def check(self, body: Body) -> Iterator[Fault]:
         """Bytes and latency of a full, sessionless fetch."""
         asked, latency = body.other(), body.exchange.latency_ns

@@ -30,6 +30,10 @@ class ForgottenInFullFetch(BodyRule):
     on = (("Fetch", REQUEST),)
     versions = Versions(7, NO_UPPER_BOUND)
 
+    def is_suspect(self, body: Body) -> bool:
+        """The list."""
+        return bool(body.value.forgotten_topics_data)
+
     def check(self, body: Body) -> Iterator[Fault]:
         """The list beside the epoch."""
         if body.value.session_epoch <= 0 and body.value.forgotten_topics_data:

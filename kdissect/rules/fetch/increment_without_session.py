@@ -31,6 +31,10 @@ class IncrementWithoutSession(BodyRule):
     on = (("Fetch", REQUEST),)
     versions = Versions(7, NO_UPPER_BOUND)
 
+    def is_suspect(self, body: Body) -> bool:
+        """An epoch without an id."""
+        return bool(body.value.session_id == 0 and body.value.session_epoch > 0)
+
     def check(self, body: Body) -> Iterator[Fault]:
         """Id and epoch."""
         if body.value.session_id == 0 and body.value.session_epoch > 0:

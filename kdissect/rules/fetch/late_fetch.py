@@ -34,6 +34,15 @@ class LateFetch(BodyRule):
     on = (("Fetch", RESPONSE),)
     once = Once.PARTY
 
+    def is_suspect(self, body: Body) -> bool:
+        """By its latency."""
+        if body.request is None:
+            return False
+        asked, latency = body.request.value, body.exchange.latency_ns
+        if asked is None or latency is None:
+            return False
+        return bool(latency > asked.max_wait_ms * 1_000_000 + SLACK_NS)
+
     def check(self, body: Body) -> Iterator[Fault]:
         """Latency against the request's wait, without a throttle."""
         asked, latency = body.other(), body.exchange.latency_ns

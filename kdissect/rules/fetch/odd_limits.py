@@ -29,6 +29,13 @@ class OddLimits(BodyRule):
     cites = ("spec/000 Fetch API", "KIP-74")
     on = (("Fetch", REQUEST),)
 
+    def is_suspect(self, body: Body) -> bool:
+        """By the limits; a negative one of a partition is not plain."""
+        least, most = body.value.min_bytes, getattr(body.value, "max_bytes", None)
+        if most is not None and (most <= 0 or least > most):
+            return True
+        return least < 0 or not body.is_plain
+
     def check(self, body: Body) -> Iterator[Fault]:
         """Limits of the request and of each partition."""
         least, most = body.value.min_bytes, getattr(body.value, "max_bytes", None)

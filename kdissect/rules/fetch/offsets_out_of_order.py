@@ -32,6 +32,17 @@ class OffsetsOutOfOrder(BodyRule):
     on = (("Fetch", RESPONSE),)
     once = Once.PARTY
 
+    def is_suspect(self, body: Body) -> bool:
+        """Any partition with an offset above its high watermark."""
+        for topic in body.value.responses:
+            for partition in topic.partitions:
+                high = partition.high_watermark
+                if getattr(partition, "last_stable_offset", -1) > high or (
+                    getattr(partition, "log_start_offset", -1) > high
+                ):
+                    return True
+        return False
+
     def check(self, body: Body) -> Iterator[Fault]:
         """The offsets of each partition without an error."""
         for at, topic in enumerate(body.value.responses):

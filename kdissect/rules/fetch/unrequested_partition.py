@@ -29,6 +29,13 @@ class UnrequestedPartition(BodyRule):
     on = (("Fetch", RESPONSE),)
     shadows = ("FET014",)
 
+    def is_suspect(self, body: Body) -> bool:
+        """Unless both name the same in the same order."""
+        request = body.request
+        if request is None or not request.fits:
+            return False
+        return getattr(request.value, "session_epoch", -1) <= 0 and request.topics != body.topics
+
     def check(self, body: Body) -> Iterator[Fault]:
         """Answered partitions that a full fetch did not name."""
         asked = body.other()

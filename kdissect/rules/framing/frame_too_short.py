@@ -23,10 +23,18 @@ class FrameTooShort(ExchangeRule):
 
     code = "FRM004"
     name = "frame-too-short"
+    only_unusual = True
     cites = ("spec/004 Size Constraints", "org.apache.kafka.common.requests.RequestHeader")
     needs_start = True
     needs_whole = True
     shadows = ("HDR001",)
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """By both sizes."""
+        request, response = exchange.request, exchange.response
+        return (request is not None and request.size < MIN_REQUEST) or (
+            response is not None and response.size < MIN_RESPONSE
+        )
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """Sizes of both frames."""

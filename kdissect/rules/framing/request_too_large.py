@@ -23,11 +23,16 @@ class RequestTooLarge(ExchangeRule):
 
     code = "FRM002"
     name = "request-too-large"
+    only_unusual = True
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
     shadows = ("FRM003",)
     cites = ("spec/004 Size Constraints", "spec/000 Network", "org.apache.kafka.network.SocketServerConfigs")
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """By its size."""
+        return exchange.request is not None and exchange.request.size > LIMIT
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """Size of the request's frame."""

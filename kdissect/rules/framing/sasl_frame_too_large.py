@@ -24,10 +24,15 @@ class SaslFrameTooLarge(ExchangeRule):
 
     code = "FRM003"
     name = "sasl-frame-too-large"
+    only_unusual = True
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
     cites = ("org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",)
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """SASL, with a header or without."""
+        return api_key is None or api_key in SASL_APIS
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """Size of handshakes and tokens."""

@@ -39,6 +39,10 @@ class EmptyGroupId(BodyRule):
         )
     )
 
+    def is_suspect(self, body: Body) -> bool:
+        """The field."""
+        return bool(body.value.group_id == "")
+
     def check(self, body: Body) -> Iterator[Fault]:
         """The field."""
         if body.value.group_id == "":

@@ -30,6 +30,16 @@ class OddCommit(BodyRule):
     cites = ("spec/000 OffsetCommit API", "org.apache.kafka.common.protocol.Errors")
     on = (("OffsetCommit", REQUEST), ("TxnOffsetCommit", REQUEST))
 
+    def is_suspect(self, body: Body) -> bool:
+        """An offset that low, or more bytes in all."""
+        if len(body.data) > METADATA_LIMIT:
+            return True
+        for topic in body.value.topics:
+            for partition in topic.partitions:
+                if partition.committed_offset < -1:
+                    return True
+        return False
+
     def check(self, body: Body) -> Iterator[Fault]:
         """Offset and metadata of each partition."""
         for at, topic in enumerate(body.value.topics):

@@ -20,11 +20,16 @@ class ClientIdChanges(ExchangeRule):
 
     code = "HDR006"
     name = "client-id-changes"
+    only_unusual = True
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("spec/004 client_id",)
     once = Once.CONNECTION
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Another than before."""
+        return view.previous is not None and view.previous.client_id != exchange.client_id
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The client id against the one before."""

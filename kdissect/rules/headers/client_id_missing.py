@@ -21,12 +21,17 @@ class ClientIdMissing(ExchangeRule):
 
     code = "HDR005"
     name = "client-id-missing"
+    only_unusual = True
     level = Level.SHOULD
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.CLIENT
     cites = ("spec/004 client_id", "org.apache.kafka.common.requests.RequestHeader")
     once = Once.CONNECTION
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Without a name, and that was not said yet."""
+        return not exchange.client_id and self.code not in view.spoken
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The client id of a request whose header has one."""

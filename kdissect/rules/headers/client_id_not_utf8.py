@@ -20,9 +20,14 @@ class ClientIdNotUtf8(ExchangeRule):
 
     code = "HDR007"
     name = "client-id-not-utf8"
+    only_unusual = True
     who = Who.CLIENT
     cites = ("spec/004 client_id", "org.apache.kafka.common.requests.RequestHeader")
     once = Once.CONNECTION
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """With an escape."""
+        return exchange.client_id is not None and "\\x" in exchange.client_id
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The raw bytes of a client id that shows escapes."""

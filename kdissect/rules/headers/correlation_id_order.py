@@ -24,6 +24,7 @@ class CorrelationIdOrder(ExchangeRule):
 
     code = "HDR009"
     name = "correlation-id-order"
+    only_unusual = True
     level = Level.SHOULD
     claim = Claim.DIFFERS
     severity = Severity.INFO
@@ -31,6 +32,11 @@ class CorrelationIdOrder(ExchangeRule):
     cites = ("spec/004 correlation_id",)
     needs_whole = True
     once = Once.PARTY
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Not above the one before."""
+        now, before = exchange.correlation_id, view.previous
+        return now is None or before is None or before.correlation_id is None or now <= before.correlation_id
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The id against the one before it, wrap-around and Java's reserved ids excepted."""

@@ -20,10 +20,15 @@ class NegativeVersion(ExchangeRule):
 
     code = "HDR002"
     name = "negative-version"
+    only_unusual = True
     who = Who.CLIENT
     cites = ("spec/004 api_version",)
     needs_whole = True
     shadows = ("VER001", "VER014", "HDR009", "HDR010")
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """Versions below 0."""
+        return api_version is not None and api_version < 0
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The version in the request header."""

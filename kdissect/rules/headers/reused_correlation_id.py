@@ -21,9 +21,17 @@ class ReusedCorrelationId(ExchangeRule):
 
     code = "HDR008"
     name = "reused-correlation-id"
+    only_unusual = True
     who = Who.CLIENT
     cites = ("spec/004 correlation_id",)
     needs_whole = True
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Another that waits has the id."""
+        for earlier in view.in_flight:  # noqa: SIM110 - a generator costs as much as the look itself
+            if earlier.correlation_id == exchange.correlation_id:
+                return True
+        return False
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The id against those that wait for an answer when the request is sent."""

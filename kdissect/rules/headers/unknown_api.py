@@ -22,11 +22,16 @@ class UnknownApi(ExchangeRule):
 
     code = "HDR010"
     name = "unknown-api"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("spec/004 api_key", "spec/000 Api Keys", "org.apache.kafka.common.protocol.ApiKeys")
     once = Once.VALUE
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """Keys that no API has."""
+        return api_key is not None and registry.api(api_key) is None
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The key of the request header."""

@@ -22,11 +22,17 @@ class UnknownVersion(ExchangeRule):
 
     code = "HDR011"
     name = "unknown-version"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("spec/004 api_version", "spec/002 4 Latest common version")
     once = Once.VALUE
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """Versions above those of the schema."""
+        api = None if api_key is None else registry.api(api_key)
+        return api is not None and api_version is not None and api_version > api.versions.last
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The version of the request header."""

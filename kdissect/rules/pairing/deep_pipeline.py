@@ -24,12 +24,21 @@ class DeepPipeline(ExchangeRule):
 
     code = "PAI006"
     name = "deep-pipeline"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("spec/004 Pipelining", "org.apache.kafka.clients.producer.ProducerConfig")
     needs_whole = True
     once = Once.PARTY
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """Produce alone."""
+        return api_key == PRODUCE
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """As many wait."""
+        return len(view.in_flight) >= DEFAULT
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """Produce requests that wait when another is sent."""

@@ -38,6 +38,11 @@ class OtherPartitions(BodyRule):
     cites = ("kafka.server.KafkaApis", "spec/000 Common Request and Response Structure")
     on = tuple((name, RESPONSE) for name in _SHAPES)
 
+    def is_suspect(self, body: Body) -> bool:
+        """Unless both name the same in the same order."""
+        request = body.request
+        return request is not None and request.fits and request.topics != body.topics
+
     def check(self, body: Body) -> Iterator[Fault]:
         """Both sets of topic and partition."""
         asked = body.other()

@@ -25,11 +25,23 @@ class SlowResponse(ExchangeRule):
 
     code = "PAI007"
     name = "slow-response"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.BROKER
     cites = ("spec/004 Timeout Handling",)
     once = Once.PARTY
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """APIs that do not wait on purpose."""
+        return api_key not in WAITING
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """By its latency."""
+        request, response = exchange.request, exchange.response
+        return (
+            request is not None and response is not None and response.time_ns - request.end_time_ns > SLOW_NS
+        )
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """First byte of the response against last byte of the request."""

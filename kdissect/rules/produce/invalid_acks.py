@@ -30,6 +30,10 @@ class InvalidAcks(BodyRule):
     on = (("Produce", REQUEST),)
     shadows = ("PRD003",)
 
+    def is_suspect(self, body: Body) -> bool:
+        """The field."""
+        return body.value.acks not in (-1, 0, 1)
+
     def check(self, body: Body) -> Iterator[Fault]:
         """The field."""
         if body.value.acks not in (-1, 0, 1):

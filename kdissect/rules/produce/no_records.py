@@ -30,6 +30,14 @@ class NoRecords(BodyRule):
     on = (("Produce", REQUEST),)
     versions = Versions(3, NO_UPPER_BOUND)
 
+    def is_suspect(self, body: Body) -> bool:
+        """Any partition."""
+        for topic in body.value.topic_data:
+            for partition in topic.partition_data:
+                if not partition.records:
+                    return True
+        return False
+
     def check(self, body: Body) -> Iterator[Fault]:
         """Records of each partition."""
         for at, topic in enumerate(body.value.topic_data):

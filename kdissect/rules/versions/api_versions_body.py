@@ -22,11 +22,16 @@ class ApiVersionsBody(ExchangeRule):
 
     code = "VER010"
     name = "api-versions-body"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("spec/003 ApiVersions API", "spec/002 1 Request and response")
     once = Once.PARTY
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """ApiVersions alone."""
+        return api_key == API_VERSIONS
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """Bytes behind the header that are a known habit; others are FRM006."""

@@ -21,11 +21,17 @@ class DroppedVersion(ExchangeRule):
 
     code = "VER016"
     name = "dropped-version"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("KIP-896", "org.apache.kafka.common.protocol.ApiKeys")
     once = Once.PARTY
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """Versions that are gone."""
+        known = history(api_key) if api_key is not None else None
+        return known is not None and api_version in known.gone
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The version against the table of releases."""

@@ -20,11 +20,16 @@ class IgnoredFallback(ExchangeRule):
 
     code = "VER006"
     name = "ignored-fallback"
+    only_unusual = True
     severity = Severity.WARNING
     claim = Claim.REFUSED
     who = Who.CLIENT
     cites = ("KIP-511",)
     needs_whole = True
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """ApiVersions alone."""
+        return api_key == API_VERSIONS
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """ApiVersions against the range of the refusal."""

@@ -24,12 +24,17 @@ class NoApiVersions(ExchangeRule):
 
     code = "VER003"
     name = "no-api-versions"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("spec/000 Retrieving Supported API versions", "KIP-511")
     needs_start = True
     once = Once.PARTY
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """The first request."""
+        return view.first is exchange
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The first request of the connection."""

@@ -37,6 +37,7 @@ class NotAdvertised(ExchangeRule):
 
     code = "VER001"
     name = "not-advertised"
+    only_unusual = True
     claim = Claim.REFUSED
     who = Who.CLIENT
     cites = (
@@ -46,6 +47,14 @@ class NotAdvertised(ExchangeRule):
     )
     needs_whole = True
     shadows = ("VER014", "PAI005")
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Outside of what was advertised."""
+        key, version = exchange.api_key, exchange.api_version
+        if view.advertised is None or key is None or version is None:
+            return False
+        found = advertised_range(view, key)
+        return found is None or not found[0] <= version <= found[1]
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """Key and version against the last ApiVersions answer of the connection."""

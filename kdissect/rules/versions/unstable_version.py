@@ -21,11 +21,17 @@ class UnstableVersion(ExchangeRule):
 
     code = "VER011"
     name = "unstable-version"
+    only_unusual = True
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("org.apache.kafka.common.protocol.ApiKeys",)
     once = Once.PARTY
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """Unstable versions."""
+        known = history(api_key) if api_key is not None else None
+        return known is not None and api_version in known.unstable
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The version against the table of releases."""

@@ -11,7 +11,8 @@ import pytest
 import xxhash
 import zstandard
 
-from kdissect.decoders.compression.codec import MAX_OUTPUT, OutputLimitError, decompress
+from kdissect.decoders.compression.codec import MAX_OUTPUT, decompress
+from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.compression.xxh32 import xxh32
 from kdissect.model.errors import DecodeError
 from tests.support.console import CHECKOUT
@@ -122,7 +123,8 @@ def test_gzip_is_the_same_with_and_without_isal(monkeypatch: pytest.MonkeyPatch)
 
 BOMB = """
 import resource, sys
-from kdissect.decoders.compression.codec import decompress, MAX_OUTPUT, OutputLimitError
+from kdissect.decoders.compression.codec import decompress, MAX_OUTPUT
+from kdissect.decoders.compression.errors import OutputLimitError
 decompress({codec}, {small!r})  # the library is loaded
 data = open({path!r}, "rb").read()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,0 +1,109 @@
+"""Which rules look at what: sorted once, so that an exchange meets only the rules that can speak of it."""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+from kdissect.decoders.bodies import Decoded
+from kdissect.rules import pieces
+from kdissect.rules.batches import carries_batches, tells_names
+from kdissect.rules.body import Body
+from kdissect.rules.body_kind import BodyKind
+from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
+from kdissect.rules.exercise import Exercise
+from kdissect.rules.rule import (
+    RESPONSE,
+    BodyRule,
+    ConnectionRule,
+    ExchangeRule,
+    FactRule,
+    MisfitRule,
+    NodeRule,
+    Rule,
+)
+from kdissect.session.exchange import Exchange
+
+ExchangeChecks = tuple[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]], ...]
+"""Rules with their quick looks, in the order of the registry."""
+USUAL, UNUSUAL, ODD = "usual", "unusual", "odd"
+"""Sorts of exchanges; each meets the rules of the sorts before it too."""
+# Hostile requests can name 2^32 pairs of key and version; Kafka has 368.
+_KINDS_KEPT = 4096
+
+
+class Subjects:
+    """The rules by what they look at, each list in the order of `rules`."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.connection_rules = [rule for rule in rules if isinstance(rule, ConnectionRule)]
+        self.exchange_rules = [rule for rule in rules if isinstance(rule, ExchangeRule)]
+        self.look_at_usual = not all(rule.only_odd or rule.only_unusual for rule in self.exchange_rules)
+        self.misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
+        self.node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
+        self.fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
+        self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
+        self._exchange_checks: dict[tuple[int | None, int | None, str], ExchangeChecks] = {}
+        # These are looked at even where they cannot speak: whether one was shadowed counts for the coverage.
+        self._shadowable = frozenset(code for rule in rules for code in rule.shadows)
+        for rule in rules:
+            self._sort(rule)
+
+    def _sort(self, rule: Rule) -> None:
+        if isinstance(rule, NodeRule):
+            for sort in rule.nodes:
+                self.node_rules[sort].append(rule)
+        elif isinstance(rule, FactRule):
+            for kind in rule.facts:
+                self.fact_rules.setdefault((type(kind), kind), []).append(rule)
+        elif isinstance(rule, BodyRule):
+            for subject in rule.on:
+                self._body_rules.setdefault(subject, []).append(rule)
+
+    def exchange_checks(self, exchange: Exchange, sort: str) -> ExchangeChecks:
+        """The rules that an exchange of this API and version may break; `sort` as above."""
+        key = exchange.api_key, exchange.api_version, sort
+        found = self._exchange_checks.get(key)
+        if found is None:
+            if len(self._exchange_checks) >= _KINDS_KEPT:
+                self._exchange_checks.clear()
+            found = self._exchange_checks[key] = self._checks_for(*key)
+        return found
+
+    def _checks_for(self, api_key: int | None, api_version: int | None, sort: str) -> ExchangeChecks:
+        checks: list[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]]] = []
+        for rule in self.exchange_rules:
+            if (rule.only_odd and sort != ODD) or (rule.only_unusual and sort == USUAL):
+                continue
+            if rule.concerns(api_key, api_version):
+                checks.append((rule, rule.is_suspect))
+            elif rule.code in self._shadowable:
+                checks.append((rule, _never))
+        return tuple(checks)
+
+    def is_free(self, api_key: int | None, response: Decoded, looked_at: Exercise) -> bool:
+        """Whether no rule looks at a response, as it is plain and others like it were seen; counts it."""
+        kind = looked_at.kinds.get((api_key, RESPONSE, response.version))
+        if kind is None or kind.is_watched or kind.plain_rules or api_key == API_VERSIONS:
+            return False
+        if not (kind.seen and response.is_plain and response.fits):
+            return False
+        kind.bodies += 1
+        looked_at.bodies += 1
+        return True
+
+    def body_kind(self, body: Body, looked_at: Exercise) -> BodyKind:
+        """The rules for bodies of this API, side and version, and what `looked_at` counts of them."""
+        key = body.exchange.api_key, body.side, body.version
+        found = looked_at.kinds.get(key)
+        if found is None:
+            found = looked_at.kinds[key] = self._kind_of(body)
+        return found
+
+    def _kind_of(self, body: Body) -> BodyKind:
+        name, side, version = body.api.name, body.side, body.version
+        rules = tuple(rule for rule in self._body_rules.get((name, side), ()) if version in rule.versions)
+        plain = tuple(rule for rule in rules if not rule.only_odd or rule.code in self._shadowable)
+        return BodyKind(rules, plain, carries_batches(name, side) or tells_names(body.api.key))
+
+
+def _never(_exchange: Exchange, _view: ConnectionView) -> bool:
+    return False

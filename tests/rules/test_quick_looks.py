@@ -1,0 +1,128 @@
+"""Quick looks leave nothing out: a judge that shows every rule everything comes to the same verdict."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from kdissect.api import Dissection
+from kdissect.report.json import report_row
+from kdissect.report.verdict import Verdict
+from kdissect.rules import subjects
+from kdissect.rules.body import Body
+from kdissect.rules.body_kind import BodyKind
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.exercise import Exercise
+from kdissect.rules.judge import Judge
+from kdissect.rules.quality import quality_of
+from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.rule import Rule
+from kdissect.session.exchange import Exchange
+from tests.rules.dialogue import Dialogue, judged
+from tests.rules.fixtures import apis, batches, histories, values, wire
+from tests.rules.fixtures.wire import CLUSTER, METADATA
+from tests.support.console import CAPTURES
+
+CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES}
+NAMES = [
+    "tansu_kp3_groups.pcap", "tansu_rdk216_acks.pcap", "tansu_kp202_admin.pcap", "mock_rdk216_txn.pcap",
+    "kafka28zk_franz_raw.pcapng", "kafka44_java_errors.pcapng", "kafka44_franz_sasl.pcapng",
+    "kafka44_sarama_produce.pcapng", "kafka44_aiokafka_transactions.pcapng", "kafka36_quorum.pcapng.gz",
+]  # fmt: skip
+
+
+class ThoroughSubjects(subjects.Subjects):
+    """Every rule sees every exchange and every body it may speak of."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        super().__init__(rules)
+        self.look_at_usual = True
+
+    def exchange_checks(self, exchange: Exchange, sort: str) -> subjects.ExchangeChecks:
+        shown = [rule for rule in self.exchange_rules if sort == subjects.ODD or not rule.only_odd]
+        return tuple((rule, _always) for rule in shown)
+
+    def is_free(self, api_key: int | None, response: object, looked_at: Exercise) -> bool:
+        return False
+
+    def body_kind(self, body: Body, looked_at: Exercise) -> BodyKind:
+        kind = super().body_kind(body, looked_at)
+        kind.plain_rules = kind.rules
+        kind.is_watched = True
+        return kind
+
+
+def _always(_exchange: Exchange, _view: ConnectionView) -> bool:
+    return True
+
+
+def _verdict(judge: Judge) -> object:
+    return report_row(Verdict(judge, quality_of(judge.coverage), ()))
+
+
+def _judge_capture(path: Path) -> Judge:
+    judge = Judge()
+    for event in Dissection(path).events():
+        judge.add(event)
+    judge.finish()
+    return judge
+
+
+@pytest.fixture
+def thorough(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Judge]], object]:
+    """Runs a judge without quick looks."""
+
+    def judged_by(run: Callable[[], Judge]) -> object:
+        with monkeypatch.context() as patch:
+            patch.setattr("kdissect.rules.judge.Subjects", ThoroughSubjects)
+            for rule in ALL_RULES:
+                patch.setattr(type(rule), "is_suspect", lambda *_: True, raising=False)
+            return _verdict(run())
+
+    return judged_by
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_captures(name: str, thorough: Callable[[Callable[[], Judge]], object]) -> None:
+    quick = _verdict(_judge_capture(CAPTURES / name))
+    assert quick == thorough(lambda: _judge_capture(CAPTURES / name))
+
+
+@pytest.mark.parametrize("code", sorted(CASES))
+def test_fixtures(code: str, thorough: Callable[[Callable[[], Judge]], object]) -> None:
+    for make in (CASES[code].violating, CASES[code].legal):
+        quick = _verdict(judged(make()))
+        assert quick == thorough(lambda make=make: judged(make()))
+
+
+def _steady() -> Dialogue:
+    """Exchanges that are alike, so that the next one is usual unless something differs."""
+    talk = Dialogue()
+    for _ in range(3):
+        talk.exchange("Metadata", 12, METADATA, CLUSTER)
+    return talk
+
+
+def test_a_lower_correlation_id_is_not_usual(thorough: Callable[[Callable[[], Judge]], object]) -> None:
+    def run() -> Judge:
+        talk = _steady()
+        talk.ask("Metadata", 12, METADATA, id_=2)
+        return judged(talk.answer("Metadata", 12, CLUSTER, 2).close())
+
+    assert {finding.code for finding in run().findings.all()} >= {"HDR009"}
+    assert _verdict(run()) == thorough(run)
+
+
+def test_many_in_flight_are_not_usual(thorough: Callable[[Callable[[], Judge]], object]) -> None:
+    def run() -> Judge:
+        talk = Dialogue()
+        produce = {"acks": 1, "timeout_ms": 1000, "topic_data": []}
+        for _ in range(3):
+            talk.exchange("Produce", 9, produce, {"responses": []})
+        waiting = [talk.ask("Produce", 9, produce) for _ in range(7)]
+        for id_ in waiting:
+            talk.answer("Produce", 9, {"responses": []}, id_)
+        return judged(talk.close())
+
+    assert {finding.code for finding in run().findings.all()} >= {"PAI006"}
+    assert _verdict(run()) == thorough(run)
