@@ -20,7 +20,7 @@ GENERATIONS = CAPTURES / "kafka28_java_generations_early.pcapng"
 ERRORS = CAPTURES / "kafka44_java_errors.pcapng"
 # They read no exchanges: there is nothing to filter.
 WITHOUT_EXCHANGES = {"segments", "rules", "fields", "decode", "schema", "completion"}
-NEEDED = {"upgrade": ("--target", "4.0")}
+NEEDED = {"upgrade": ("--target", "4.0"), "extract": ("-o", "-")}
 
 
 @pytest.fixture
