@@ -7,6 +7,7 @@ from kdissect.capture.files import CaptureSet, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics import TopicNames
+from kdissect.model.packet import PlainPacket
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -47,13 +48,18 @@ class Dissection:
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
         feed = self.analyzer.feed_batch
+        for packets in self.batches():
+            yield from feed(packets)
+        yield from self.analyzer.close()
+
+    def batches(self) -> Iterator[list[PlainPacket]]:
+        """The packets as they are; the secrets that stand before them are known then."""
         files = self.captures.files
         for packets in self.captures.batches():
             for index, file in enumerate(files):
                 if file.secrets:
                     self.key_logs.take_blocks(index, file.secrets)
-            yield from feed(packets)
-        yield from self.analyzer.close()
+            yield packets
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
         """The exchanges of the files once more, for the names they tell."""

@@ -68,6 +68,11 @@ class KeyLogs:
             found = file.find(client_random, session_id) or found
         return found
 
+    def lines(self, client_random: bytes, session_id: bytes) -> list[str]:
+        """The secrets of one session as lines of a key log."""
+        found = self.find(client_random, session_id) or {}
+        return [f"{label} {client_random.hex()} {secret.hex()}" for label, secret in found.items()]
+
     def take_blocks(self, index: int, blocks: list[tuple[int, bytes]]) -> None:
         """Take what was not taken before of the `index`-th file's secrets: pairs of type and data."""
         for kind, data in blocks[self._blocks_taken.get(index, 0) :]:

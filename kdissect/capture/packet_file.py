@@ -1,6 +1,8 @@
 """A pcapng file of packets of any link types, with comments: complete, or not there at all."""
 
+import sys
 from types import TracebackType
+from typing import BinaryIO
 
 from kdissect.capture.whole_file import WholeFile
 from kdissect.capture.writer import PcapngWriter
@@ -12,12 +14,12 @@ APPLICATION = "kdissect"
 class PacketFile:
     """Writes packets with nanoseconds; an interface is added for each link type when its first packet comes.
 
-    Used with `with`: the file is moved to its place at the end, an error leaves what was there before.
-    Raises OSError. `comment` is about the file.
+    Used with `with`: the file is moved to its place at the end, an error leaves what was there before. `-` is
+    standard output. Raises OSError. `comment` is about the file.
     """
 
     def __init__(self, path: str, comment: str = "", application: str = APPLICATION) -> None:
-        self._file = WholeFile(path)
+        self._file = _StandardOutput() if path == "-" else WholeFile(path)
         self._comment = comment
         self._application = application
         self._interfaces: dict[tuple[int, str], int] = {}
@@ -34,6 +36,11 @@ class PacketFile:
         self._writer = None
         self._file.__exit__(kind, error, trace)
 
+    def secrets(self, kind: int, data: bytes) -> None:
+        """Write secrets (`capture.key_logs`); they stand before the packets that need them."""
+        assert self._writer is not None, "used without with"
+        self._writer.secrets(kind, data)
+
     def write(self, packet: Packet, comment: str = "", interface: str = "") -> None:
         """Write a packet as it is; `interface` names where it was captured, one for each link type."""
         writer = self._writer
@@ -43,3 +50,16 @@ class PacketFile:
         if number is None:
             number = self._interfaces[key] = writer.interface(packet.link_type, name=interface)
         writer.write(packet.time_ns, packet.data, packet.wire_length, interface=number, comment=comment)
+
+
+class _StandardOutput:
+    """Takes the place of a file."""
+
+    def __enter__(self) -> BinaryIO:
+        return sys.stdout.buffer
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            sys.stdout.buffer.flush()

@@ -11,9 +11,10 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 _MARKS = (METADATA_TOPIC.encode(), METADATA_TOPIC_ID)
 
 
-def secret_patches(exchange: Exchange, side: str) -> list[Patch]:
+def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> list[Patch]:
     """What makes one frame of an exchange (`request`, `response`) free of secrets. Raises nothing.
 
+    Without `with_records` the caller sees to the records.
     Where the schema says that secrets may stand, everything that cannot be decoded is taken for one.
     """
     frame = exchange.request if side == "request" else exchange.response
@@ -28,7 +29,7 @@ def secret_patches(exchange: Exchange, side: str) -> list[Patch]:
             for start, end in secret_spans(exchange, side, frame)
             if any(frame.data[start:end])  # zeros keep no secret, and a reader is to see that they are zeros
         ]
-    if _may_have_metadata_records(frame):
+    if with_records and _may_have_metadata_records(frame):
         from kdissect.engine.secret_spans import record_patches
 
         patches += record_patches(exchange, frame)

@@ -23,10 +23,10 @@ _CURRENT_MAGIC = 2
 
 def secret_spans(exchange: Exchange, side: str, frame: Frame) -> Iterator[tuple[int, int]]:
     """The bytes of secret values, and all that could not be decoded."""
-    tree = _tree(exchange, side, frame)
+    tree = frame_tree(exchange, side, frame)
     if tree is not None:
         yield from _masks(tree, secret_nodes(tree))
-        yield from _undecoded(tree, frame)
+        yield from undecoded(tree, frame)
 
 
 def record_patches(exchange: Exchange, frame: Frame) -> Iterator[Patch]:
@@ -36,7 +36,8 @@ def record_patches(exchange: Exchange, frame: Frame) -> Iterator[Patch]:
             yield from _records(records)
 
 
-def _tree(exchange: Exchange, side: str, frame: Frame) -> Node | None:
+def frame_tree(exchange: Exchange, side: str, frame: Frame) -> Node | None:
+    """The tree of a frame with its payloads; None for a response of an unknown API. Raises nothing."""
     key, version, facts = exchange.api_key, exchange.api_version, payload_facts(exchange, side)
     if exchange.kind is ExchangeKind.SASL_TOKEN:
         return token_node(frame.data, facts)
@@ -63,7 +64,7 @@ def _masks(node: Node, secret: frozenset[int]) -> Iterator[tuple[int, int]]:
                 yield child.start, child.end
 
 
-def _undecoded(tree: Node, frame: Frame) -> Iterator[tuple[int, int]]:
+def undecoded(tree: Node, frame: Frame) -> Iterator[tuple[int, int]]:
     """What the tree does not reach because something before it did not fit."""
     if tree.end < len(frame.data):
         yield _last_sound(tree), len(frame.data)

@@ -8,10 +8,11 @@ was none. Holes in the middle of a wanted frame stay.
 from collections.abc import Callable
 
 from kdissect.engine.patches import FILLER, Patch, patched
+from kdissect.excerpt.edit import blanked, spliced
 from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.plan import ConnectionPlan, FramePlan
 from kdissect.model.segment import ACK, FIN, PSH, RST
-from kdissect.model.stream import CloseKind
+from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind
 
 _SIZE_BYTES = 4
 # Bytes kept of what is in no frame and may hold anything: as many as a finding shows (model/finding).
@@ -26,7 +27,10 @@ class StreamCutter:
     def __init__(
         self, plan: ConnectionPlan, direction: int, show_secrets: bool, emit: Callable[[Piece], None]
     ) -> None:
-        self._frames = [frame for frame in plan.frames if frame.direction == direction]
+        self._frames: dict[int, list[FramePlan]] = {}  # those still to come, by their first packet
+        for frame in plan.frames:
+            if frame.direction == direction:
+                self._frames.setdefault(frame.first_ref, []).append(frame)
         self._keeps_rest = plan.whole and (bool(self._frames) or plan.is_open_end)
         self._is_open_end = plan.is_open_end
         self._direction = direction
@@ -34,9 +38,11 @@ class StreamCutter:
         self._emit = emit
         self._frame: FramePlan | None = None
         self._at = 0  # bytes of the frame that went by
+        self._is_other = False  # what was taken for the frame's beginning was none
         self._skip = 0  # bytes lost since the last piece
         self._unknown = 0  # bytes kept that are in no frame, since the last frame
         self._rest_bytes = 0
+        self._held: tuple[bytes, int, int] | None = None  # the end of a segment, where a frame may begin
         self.ended_by: tuple[CloseKind, int, int] | None = None
 
     # StreamSink
@@ -46,12 +52,15 @@ class StreamCutter:
 
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
         """Keep what belongs to wanted frames."""
+        self._settle(payload)
         at = 0
         while at < len(payload):
             if self._frame is None:
                 start = self._next_frame(payload, at, ref)
                 self._rest(payload[at:start], ref, time_ns)
                 at = start
+                if self._holds_back(payload[at:], ref, time_ns):
+                    return
                 continue
             left = self._frame.length - self._at
             self._piece(payload[at : at + left], ref, time_ns)
@@ -59,6 +68,9 @@ class StreamCutter:
 
     def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
         """A hole: kept inside of a wanted frame, and where everything is kept."""
+        self._settle(b"")
+        if length == UNKNOWN_LENGTH:  # nobody finds the frame's end behind it
+            length = 0 if self._frame is None else self._frame.length - self._at
         if self._frame is not None:
             inside = min(length, self._frame.length - self._at)
             self._skip += inside
@@ -69,6 +81,7 @@ class StreamCutter:
 
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
         """The stream is over."""
+        self._settle(b"")
         self.ended_by = how, ref, time_ns
         if how in (CloseKind.FIN, CloseKind.RST):
             flags = (FIN if how is CloseKind.FIN else RST) | ACK
@@ -78,26 +91,65 @@ class StreamCutter:
 
     def _next_frame(self, payload: bytes, at: int, ref: int) -> int:
         """Begin the next wanted frame; gives its offset, the end of the payload if none begins here."""
+        waiting = self._frames.get(ref, [])
         found = [
             (position, index)
-            for index, frame in enumerate(self._frames)
-            if frame.first_ref == ref and (position := _find(payload, frame.mark, at)) >= 0
+            for index, frame in enumerate(waiting)
+            if (position := _find(payload, frame.mark, at)) >= 0
         ]
         if not found:
             return len(payload)
         position, index = min(found)
-        self._frame = self._frames.pop(index)
+        self._frame = waiting.pop(index)
+        if not waiting:
+            del self._frames[ref]
         self._at = 0
+        self._is_other = False
         self._unknown = 0
         return position
+
+    def _holds_back(self, tail: bytes, ref: int, time_ns: int) -> bool:
+        """Whether the bytes of a frame that was just begun wait for those behind them."""
+        if self._frame is None or not _is_doubtful(tail, self._frame.mark):
+            return False
+        self._held = tail, ref, time_ns
+        return True
+
+    def _settle(self, payload: bytes) -> None:
+        """The bytes that follow those held tell where the frame begins."""
+        if self._held is None or self._frame is None:
+            return
+        (held, ref, time_ns), self._held = self._held, None
+        joined = held + payload
+        shift = max(_find(joined, self._frame.mark, 0), 0)
+        shift = shift if shift < len(held) else 0
+        self._rest(held[:shift], ref, time_ns)
+        self._piece(held[shift:], ref, time_ns)
 
     def _piece(self, payload: bytes, ref: int, time_ns: int) -> None:
         frame = self._frame
         assert frame is not None
-        begin = self._at - _SIZE_BYTES
-        data = patched(payload, [Patch(at - begin, put) for at, put in frame.patches])
-        self._send(Piece(ref, time_ns, self._direction, data, 0, PSH | ACK, frame.exchange, frame.is_request))
+        data = self._redacted(frame, payload)
+        piece = Piece(ref, time_ns, self._direction, data, 0, PSH | ACK, frame.exchange, frame.is_request)
+        if data:
+            self._send(piece._replace(frame=None if self._at else frame))
         self._advance(len(payload))
+
+    def _redacted(self, frame: FramePlan, payload: bytes) -> bytes:
+        if self._show_secrets:
+            return payload
+        beginning = frame.mark[self._at : self._at + len(payload)]
+        self._is_other = self._is_other or not payload.startswith(beginning)
+        if self._is_other:
+            return FILLER * len(payload)
+        begin = self._at - _SIZE_BYTES
+        data = blanked(payload, frame.blanks, begin)
+        end = begin + len(payload)
+        over = [Patch(at - begin, put) for at, put in frame.patches if at < end and at + len(put) > begin]
+        data = patched(data, over)
+        known = max(frame.known - self._at, 0)
+        data = data[:known] + FILLER * len(data[known:])  # behind a hole nothing tells what stands where
+        return spliced(data, self._at, frame.edits)
 
     def _advance(self, length: int) -> None:
         assert self._frame is not None
@@ -120,6 +172,13 @@ class StreamCutter:
     def _send(self, piece: Piece) -> None:
         self._emit(piece._replace(skip=self._skip))
         self._skip = 0
+
+
+def _is_doubtful(tail: bytes, mark: bytes) -> bool:
+    """Whether a frame that seems to begin with `tail`, the end of a segment, may begin inside of it too."""
+    if len(tail) >= len(mark):
+        return False
+    return any(mark.startswith(tail[at:]) for at in range(1, len(tail)))
 
 
 def _find(payload: bytes, mark: bytes, at: int) -> int:

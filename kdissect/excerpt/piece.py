@@ -1,12 +1,16 @@
 """Bytes of a stream that are kept, with the packet they came in."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kdissect.excerpt.plan import FramePlan
 
 
 class Piece(NamedTuple):
     """`payload` of the direction's kept bytes, `skip` of them lost before it; `flags` as in a TCP header.
 
-    `exchange` and `is_request` name the frame whose bytes these are, -1 for none.
+    `exchange` and `is_request` name the frame whose bytes these are, -1 for none; `frame` is given with the
+    first of them.
     """
 
     ref: int
@@ -17,3 +21,4 @@ class Piece(NamedTuple):
     flags: int = 0
     exchange: int = -1
     is_request: bool = False
+    frame: "FramePlan | None" = None

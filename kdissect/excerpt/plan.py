@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kdissect.engine.patches import Patch
 from kdissect.engine.secret_bytes import secret_patches
+from kdissect.excerpt.edit import Edit
 from kdissect.excerpt.wish import EVERY, MAX_BYTES, Wish
 from kdissect.model.frame import Frame
 from kdissect.session.events import Event
@@ -23,8 +24,9 @@ _SIZE_BYTES = 4
 class FramePlan(NamedTuple):
     """A frame to be kept.
 
-    `mark` are its first bytes, size included, `length` all of them as the size says; `patches` go over its
-    content.
+    `mark` are its first bytes, size included, `length` all of them as the size says. Over its content go
+    `blanks` (spans to be filled), then `patches`; `edits` then change its length. `known` bytes of it, size
+    included, were captured without a hole; `label` says what it is, for people.
     """
 
     direction: int
@@ -35,6 +37,10 @@ class FramePlan(NamedTuple):
     patches: tuple[Patch, ...]
     exchange: int
     is_request: bool
+    known: int = 0
+    blanks: tuple[tuple[int, int], ...] = ()
+    edits: tuple[Edit, ...] = ()
+    label: str = ""
 
 
 class ConnectionPlan(NamedTuple):
@@ -45,6 +51,8 @@ class ConnectionPlan(NamedTuple):
     whole: bool
     is_open_end: bool
     """Whether everything is kept, to the end of the connection."""
+    is_tls: bool = False
+    """Whether the frames stand in the plaintext of TLS."""
 
 
 class Budget:
@@ -77,7 +85,7 @@ class Planner:
                 self._taken.clear()
                 return
             patches = [] if self._show_secrets else secret_patches(exchange, side)
-            plan = _frame_plan(exchange, side == "request", frame, patches)
+            plan = frame_plan(exchange, side == "request", frame, patches)
             self._taken.append((exchange.connection, exchange, side, plan))
 
     def plan(self) -> ConnectionPlan:
@@ -107,12 +115,17 @@ class Planner:
         return any(wanted - wish.before <= ordinal <= wanted + wish.after for wanted in wish.exchanges)
 
     def _is_negotiation(self, exchange: Exchange) -> bool:
-        is_one = exchange.api_key in _NEGOTIATION or exchange.kind is ExchangeKind.SASL_TOKEN
+        is_one = is_negotiation(exchange)
         before = self._last < 0 or exchange.ordinal < self._last
         if not is_one or not before or self._negotiation >= MAX_NEGOTIATION:
             return False
         self._negotiation += 1
         return True
+
+
+def is_negotiation(exchange: Exchange) -> bool:
+    """Whether an exchange settles versions or who the client is."""
+    return exchange.api_key in _NEGOTIATION or exchange.kind is ExchangeKind.SASL_TOKEN
 
 
 def plan(
@@ -156,9 +169,12 @@ class _Group:
         return [planner.plan() for planner in self._planners.values()]
 
 
-def _frame_plan(exchange: Exchange, is_request: bool, frame: Frame, patches: list[Patch]) -> FramePlan:
+def frame_plan(
+    exchange: Exchange, is_request: bool, frame: Frame, patches: Sequence[Patch] = ()
+) -> FramePlan:
+    """How to find a frame, and what to put over it; its direction is told later."""
     mark = frame.size.to_bytes(_SIZE_BYTES) + frame.data[:MARK_BYTES]
     return FramePlan(
         0, frame.first_ref, frame.last_ref, mark, frame.size + _SIZE_BYTES, tuple(patches), exchange.ordinal,
-        is_request,
+        is_request, len(frame.data) + _SIZE_BYTES,
     )  # fmt: skip

@@ -2,19 +2,23 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from typing import TYPE_CHECKING, Protocol
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.excerpt.cutter import StreamCutter
 from kdissect.excerpt.headers import MAX_PAYLOAD, Headers, headers_of
 from kdissect.excerpt.piece import Piece
-from kdissect.excerpt.plan import ConnectionPlan
+from kdissect.excerpt.plan import ConnectionPlan, FramePlan
+from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packet import Packet, PlainPacket
 from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment, Segment
-from kdissect.model.stream import CloseKind
+from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.tcp import TcpConnection
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.events import ConnectionClosed, Event
+
+if TYPE_CHECKING:
+    from kdissect.tls.keying import SecretSource
 
 # Packets whose headers are remembered until their bytes are delivered: as many as wait behind a hole at most
 # (net/reassembly).
@@ -22,26 +26,44 @@ HEADERS_KEPT = 8192
 _Feed = Callable[[int, PlainSegment, int, int], None]
 
 
+class Listener(Protocol):
+    """Hears the segments of a connection."""
+
+    def feed(self, direction: int, segment: PlainSegment, packet: PlainPacket) -> None:
+        """A segment, and the packet it came in."""
+
+
 class ExcerptPacket:
-    """A packet of an excerpt. `exchange` is -1 where it belongs to none; `is_request` says whose bytes."""
+    """A packet of an excerpt. `exchange` is -1 where it belongs to none; `is_request` says whose bytes.
 
-    __slots__ = ("connection", "exchange", "is_request", "packet")
+    `frame` is the one that begins in it, if one does.
+    """
 
-    def __init__(self, packet: Packet, connection: str, exchange: int, is_request: bool) -> None:
+    __slots__ = ("connection", "exchange", "frame", "is_request", "packet")
+
+    def __init__(self, packet: Packet, connection: str, piece: Piece, frame: FramePlan | None) -> None:
         self.packet = packet
         self.connection = connection
-        self.exchange = exchange
-        self.is_request = is_request
+        self.exchange = piece.exchange
+        self.is_request = piece.is_request
+        self.frame = frame
 
 
-class _Recorder:
-    """One connection of one excerpt."""
+Write = Callable[[ExcerptPacket], None]
 
-    def __init__(self, plan: ConnectionPlan, show_secrets: bool) -> None:
+
+class Recorder:
+    """One connection of one excerpt; its packets go to `write`. `secrets` open those that are TLS."""
+
+    def __init__(
+        self, plan: ConnectionPlan, show_secrets: bool, write: Write, secrets: "SecretSource | None" = None
+    ) -> None:
         self.plan = plan
-        self.packets: list[ExcerptPacket] = []
-        self._cutters = tuple(StreamCutter(plan, side, show_secrets, self._emit) for side in (0, 1))
-        self._tcp = TcpConnection((self._cutters[0], self._cutters[1]))
+        self._give = write
+        self._has_begun = False
+        cutters = [StreamCutter(plan, side, show_secrets, self._emit) for side in (0, 1)]
+        sinks: tuple[StreamSink, StreamSink] = cutters[0], cutters[1]
+        self._tcp = TcpConnection(_decrypted(sinks, secrets) if plan.is_tls else sinks)
         self._headers: OrderedDict[int, tuple[int, Headers]] = OrderedDict()
         self._next: list[int | None] = [None, None]  # sequence number of each direction's next byte
         self._acknowledged = False
@@ -57,7 +79,7 @@ class _Recorder:
             self._open(direction, seq, flags, ref, time_ns)
         elif self._next[direction] is None:
             self._next[direction] = seq
-        elif not self.packets or self._acknowledged or flags & (FIN | RST) or segment[5]:
+        elif not self._has_begun or self._acknowledged or flags & (FIN | RST) or segment[5]:
             pass
         elif all(number is not None for number in self._next):
             self._acknowledged = True  # the third packet of the handshake
@@ -82,26 +104,44 @@ class _Recorder:
         seq = (self._next[piece.direction] or 0) + piece.skip
         for at in range(0, max(len(piece.payload), 1), MAX_PAYLOAD):
             part = piece.payload[at : at + MAX_PAYLOAD]
-            self._write(found[1], seq + at, part, piece)
+            self._write(found[1], seq + at, part, piece, None if at else piece.frame)
         end = seq + len(piece.payload) + bool(piece.flags & FIN)
         self._next[piece.direction] = end
 
-    def _write(self, headers: Headers, seq: int, payload: bytes, piece: Piece) -> None:
+    def _write(
+        self, headers: Headers, seq: int, payload: bytes, piece: Piece, frame: FramePlan | None
+    ) -> None:
         ack = (self._next[1 - piece.direction] or 0) if piece.flags & ACK else 0
         data = headers.packet(seq, ack, piece.flags, payload)
         packet = Packet(piece.ref, piece.time_ns, headers.link_type, data, len(data))
-        made = ExcerptPacket(packet, self.plan.connection, piece.exchange, piece.is_request)
-        self.packets.append(made)
+        self._has_begun = True
+        self._give(ExcerptPacket(packet, self.plan.connection, piece, frame))
 
 
-class _Tap(Analyzer):
-    """An analyzer that lets recorders listen to some connections."""
+def _decrypted(
+    sinks: tuple[StreamSink, StreamSink], secrets: "SecretSource | None"
+) -> tuple[StreamSink, StreamSink]:
+    """What takes ciphertext and gives plaintext to `sinks`."""
+    from kdissect.tls.connection import TlsConnection
+    from kdissect.tls.info import TlsInfo
+
+    def note(_kind: AnomalyKind, _detail: str, _ref: int, _time_ns: int) -> None:
+        """The first reading told already."""
+
+    return TlsConnection(TlsInfo(), sinks, secrets, note, lambda: None).sides
+
+
+class Tap(Analyzer):
+    """An analyzer that lets others listen to some connections.
+
+    `recorders` gives those who listen to a connection, asked when it opens.
+    """
 
     def __init__(
         self,
         ports: frozenset[int],
         capture_set_of: Callable[[int], str],
-        recorders: dict[str, list[_Recorder]],
+        recorders: Callable[[str], Sequence[Listener]],
     ) -> None:
         super().__init__(ports, capture_set_of)
         self._recorders = recorders
@@ -116,7 +156,7 @@ class _Tap(Analyzer):
     def _open(self, segment: Segment, time_ns: int) -> tuple[_Feed, int, ConnectionAnalyzer]:
         flow = super()._open(segment, time_ns)
         feed, direction, connection = flow
-        listening = self._recorders.get(connection.info.id)
+        listening = self._recorders(connection.info.id)
         if not listening:
             return flow
         heard = self._listened(feed, listening)
@@ -125,7 +165,7 @@ class _Tap(Analyzer):
                 self._flows[key] = heard, side, connection
         return heard, direction, connection
 
-    def _listened(self, feed: _Feed, listening: list[_Recorder]) -> _Feed:
+    def _listened(self, feed: _Feed, listening: Sequence[Listener]) -> _Feed:
         def heard(direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
             packet = self._packet(ref)
             for recorder in listening:
@@ -148,21 +188,32 @@ def read_excerpts(
     show_secrets: bool,
 ) -> list[list[ExcerptPacket]]:
     """The packets of each excerpt, those of several connections sorted by time. Raises nothing."""
-    made = [[_Recorder(plan, show_secrets) for plan in group or ()] for group in plans]
-    recorders: dict[str, list[_Recorder]] = {}
-    for recorder in chain.from_iterable(made):
-        recorders.setdefault(recorder.plan.connection, []).append(recorder)
-    tap = _Tap(ports, capture_set_of, recorders)
+    made: list[list[list[ExcerptPacket]]] = [[[] for _ in group or ()] for group in plans]
+    recorders: dict[str, list[Recorder]] = {}
+    for group, lists in zip(plans, made, strict=True):
+        for one, packets in zip(group or (), lists, strict=True):
+            recorders.setdefault(one.connection, []).append(Recorder(one, show_secrets, packets.append))
+    listen(ports, capture_set_of, recorders, batches)
+    return [_merged(parts) for parts in made]
+
+
+def listen(
+    ports: frozenset[int],
+    capture_set_of: Callable[[int], str],
+    recorders: dict[str, list[Recorder]],
+    batches: Iterable[Sequence[PlainPacket]],
+) -> None:
+    """Read packets and let recorders hear those of their connections, to the end. Raises nothing."""
+    tap = Tap(ports, capture_set_of, lambda connection: recorders.get(connection, ()))
     for packets in batches:
         _close(tap.feed_batch(packets), recorders)
     _close(tap.close(), recorders)
-    return [_merged([recorder.packets for recorder in group]) for group in made]
 
 
-def _close(events: Iterable[Event], recorders: dict[str, list[_Recorder]]) -> None:
+def _close(events: Iterable[Event], recorders: dict[str, list[Recorder]]) -> None:
     for event in events:
         if isinstance(event, ConnectionClosed):
-            for recorder in recorders.get(event.connection.id, ()):
+            for recorder in recorders.pop(event.connection.id, ()):
                 recorder.close()
 
 

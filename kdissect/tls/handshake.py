@@ -115,6 +115,7 @@ class Handshake:
         self.server_hello = hello
         info.version, info.suite = version_name(hello.version), suite_name(hello.suite)
         if hello.version == TLS_12:
+            info.session_id = hello.session_id
             info.is_resumed = bool(hello.session_id) and hello.session_id == offer.session_id
             info.alpn = hello.alpn
         elif not self.is_13:

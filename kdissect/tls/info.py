@@ -21,6 +21,7 @@ class TlsInfo:
         "client_random",
         "is_decrypted",
         "is_resumed",
+        "session_id",
         "sni",
         "suite",
         "version",
@@ -29,6 +30,8 @@ class TlsInfo:
 
     def __init__(self) -> None:
         self.client_random: bytes | None = None
+        self.session_id = b""
+        """The server's, by which some key logs name sessions of TLS 1.2."""
         self.version: str | None = None
         self.suite: str | None = None
         self.sni: str | None = None

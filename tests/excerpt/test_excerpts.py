@@ -6,11 +6,15 @@ from pathlib import Path
 import pytest
 
 from kdissect.api import Dissection
+from kdissect.excerpt.cutter import StreamCutter
 from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.headers import Headers, headers_of
+from kdissect.excerpt.piece import Piece
+from kdissect.excerpt.plan import ConnectionPlan, FramePlan
 from kdissect.excerpt.wish import MAX_BYTES, Wish
 from kdissect.model.link import LinkType
 from kdissect.model.packet import Packet, packet_ref
+from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind
 from kdissect.net.parser import SegmentParser
 from kdissect.report.evidence import collect_evidence, file_comment
 from kdissect.rules.judge import Judge
@@ -104,6 +108,36 @@ def test_bytes_in_no_frame_are_overwritten_behind_the_first(tmp_path: Path) -> N
         data = b"".join(each.packet.data for each in made)
         assert (SECRET in data) == show_secrets
         assert b"\xff\xff\xff\xff" in data  # what the finding is about
+
+
+@pytest.mark.parametrize("held", range(1, 8))
+def test_a_frame_that_begins_at_the_very_end_of_a_segment(tmp_path: Path, held: int) -> None:
+    """What is left out ends with zeros, and so begins the size of what is kept."""
+    talk = Conversation().handshake()
+    for number in (0, 1):
+        talk.client(request(3, 8, number, b"\xff\xff\xff\xff\0\0\0")).broker(response(number, bytes(24)))
+    first, second = (request(3, 8, number, b"\0\0\0\0\0\0\0") for number in (2, 3))
+    talk.client(first + second[:held]).client(second[held:])
+    talk.broker(response(2, bytes(24)) + response(3, bytes(24)))
+    path = write_pcap(tmp_path / "tail.pcap", talk.fin(CLIENT).packets)
+    found = exchanges_of(excerpt(path, 3))
+    assert [each.correlation_id for each in found] == [3]
+    assert found[0].request is not None
+    assert found[0].request.data == second[4:]
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_hole_of_unknown_length_takes_the_rest_of_its_frame(inside: bool) -> None:
+    whole = response(1, b"abcdefgh")
+    made: list[Piece] = []
+    frame = FramePlan(0, 7, 7, whole[:64], len(whole), (), 0, False, len(whole))
+    cutter = StreamCutter(ConnectionPlan("c", [frame], False, False), 0, True, made.append)
+    cutter.data(whole[:10] if inside else whole, 7, 1)
+    cutter.gap(UNKNOWN_LENGTH, False, 8, 2)
+    cutter.data(b"other", 9, 3)
+    cutter.end(CloseKind.FIN, 9, 4)
+    assert b"".join(piece.payload for piece in made) == (whole[:10] if inside else whole)
+    assert made[-1].skip == (len(whole) - 10 if inside else 0)
 
 
 def test_one_that_is_too_large_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

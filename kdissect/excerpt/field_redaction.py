@@ -1,0 +1,123 @@
+"""Which bytes of a frame's tree a level of redaction takes away."""
+
+from enum import IntEnum
+
+from kdissect.decoders.node import Node
+from kdissect.engine.patches import Patch
+from kdissect.excerpt.names import Names
+from kdissect.schema.types import Array, Field, Primitive
+
+
+class Level(IntEnum):
+    """What is redacted; each does what those before it do."""
+
+    SECRETS = 0
+    PAYLOAD = 1
+    NAMES = 2
+
+
+_TOKEN = "saslToken"
+# Of SASL tokens this says nothing about anybody, and readers need it.
+_TOKEN_FRAME = frozenset({"channel_binding", "iterations", "mechanism"})
+_BASE64 = frozenset({"proof", "salt", "verifier"})  # RFC 5802 section 5.1
+# Text of users and of brokers about what users sent.
+_TEXTS = frozenset({
+    "acknowledge_error_message", "batch_index_error_message", "committed_metadata", "error_message",
+    "metadata", "reason", "status_detail",
+})  # fmt: skip
+# Text that is no name anybody gave: of software, of the protocol, of states.
+_NO_NAMES = frozenset({
+    "assignor_name", "client_software_name", "client_software_version", "configuration_keys",
+    "documentation", "entity_type", "feature", "group_state", "group_type", "mechanism", "mechanisms",
+    "owner_principal_type", "principal_type", "protocol", "protocol_data", "protocol_name", "protocol_type",
+    "requested_metrics", "server_assignor", "state_filters", "token_requester_principal_type",
+    "transaction_state", "type", "types_filter", "unknown_state_filters",
+})  # fmt: skip
+# Structs whose field `name` is such a text too; that of a config is told by the value beside it.
+_NO_NAMES_IN = frozenset(
+    {"ClassicProtocol", "Feature", "FinalizedFeatureKey", "JoinGroupRequestProtocol", "SupportedFeatureKey"}
+)
+_NO_ERROR = "NONE"  # old brokers' message beside error code 0
+_PLUMBING = frozenset({"length", "count", "marker", "tag", "size", "version"})
+
+
+class FieldRedaction:
+    """Walks a tree; `blanks` and `patches` are what it found."""
+
+    def __init__(self, level: Level, data: bytes, names: Names) -> None:
+        self._level = level
+        self._data = data
+        self._names = names
+        self.blanks: list[tuple[int, int]] = []
+        self.patches: list[Patch] = []
+
+    def walk(self, node: Node, parent: Node | None = None, in_token: bool = False) -> None:
+        """Take a node and what is below it."""
+        field = node.field
+        if field is not None and field.type is Primitive.RECORDS:
+            return
+        in_token = in_token or (field is not None and field.payload == _TOKEN)
+        if node.name == "rest" or self._is_unknown_tag(node, parent):
+            self.blanks.append((node.start, node.end))
+        elif node.children and node.children[-1].name == "content" and field is not None:
+            self._value(field, node.children[-1], parent, in_token)
+        elif node.children:
+            for child in node.children:
+                self.walk(child, node, in_token)
+        elif node.name not in _PLUMBING:
+            self._leaf(node, in_token)
+
+    def _is_unknown_tag(self, node: Node, parent: Node | None) -> bool:
+        return node.name == "content" and parent is not None and parent.type == "tag"
+
+    def _value(self, field: Field, content: Node, parent: Node | None, in_token: bool) -> None:
+        """A string or bytes."""
+        if content.value == _NO_ERROR:
+            return
+        if in_token or (self._level and self._is_payload(field, content)):
+            self.blanks.append((content.start, content.end))
+        elif self._level is Level.NAMES and self._is_name(field, parent):
+            name = self._data[content.start : content.end]
+            self.patches.append(Patch(content.start, self._names.replaced(name)))
+
+    def _is_payload(self, field: Field, content: Node) -> bool:
+        return content.type == Primitive.BYTES or field.is_config_value or field.name in _TEXTS
+
+    def _is_name(self, field: Field, parent: Node | None) -> bool:
+        if field.enum is not None or field.name in _NO_NAMES:
+            return False
+        if field.name != "name" or field.entity is not None or parent is None:
+            return True
+        is_config = any(child.field is not None and child.field.is_config_value for child in parent.children)
+        return not is_config and parent.type not in _NO_NAMES_IN
+
+    def _leaf(self, node: Node, in_token: bool) -> None:
+        """A part of a payload that is no field of the usual form: a token's, or all of one that is opaque."""
+        if in_token:
+            if node.name not in _TOKEN_FRAME:
+                self._token_part(node)
+        elif self._level and _is_text(node):
+            self.blanks.append((node.start, node.end))
+
+    def _token_part(self, node: Node) -> None:
+        """The value, without the key and the comma that stand around it, and without base64's padding."""
+        if isinstance(node.value, int):
+            return
+        start, end = node.start, node.end
+        if isinstance(node.value, str | bytes):
+            value = node.value.encode() if isinstance(node.value, str) else bytes(node.value)
+            if node.name in _BASE64:
+                value = value.rstrip(b"=")
+            at = self._data.rfind(value, node.start, node.end)  # a key stands before it
+            if at >= 0:
+                start, end = at, at + len(value)
+        if end - start > 1 or self._data[start:end].isalnum():  # a separator alone stands for no value
+            self.blanks.append((start, end))
+
+
+def _is_text(node: Node) -> bool:
+    """Whether a node without parts is text or bytes: numbers and ids may stay."""
+    if node.field is None:
+        return node.type == "payload" or isinstance(node.value, str | bytes)
+    kind = node.field.type.element if isinstance(node.field.type, Array) else node.field.type
+    return kind in (Primitive.STRING, Primitive.BYTES)

@@ -1,0 +1,124 @@
+"""Redacts frames: secrets; or also payloads; or also names."""
+
+from kdissect.decoders.node import Node
+from kdissect.decoders.records.layout import HEADER_V0, HEADER_V1, HEADER_V2, MAGIC_AT
+from kdissect.engine.patches import FILLER, Patch
+from kdissect.engine.record_sets import RecordSet, record_sets
+from kdissect.engine.secret_bytes import secret_patches
+from kdissect.engine.secret_spans import frame_tree, undecoded
+from kdissect.excerpt.batch_redaction import redacted_batch
+from kdissect.excerpt.edit import Edit
+from kdissect.excerpt.field_redaction import FieldRedaction, Level
+from kdissect.excerpt.names import Names
+from kdissect.excerpt.redaction import NOTHING, Redaction
+from kdissect.model.frame import Frame
+from kdissect.schema.types import Primitive
+from kdissect.session.exchange import Exchange, ExchangeKind
+from kdissect.session.phases import SASL_AUTHENTICATE
+
+_SIZE_BYTES = 4
+_HEADERS = HEADER_V0.size, HEADER_V1.size, HEADER_V2.size
+_CORRELATION_ID = 4  # of a response nobody can name: its header begins so (spec/004 "Response Header")
+
+
+class FrameRedactor:
+    """One run. `level` is `secrets`, `payload` or `names`; each does what those before it do.
+
+    `undecoded` counts frames of which something was blanked because nobody knows what it is; `resized` those
+    that have another length.
+    """
+
+    def __init__(self, level: str, names: Names | None = None) -> None:
+        self._level = Level[level.upper()]
+        self._names = names or Names()
+        self.undecoded = 0
+        self.resized = 0
+
+    def __call__(self, exchange: Exchange, side: str) -> Redaction:
+        """What to put over one frame of an exchange. Raises nothing."""
+        frame = exchange.request if side == "request" else exchange.response
+        if frame is None:
+            return NOTHING
+        # The walk takes all of a token but its form; what hides secrets of tokens elsewhere breaks the form.
+        is_secrets = self._level is Level.SECRETS
+        patches = [] if _is_sasl(exchange) else secret_patches(exchange, side, with_records=is_secrets)
+        tree = frame_tree(exchange, side, frame)
+        if tree is None:
+            self.undecoded += 1
+            return Redaction([(_CORRELATION_ID, len(frame.data))])
+        unknown = [span for span in undecoded(tree, frame) if span[0] < span[1]]
+        fields = FieldRedaction(self._level, frame.data, self._names)
+        fields.walk(tree, in_token=exchange.kind is ExchangeKind.SASL_TOKEN)
+        self.undecoded += bool(unknown) or any(node.name == "rest" for node in tree.children)
+        made = Redaction([*fields.blanks, *unknown], [*fields.patches, *patches])
+        return made if is_secrets else self._with_records(made, exchange, side, frame, tree)
+
+    def _with_records(
+        self, made: Redaction, exchange: Exchange, side: str, frame: Frame, tree: Node
+    ) -> Redaction:
+        fields = {
+            node.children[-1].start: node
+            for node in tree.walk()
+            if node.field is not None and node.field.type is Primitive.RECORDS and node.children
+        }
+        patches: list[Patch] = list(made.patches)
+        edits: list[Edit] = []
+        for records in record_sets(exchange):
+            node = fields.pop(records.section.start, None)
+            if records.is_response == (side == "response") and node is not None:
+                _redact_records(records, node, patches, edits)
+        blanks = [*made.blanks, *((node.children[-1].start, node.end) for node in fields.values())]
+        grown = sum(len(edit.data) - (edit.end - edit.start) for edit in edits)
+        note = ""
+        if grown:
+            self.resized += 1
+            patches.append(Patch(-_SIZE_BYTES, (frame.size + grown).to_bytes(_SIZE_BYTES)))
+            note = f"recompressed without its records: {frame.size + grown} bytes instead of {frame.size}"
+        return Redaction(blanks, [patch for patch in patches if patch.data], edits, note)
+
+
+def _is_sasl(exchange: Exchange) -> bool:
+    return exchange.kind is ExchangeKind.SASL_TOKEN or exchange.api_key == SASL_AUTHENTICATE
+
+
+def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits: list[Edit]) -> None:
+    at, grown = records.section.start, 0
+    for batch in records.found.batches:
+        if batch.start < at:  # it lies in another one, which is blanked
+            continue
+        patches.append(Patch(at, FILLER * (batch.start - at)))
+        shown = redacted_batch(batch)
+        if shown is not None and len(shown) == batch.size:
+            patches.append(Patch(batch.start, shown))
+        elif shown is not None:
+            edits.append(Edit(batch.start + _SIZE_BYTES, batch.end + _SIZE_BYTES, shown))
+            grown += len(shown) - batch.size
+        at = batch.end
+    kept = at + _header_bytes(records, at)
+    patches.append(Patch(kept, FILLER * (records.end - kept)))
+    if grown:
+        length = node.children[0]
+        size = records.section.end - records.section.start + grown
+        data_of_length = size.to_bytes(4) if length.type == "int32" else _uvarint(size + 1)
+        edits.append(Edit(length.start + _SIZE_BYTES, length.end + _SIZE_BYTES, data_of_length))
+        edits.sort()
+
+
+def _header_bytes(records: RecordSet, at: int) -> int:
+    """How much of what stands behind the last batch is the header of one that was cut."""
+    is_aligned = bool(records.found.batches) or not records.section.position  # a piece begins anywhere
+    left = records.end - at
+    if not records.found.cut or not is_aligned:
+        return 0
+    if left <= MAGIC_AT:
+        return left
+    magic = records.frame.data[at + MAGIC_AT]
+    return min(_HEADERS[magic], left) if magic < len(_HEADERS) else 0
+
+
+def _uvarint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
