@@ -165,11 +165,13 @@ def test_live_input_comes_out_line_by_line_and_ctrl_c_ends_it() -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, cwd=CHECKOUT,
+        # Ctrl-C works in the child, even if the shell that runs these tests ignores it for its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  no threads here
     )  # fmt: skip
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    with process.stdin, process.stdout, process.stderr:
+    with process, process.stdin, process.stdout, process.stderr:
         os.write(process.stdin.fileno(), pcap_bytes(talk.packets))
         lines = _lines_within(process.stdout.fileno(), 2, seconds=20)  # while standard input stays open
         process.send_signal(signal.SIGINT)
