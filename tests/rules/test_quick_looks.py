@@ -75,6 +75,8 @@ def thorough(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Judge]],
     def judged_by(run: Callable[[], Judge]) -> object:
         with monkeypatch.context() as patch:
             patch.setattr("kdissect.rules.judge.Subjects", ThoroughSubjects)
+            patch.setattr("kdissect.rules.batches.plain_attributes", lambda *_: frozenset())
+            patch.setattr("kdissect.rules.batches.has_usual_records", lambda *_, **__: False)
             for rule in ALL_RULES:
                 patch.setattr(type(rule), "is_suspect", lambda *_: True, raising=False)
             return _verdict(run())
@@ -125,4 +127,46 @@ def test_many_in_flight_are_not_usual(thorough: Callable[[Callable[[], Judge]], 
         return judged(talk.close())
 
     assert {finding.code for finding in run().findings.all()} >= {"PAI006"}
+    assert _verdict(run()) == thorough(run)
+
+
+PRODUCE_VERSIONS = [2, 3, 6, 7, 9]
+FETCH_VERSIONS = [3, 4, 9, 10, 11]
+# Each on one side of what makes a header plain (`rules.plain_batch`), and the codes that say so.
+HEADERS: list[tuple[dict[str, int], set[str]]] = [
+    ({}, set()), ({"base_offset": 1}, {"REC022"}), ({"base_offset": -1}, {"REC022"}),
+    ({"last_delta": 0}, {"REC021"}), ({"last_delta": 2}, {"REC021"}),
+    ({"count": 0, "last_delta": 0}, {"REC021"}),
+    ({"count": -1, "last_delta": -1}, {"REC021"}), ({"crc": 1}, {"REC004"}),
+    *(({"attributes": bits}, set()) for bits in (4, 5, 8, 16, 24, 32, 48, 64, 80, 128, -32768)),
+    ({"attributes": 16, "producer_id": 5, "epoch": 0, "sequence": 0}, {"REC026"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "codes"), HEADERS, ids=str)
+def test_headers(
+    header: dict[str, int], codes: set[str], thorough: Callable[[Callable[[], Judge]], object]
+) -> None:
+    odd = batches.batch({}, {}, **header)
+    scenes = [lambda v=version: batches.produced(odd, v) for version in PRODUCE_VERSIONS]
+    scenes += [lambda v=version: batches.fetched(odd, v) for version in FETCH_VERSIONS]
+    for make in scenes:
+        assert _verdict(judged(make())) == thorough(lambda make=make: judged(make()))
+    assert codes <= {finding.code for finding in judged(batches.produced(odd)).findings.all()}
+
+
+@pytest.mark.parametrize(
+    ("offsets", "asked", "code"),
+    [((0, 1), 0, ""), ((0, 0), 0, "REC027"), ((5, 3), 0, "REC027"), ((0, 1), 1, "REC028"), ((9, 12), 9, "")],
+)
+def test_offsets_of_what_is_given(
+    offsets: tuple[int, int], asked: int, code: str, thorough: Callable[[Callable[[], Judge]], object]
+) -> None:
+    data = b"".join(batches.batch(base_offset=offset) for offset in offsets)
+
+    def run() -> Judge:
+        return judged(batches.fetched(data, offset=asked))
+
+    told = {finding.code for finding in run().findings.all() if finding.code.startswith("REC")}
+    assert told == ({code} if code else set())
     assert _verdict(run()) == thorough(run)
