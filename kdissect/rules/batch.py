@@ -57,7 +57,10 @@ class Carrier:
     def asked(self, known: object, partition: int | None) -> int | None:
         """The same for a topic by its name or id."""
         if self._offsets is None:
-            self._offsets = _asked_offsets(self.body.other())
+            # a name in versions that have no ids: hasattr on a field that is not there is slow
+            self._offsets = _asked_offsets(
+                self.body.other(), "topic_id" if isinstance(known, bytes) else "topic"
+            )
         return self._offsets.get((known, partition))
 
 
@@ -219,22 +222,15 @@ def places(body: Body) -> Iterator[tuple[Any, Any, str]]:
 
 def identity(topic: Any) -> object:
     """A topic's name or id, whichever the version has."""
-    field = _identity_field(topic)
-    return None if field is None else getattr(topic, field)
+    return next(
+        (getattr(topic, field) for field in ("topic_id", "topic", "name") if hasattr(topic, field)), None
+    )
 
 
-def _identity_field(topic: Any) -> str | None:
-    return next((field for field in ("topic_id", "topic", "name") if hasattr(topic, field)), None)
-
-
-def _asked_offsets(request: Any) -> dict[tuple[object, int | None], int]:
-    """The offset of each partition in a Fetch request, by the topic's name or id."""
-    topics = getattr(request, "topics", None)
-    field = _identity_field(topics[0]) if topics else None
-    if field is None:
-        return {}
+def _asked_offsets(request: Any, field: str) -> dict[tuple[object, int | None], int]:
+    """The offset of each partition in a Fetch request, by the topic's `field`: its name or id."""
     return {
-        (getattr(topic, field), row.partition): row.fetch_offset
-        for topic in topics or ()
+        (getattr(topic, field, None), row.partition): row.fetch_offset
+        for topic in getattr(request, "topics", None) or ()
         for row in topic.partitions or ()
     }

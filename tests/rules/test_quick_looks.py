@@ -1,6 +1,7 @@
 """Quick looks leave nothing out: a judge that shows every rule everything comes to the same verdict."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from kdissect.session.exchange import Exchange
 from tests.rules.dialogue import Dialogue, judged
 from tests.rules.fixtures import apis, batches, histories, values, wire
 from tests.rules.fixtures.wire import CLUSTER, METADATA
+from tests.support.batches import batch_bytes
 from tests.support.console import CAPTURES
 
 CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES}
@@ -148,10 +150,10 @@ def test_headers(
     header: dict[str, int], codes: set[str], thorough: Callable[[Callable[[], Judge]], object]
 ) -> None:
     odd = batches.batch({}, {}, **header)
-    scenes = [lambda v=version: batches.produced(odd, v) for version in PRODUCE_VERSIONS]
-    scenes += [lambda v=version: batches.fetched(odd, v) for version in FETCH_VERSIONS]
-    for make in scenes:
-        assert _verdict(judged(make())) == thorough(lambda make=make: judged(make()))
+    scenes = [batches.produced(odd, version) for version in PRODUCE_VERSIONS]
+    scenes += [batches.fetched(odd, version) for version in FETCH_VERSIONS]
+    for scene in scenes:
+        assert _verdict(judged(scene)) == thorough(partial(judged, scene))
     assert codes <= {finding.code for finding in judged(batches.produced(odd)).findings.all()}
 
 
@@ -170,3 +172,11 @@ def test_offsets_of_what_is_given(
     told = {finding.code for finding in run().findings.all() if finding.code.startswith("REC")}
     assert told == ({code} if code else set())
     assert _verdict(run()) == thorough(run)
+
+
+@pytest.mark.parametrize("delta", [-2, -1, 0, 4])
+def test_batches_without_records(delta: int, thorough: Callable[[Callable[[], Judge]], object]) -> None:
+    empty = batch_bytes(b"", 0, last_delta=delta)
+    for scene in (batches.produced(empty), batches.fetched(empty)):
+        assert _verdict(judged(scene)) == thorough(partial(judged, scene))
+    assert "REC021" in {finding.code for finding in judged(batches.produced(empty)).findings.all()}
