@@ -140,7 +140,8 @@ def record_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
         known = ()
         if found is not None:
             is_response, frame, sections = found
-            known = tuple(SectionBatches(s, _split(frame.data, s, is_response, _before(s))) for s in sections)
+            data = frame.data
+            known = tuple([SectionBatches(s, _split(data, s, is_response, _before(s))) for s in sections])
         # Without a way back to the exchange: a cycle would keep its frames until the garbage is collected.
         exchange.batches_cache = known
     return known

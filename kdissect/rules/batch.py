@@ -48,18 +48,20 @@ class Carrier:
 
     def __init__(self, body: Body) -> None:
         self.body = body
-        self._offsets: dict[tuple[object, int], int] | None = None
+        self._offsets: dict[tuple[object, int | None], int] | None = None
 
     def fetch_offset(self, topic: Any, partition: int) -> int | None:
         """The offset a Fetch asked for; None where its request leaves that to the session."""
+        return self.asked(identity(topic), partition)
+
+    def asked(self, known: object, partition: int | None) -> int | None:
+        """The same for a topic by its name or id."""
         if self._offsets is None:
-            asked = self.body.other()
-            self._offsets = {
-                (identity(wanted), row.partition): row.fetch_offset
-                for wanted in getattr(asked, "topics", None) or ()
-                for row in wanted.partitions or ()
-            }
-        return self._offsets.get((identity(topic), partition))
+            # a name in versions that have no ids: hasattr on a field that is not there is slow
+            self._offsets = _asked_offsets(
+                self.body.other(), "topic_id" if isinstance(known, bytes) else "topic"
+            )
+        return self._offsets.get((known, partition))
 
 
 class Records:
@@ -130,17 +132,7 @@ class Batch:
     @property
     def is_usual(self) -> bool:
         """Whether no rule about records could speak of it (`records.usual`): then nobody needs them."""
-        batch = self.batch
-        if not self.is_current or batch.is_control or record_log(self.records.name) is not None:
-            return False
-        if not batch.codec:
-            data, start, end = batch.data, batch.records_start, batch.end
-        else:
-            content = decompressed(batch, [])
-            if content is None:
-                return False
-            data, start, end = content, 0, len(content)
-        return are_usual(batch, data, start, end, dense=self.records.is_produce)
+        return has_usual_records(self.batch, self.records.name, dense=self.records.is_produce)
 
     @property
     def content(self) -> list[Record]:
@@ -206,6 +198,16 @@ class Batch:
         return f"{self.records.path}.batches[{self.index}].{part}"
 
 
+def has_usual_records(batch: RecordBatch, topic: str | None, *, dense: bool) -> bool:
+    """Whether no rule about records could speak of a batch of a topic (`records.usual`)."""
+    if batch.magic != CURRENT_MAGIC or batch.is_control or record_log(topic) is not None:
+        return False
+    if not batch.codec:
+        return are_usual(batch, batch.data, batch.records_start, batch.end, dense=dense)
+    content = decompressed(batch, [])
+    return content is not None and are_usual(batch, content, 0, len(content), dense=dense)
+
+
 def places(body: Body) -> Iterator[tuple[Any, Any, str]]:
     """Topic, partition and path of each records field that is not null, in the order of the wire."""
     fields = _FIELDS.get(body.api.name)
@@ -223,3 +225,12 @@ def identity(topic: Any) -> object:
     return next(
         (getattr(topic, field) for field in ("topic_id", "topic", "name") if hasattr(topic, field)), None
     )
+
+
+def _asked_offsets(request: Any, field: str) -> dict[tuple[object, int | None], int]:
+    """The offset of each partition in a Fetch request, by the topic's `field`: its name or id."""
+    return {
+        (getattr(topic, field, None), row.partition): row.fetch_offset
+        for topic in getattr(request, "topics", None) or ()
+        for row in topic.partitions or ()
+    }

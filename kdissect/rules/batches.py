@@ -13,13 +13,14 @@ from itertools import islice
 from typing import Any
 
 from kdissect.decoders.records.layout import CURRENT_MAGIC, LENGTH_AT, MAGIC_AT, OVERHEAD
-from kdissect.engine.record_sets import record_batches
+from kdissect.engine.record_sets import SectionBatches, record_batches
 from kdissect.history.topics import TopicNames
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.record_batch import RecordFault
-from kdissect.rules.batch import Batch, Carrier, Records, identity, places
+from kdissect.model.record_batch import RecordBatch, RecordFault
+from kdissect.rules.batch import Batch, Carrier, Records, has_usual_records, identity, places
 from kdissect.rules.body import Body
 from kdissect.rules.coverage import Coverage
+from kdissect.rules.plain_batch import are_given_plainly, are_produced_plainly, plain_attributes
 from kdissect.rules.rule import (
     REQUEST,
     RESPONSE,
@@ -79,24 +80,56 @@ class BatchJudge:
         self._names = TopicNames()
         self._usual: set[tuple[int, ...]] = set()
 
-    def faults(self, body: Body) -> Spoken:
+    def faults(self, body: Body) -> Iterable[tuple[Rule, Fault]]:
         """What is wrong with the batches, and the rules that say so."""
-        side = SIDES.get(body.api.name)
+        api = body.api
+        side = SIDES.get(api.name)
         if side is None or not self._rules:
-            if body.api.key == METADATA and any(name in body.data for name in _OWN_TOPICS):
+            if api.key == METADATA and any(name in body.data for name in _OWN_TOPICS):
                 self._names.learn(body.exchange)
-            return
+            return ()
         if body.side != side:
-            return
+            return ()
         sections = record_batches(body.exchange)
-        if not sections:
-            return
+        if not sections or self._are_plain(body, api.name, sections):
+            return ()
+        return self._closer(body, sections)
+
+    def _are_plain(self, body: Body, api: str, sections: Sequence[SectionBatches]) -> bool:
+        """Whether no rule could speak of any batch; then they are counted as looked at."""
+        attributes = plain_attributes(api, body.version)
+        if not attributes or not body.is_plain:  # of a plain one the sections' topics are the body's
+            return False
+        is_produce = api == "Produce"
+        carrier = Carrier(body) if api == "Fetch" else None
+        count = 0
+        for section, found in sections:
+            if not found.batches and not found.faults:
+                continue
+            count += len(found.batches)
+            topic = section.topic if section.topic_id is None else section.topic_id
+            if is_produce:
+                is_plain = are_produced_plainly(found, attributes)
+            else:
+                asked = None if carrier is None else carrier.asked(topic, section.partition)
+                is_plain = are_given_plainly(found, attributes, asked)
+            name = self._known_name(body, topic)
+            if not is_plain or not all(self._is_usual(batch, name, is_produce) for batch in found.batches):
+                return False
+        if count:
+            self._coverage.look(self._by_kind[is_produce, CURRENT_MAGIC].codes, count)
+        return True
+
+    def _closer(self, body: Body, sections: Sequence[SectionBatches]) -> Spoken:
         carrier = Carrier(body)
         for found, place in zip(sections, places(body), strict=False):
-            yield from self._records(Records(carrier, found, place, self._name(body, place[0])))
+            if found.found.batches or found.found.faults:
+                yield from self._records(Records(carrier, found, place, self._name(body, place[0])))
 
     def _name(self, body: Body, topic: Any) -> str | None:
-        known = identity(topic)
+        return self._known_name(body, identity(topic))
+
+    def _known_name(self, body: Body, known: object) -> str | None:
         return self._names.name(body.exchange.connection, known) if isinstance(known, bytes) else str(known)
 
     def _records(self, records: Records) -> Spoken:
@@ -126,7 +159,7 @@ class BatchJudge:
                     spoken.update((rule.code, *rule.shadows))
                     yield rule, fault
                     break
-            if self._is_usual(batch):
+            if self._is_usual(batch.batch, batch.records.name, batch.records.is_produce):
                 return
             batch.read()
         if batch.faults:
@@ -135,13 +168,12 @@ class BatchJudge:
             for inner in rules.record_rules:
                 yield from _first(inner, inner.check(batch), spoken)
 
-    def _is_usual(self, batch: Batch) -> bool:
+    def _is_usual(self, found: RecordBatch, name: str | None, is_produce: bool) -> bool:
         """Whether no rule about records could speak of it."""
-        found = batch.batch
         key = found.crc, found.size, found.max_timestamp, found.count or 0
-        if key in self._usual and not batch.records.is_produce:
+        if not is_produce and key in self._usual:
             return True
-        usual = batch.is_usual
+        usual = has_usual_records(found, name, dense=is_produce)
         if usual:
             if len(self._usual) >= MOST_USUAL:
                 self._usual.clear()

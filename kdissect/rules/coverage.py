@@ -45,10 +45,10 @@ class Coverage:
         """Subjects looked at by rule code."""
         return self.exercises.rules()
 
-    def look(self, codes: tuple[str, ...]) -> None:
+    def look(self, codes: tuple[str, ...], times: int = 1) -> None:
         """These rules looked at something; `Exercise.settle` counts them."""
         together = self.exercises.now.together
-        together[codes] = together.get(codes, 0) + 1
+        together[codes] = together.get(codes, 0) + times
 
     def pass_over(self, code: str) -> None:
         """A rule that is counted in bulk did not look at this one."""

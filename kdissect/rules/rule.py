@@ -191,7 +191,10 @@ class RecordFaultRule(BatchSubject):
 
 
 class BatchRule(BatchSubject):
-    """Judges a batch whose checksum is right by its header."""
+    """Judges a batch whose checksum is right by its header.
+
+    It is not shown batches that are plain (`rules.plain_batch`).
+    """
 
     def check(self, batch: "Batch") -> Iterable[Fault]:
         """What is wrong with the batch."""

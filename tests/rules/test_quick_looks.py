@@ -1,6 +1,7 @@
 """Quick looks leave nothing out: a judge that shows every rule everything comes to the same verdict."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from kdissect.session.exchange import Exchange
 from tests.rules.dialogue import Dialogue, judged
 from tests.rules.fixtures import apis, batches, histories, values, wire
 from tests.rules.fixtures.wire import CLUSTER, METADATA
+from tests.support.batches import batch_bytes
 from tests.support.console import CAPTURES
 
 CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES}
@@ -75,6 +77,8 @@ def thorough(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Judge]],
     def judged_by(run: Callable[[], Judge]) -> object:
         with monkeypatch.context() as patch:
             patch.setattr("kdissect.rules.judge.Subjects", ThoroughSubjects)
+            patch.setattr("kdissect.rules.batches.plain_attributes", lambda *_: frozenset())
+            patch.setattr("kdissect.rules.batches.has_usual_records", lambda *_, **__: False)
             for rule in ALL_RULES:
                 patch.setattr(type(rule), "is_suspect", lambda *_: True, raising=False)
             return _verdict(run())
@@ -126,3 +130,53 @@ def test_many_in_flight_are_not_usual(thorough: Callable[[Callable[[], Judge]], 
 
     assert {finding.code for finding in run().findings.all()} >= {"PAI006"}
     assert _verdict(run()) == thorough(run)
+
+
+PRODUCE_VERSIONS = [2, 3, 6, 7, 9]
+FETCH_VERSIONS = [3, 4, 9, 10, 11]
+# Each on one side of what makes a header plain (`rules.plain_batch`), and the codes that say so.
+HEADERS: list[tuple[dict[str, int], set[str]]] = [
+    ({}, set()), ({"base_offset": 1}, {"REC022"}), ({"base_offset": -1}, {"REC022"}),
+    ({"last_delta": 0}, {"REC021"}), ({"last_delta": 2}, {"REC021"}),
+    ({"count": 0, "last_delta": 0}, {"REC021"}),
+    ({"count": -1, "last_delta": -1}, {"REC021"}), ({"crc": 1}, {"REC004"}),
+    *(({"attributes": bits}, set()) for bits in (4, 5, 8, 16, 24, 32, 48, 64, 80, 128, -32768)),
+    ({"attributes": 16, "producer_id": 5, "epoch": 0, "sequence": 0}, {"REC026"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "codes"), HEADERS, ids=str)
+def test_headers(
+    header: dict[str, int], codes: set[str], thorough: Callable[[Callable[[], Judge]], object]
+) -> None:
+    odd = batches.batch({}, {}, **header)
+    scenes = [batches.produced(odd, version) for version in PRODUCE_VERSIONS]
+    scenes += [batches.fetched(odd, version) for version in FETCH_VERSIONS]
+    for scene in scenes:
+        assert _verdict(judged(scene)) == thorough(partial(judged, scene))
+    assert codes <= {finding.code for finding in judged(batches.produced(odd)).findings.all()}
+
+
+@pytest.mark.parametrize(
+    ("offsets", "asked", "code"),
+    [((0, 1), 0, ""), ((0, 0), 0, "REC027"), ((5, 3), 0, "REC027"), ((0, 1), 1, "REC028"), ((9, 12), 9, "")],
+)
+def test_offsets_of_what_is_given(
+    offsets: tuple[int, int], asked: int, code: str, thorough: Callable[[Callable[[], Judge]], object]
+) -> None:
+    data = b"".join(batches.batch(base_offset=offset) for offset in offsets)
+
+    def run() -> Judge:
+        return judged(batches.fetched(data, offset=asked))
+
+    told = {finding.code for finding in run().findings.all() if finding.code.startswith("REC")}
+    assert told == ({code} if code else set())
+    assert _verdict(run()) == thorough(run)
+
+
+@pytest.mark.parametrize("delta", [-2, -1, 0, 4])
+def test_batches_without_records(delta: int, thorough: Callable[[Callable[[], Judge]], object]) -> None:
+    empty = batch_bytes(b"", 0, last_delta=delta)
+    for scene in (batches.produced(empty), batches.fetched(empty)):
+        assert _verdict(judged(scene)) == thorough(partial(judged, scene))
+    assert "REC021" in {finding.code for finding in judged(batches.produced(empty)).findings.all()}

@@ -44,6 +44,10 @@ def split_batches(data: bytes, start: int, end: int, *, may_be_cut: bool = False
 
     `may_be_cut`: bytes of an incomplete batch at the end are no fault (Fetch).
     """
+    if start >= end:
+        return BatchList([], [], 0)
+    if _is_one_batch(data, start, end):
+        return BatchList([_read_v2(data, start)], [], 0)
     faults: list[RecordFault] = []
     batches: list[RecordBatch] = []
     found = iter_batches(data, start, end, faults, may_be_cut=may_be_cut)
@@ -52,6 +56,14 @@ def split_batches(data: bytes, start: int, end: int, *, may_be_cut: bool = False
             batches.append(next(found))
         except StopIteration as over:
             return BatchList(batches, faults, over.value)
+
+
+def _is_one_batch(data: bytes, start: int, end: int) -> bool:
+    """Whether the bytes are one batch of magic 2 by its length: nearly all records fields are."""
+    size = end - start
+    if size < HEADER_V2.size or data[start + MAGIC_AT] != CURRENT_MAGIC:
+        return False
+    return int.from_bytes(data[start + LENGTH_AT : start + OVERHEAD]) == size - OVERHEAD
 
 
 def iter_batches(
