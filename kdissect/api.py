@@ -7,7 +7,6 @@ from kdissect.capture.files import CaptureSet, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics import TopicNames
-from kdissect.model.packet import PlainPacket
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -38,7 +37,9 @@ class Dissection:
         self.ports = frozenset(ports)
         """Ports taken for brokers without detection."""
         self._key_log_paths = tuple(key_logs)
-        self.key_logs = KeyLogs(self._key_log_paths, may_grow=any(file.is_stream for file in files))
+        self.key_logs = KeyLogs(
+            self._key_log_paths, may_grow=any(file.is_stream for file in files), captures=files
+        )
         """Secrets of TLS: of the files named, and of those the captures hold."""
         self.analyzer = Analyzer(self.ports, lambda index: files[index].capture_set, self.key_logs, hosts)
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
@@ -48,18 +49,9 @@ class Dissection:
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
         feed = self.analyzer.feed_batch
-        for packets in self.batches():
+        for packets in self.captures.batches():
             yield from feed(packets)
         yield from self.analyzer.close()
-
-    def batches(self) -> Iterator[list[PlainPacket]]:
-        """The packets as they are; the secrets that stand before them are known then."""
-        files = self.captures.files
-        for packets in self.captures.batches():
-            for index, file in enumerate(files):
-                if file.secrets:
-                    self.key_logs.take_blocks(index, file.secrets)
-            yield packets
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
         """The exchanges of the files once more, for the names they tell."""

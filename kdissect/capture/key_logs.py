@@ -1,6 +1,8 @@
 """Key logs: files that may grow while they are read, and the secrets inside pcapng files."""
 
 import os
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from kdissect.model.key_log import KeyLog
 
@@ -40,10 +42,21 @@ class KeyLogFile:
             return
 
 
+class HasSecrets(Protocol):
+    """A capture that may hold secrets."""
+
+    @property
+    def secrets(self) -> list[tuple[int, bytes]]:
+        """Pairs of type and data, as far as it was read."""
+
+
 class KeyLogs:
     """Everything that is known of the secrets of an input."""
 
-    def __init__(self, paths: tuple[str, ...] = (), may_grow: bool = False) -> None:
+    def __init__(
+        self, paths: tuple[str, ...] = (), may_grow: bool = False, captures: Sequence[HasSecrets] = ()
+    ) -> None:
+        self._captures = captures
         self.may_grow = may_grow
         """Whether the logs are written while they are read: asking again later can help."""
         self.files = [KeyLogFile(path) for path in paths]
@@ -54,6 +67,10 @@ class KeyLogs:
         self._blocks = KeyLog()
         self._blocks_taken: dict[int, int] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        self._take_blocks()  # what the captures have told so far; open files stay where they are
+        return self.__dict__ | {"_captures": ()}
+
     @property
     def is_given(self) -> bool:
         """Whether there is any log."""
@@ -61,6 +78,7 @@ class KeyLogs:
 
     def find(self, client_random: bytes, session_id: bytes) -> dict[str, bytes] | None:
         """The secrets of a session by label, from whichever log knows most."""
+        self._take_blocks()
         found = self._blocks.find(client_random, session_id)
         for file in self.files:
             if found is not None and is_complete(found):
@@ -73,14 +91,16 @@ class KeyLogs:
         found = self.find(client_random, session_id) or {}
         return [f"{label} {client_random.hex()} {secret.hex()}" for label, secret in found.items()]
 
-    def take_blocks(self, index: int, blocks: list[tuple[int, bytes]]) -> None:
-        """Take what was not taken before of the `index`-th file's secrets: pairs of type and data."""
-        for kind, data in blocks[self._blocks_taken.get(index, 0) :]:
-            if kind == TLS_KEY_LOG:
-                self._blocks.feed(data)
-                self._blocks.close()
-        if blocks:
-            self._blocks_taken[index] = len(blocks)
+    def _take_blocks(self) -> None:
+        """Take what the captures have told since. Called at a handshake, so that packets cost nothing."""
+        for index, capture in enumerate(self._captures):
+            blocks = capture.secrets
+            for kind, data in blocks[self._blocks_taken.get(index, 0) :]:
+                if kind == TLS_KEY_LOG:
+                    self._blocks.feed(data)
+                    self._blocks.close()
+            if blocks:
+                self._blocks_taken[index] = len(blocks)
 
 
 def is_complete(session: dict[str, bytes]) -> bool:

@@ -58,6 +58,10 @@ def copy(options: Namespace, dissection: Dissection) -> int:
             if lines:
                 file.secrets(TLS_KEY_LOG, "".join(f"{line}\n" for line in lines).encode())
         copy_connections(
-            found.ids, again.batches(), again.ports, lambda index: files[index].capture_set, file.write
+            found.ids,
+            again.captures.batches(),
+            again.ports,
+            lambda index: files[index].capture_set,
+            file.write,
         )
     return OK

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_printing, printing
 from kdissect.cli.progress import progress_of
+from kdissect.cli.record_options import add_limit
 from kdissect.cli.selection import add_selection
 from kdissect.session.exchange import Exchange
 
@@ -75,7 +76,7 @@ def _parser() -> ArgumentParser:
     add("--bodies", action="store_true", help="decode the bodies and print them")
     add("--records", action="store_true", help="the bodies with the records in them; implies --bodies")
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
-    add("--limit", metavar="N", type=_positive, help="stop after N lines")
+    add_limit(parser)
     return parser
 
 
@@ -92,12 +93,6 @@ def _check(options: Namespace) -> None:
         raise ValueError("a table has no room for bodies: use --format tree or jsonl, or name fields with -e")
     if options.fields and options.format == "tree":
         raise ValueError("a tree shows everything: -e goes with table, tsv, csv and jsonl")
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is no number of lines")
-    return int(text)
 
 
 def _print(dissection: Dissection, options: Namespace, output: Output) -> None:

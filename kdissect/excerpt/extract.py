@@ -20,4 +20,4 @@ def write_frames(
     recorders = {plan.connection: [Recorder(plan, show_secrets, write, again.key_logs)] for plan in plans}
     plans.clear()  # each goes away with its connection
     files = again.captures.files
-    listen(again.ports, lambda index: files[index].capture_set, recorders, again.batches())
+    listen(again.ports, lambda index: files[index].capture_set, recorders, again.captures.batches())

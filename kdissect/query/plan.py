@@ -29,8 +29,8 @@ class Node:
         return ()
 
 
-class AllOf(Node):
-    """`and`."""
+class Several(Node):
+    """Tests as one. No test has a side effect, so cheap ones may go first."""
 
     def __init__(self, items: Sequence[Node]) -> None:
         self.items = tuple(items)
@@ -40,8 +40,12 @@ class AllOf(Node):
         """As written."""
         return self.items
 
+
+class AllOf(Several):
+    """`and`."""
+
     def test(self, binding: Binding) -> Test:
-        """The cheap ones first: no test has a side effect, so the order only costs time."""
+        """The cheap ones first."""
         tests = _cheap_first(self.items, binding)
         if len(tests) == 2:
             first, second = tests
@@ -49,16 +53,8 @@ class AllOf(Node):
         return lambda exchange: all(test(exchange) for test in tests)
 
 
-class AnyOf(Node):
+class AnyOf(Several):
     """`or`."""
-
-    def __init__(self, items: Sequence[Node]) -> None:
-        self.items = tuple(items)
-        self.cost = max(item.cost for item in items)
-
-    def inner(self) -> Sequence[Node]:
-        """As written."""
-        return self.items
 
     def test(self, binding: Binding) -> Test:
         """The cheap ones first."""

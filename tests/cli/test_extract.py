@@ -37,7 +37,7 @@ def exchanges_of(path: object, key_logs: Sequence[str] = ()) -> list[Exchange]:
 
 
 def packets_of(path: object) -> set[tuple[object, ...]]:
-    return {packet[1:] for packets in Dissection(str(path)).batches() for packet in packets}
+    return {packet[1:] for packets in Dissection(str(path)).captures.batches() for packet in packets}
 
 
 def in_order(exchanges: list[Exchange]) -> list[tuple[object, ...]]:

@@ -3,6 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
+from kdissect.cli.formats.statistic_cells import count_cell
 from kdissect.cli.formats.table import Cell, TableColumn
 from kdissect.cli.output import Output
 from kdissect.cli.printable import printable
@@ -28,10 +29,10 @@ def _columns() -> list[TableColumn]:
         TableColumn("fetches", lambda row: Cell(str(row["requests"])), right=True),
         TableColumn("sessions", lambda row: Cell(str(len(row["sessions"]) or "")), right=True),
         TableColumn("partitions", _partitions, right=True),
-        TableColumn("incremental", lambda row: _number(row["incremental"]), right=True),
+        TableColumn("incremental", lambda row: count_cell(row["incremental"]), right=True),
         TableColumn("empty", _empty, right=True),
-        TableColumn("full, no session", lambda row: _number(row["without_session"]), rank=1, right=True),
-        TableColumn("refused a session", lambda row: _number(row["not_created"], "bad"), right=True),
+        TableColumn("full, no session", lambda row: count_cell(row["without_session"]), rank=1, right=True),
+        TableColumn("refused a session", lambda row: count_cell(row["not_created"], "bad"), right=True),
         TableColumn("rebuilt", lambda row: Cell(_counts(row["rebuilt"]), "odd")),
         TableColumn("odd", lambda row: Cell(_counts(row["odd"]), "bad")),
     ]
@@ -47,10 +48,6 @@ def _empty(row: Facts) -> Cell:
     if not row["incremental"]:
         return Cell("")
     return Cell(f"{row['empty']} ({row['empty'] / row['incremental']:.0%})")
-
-
-def _number(count: int, style: str = "") -> Cell:
-    return Cell(str(count) if count else "", style)
 
 
 def _counts(counts: dict[str, int]) -> str:

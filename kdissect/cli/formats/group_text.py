@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Any
 
 from kdissect.cli.formats.durations import duration
+from kdissect.cli.formats.statistic_cells import number_column
 from kdissect.cli.formats.table import Cell, TableColumn
 from kdissect.cli.output import Output
 from kdissect.cli.printable import printable
@@ -49,10 +50,10 @@ def _group_columns() -> list[TableColumn]:
         _text("kind", "kind"),
         _text("protocol", "protocol", 2),
         TableColumn("state", _state),
-        _number("generation", "generation"),
+        number_column("generation", "generation"),
         TableColumn("members", _members, right=True),
         TableColumn("rebalances", lambda row: Cell(str(row["rebalance_count"] or "")), right=True),
-        _number("lag", "lag"),
+        number_column("lag", "lag"),
         _text("coordinator", "coordinator", 2),
         TableColumn("named by", _named_by, rank=1),
         TableColumn("errors", _errors),
@@ -81,8 +82,8 @@ def _rebalance_columns() -> list[TableColumn]:
         _text("group", "group"),
         _text("kind", "kind", 3),
         TableColumn("time", lambda row: Cell(row["time"][:23] + "Z")),
-        _number("generation", "generation"),
-        _number("members", "members"),
+        number_column("generation", "generation"),
+        number_column("members", "members"),
         TableColumn(
             "took", lambda row: Cell("" if row["took_ns"] is None else duration(row["took_ns"])), right=True
         ),
@@ -94,22 +95,18 @@ def _partition_columns() -> list[TableColumn]:
     return [
         _text("group", "group"),
         _text("topic", "topic"),
-        _number("partition", "partition"),
+        number_column("partition", "partition"),
         _text("member", "member"),
-        _number("fetch offset", "fetch_offset"),
-        _number("high watermark", "high_watermark"),
-        _number("lag", "lag"),
-        _number("committed", "committed"),
-        _number("committed lag", "committed_lag"),
+        number_column("fetch offset", "fetch_offset"),
+        number_column("high watermark", "high_watermark"),
+        number_column("lag", "lag"),
+        number_column("committed", "committed"),
+        number_column("committed lag", "committed_lag"),
     ]
 
 
 def _text(title: str, field: str, rank: int = 0) -> TableColumn:
     return TableColumn(title, lambda row: Cell(printable(row[field] or "")), rank=rank)
-
-
-def _number(title: str, field: str) -> TableColumn:
-    return TableColumn(title, lambda row: Cell("" if row[field] is None else str(row[field])), right=True)
 
 
 def _state(row: Facts) -> Cell:

@@ -4,6 +4,7 @@ from argparse import Namespace
 from typing import Any
 
 from kdissect.cli.formats.durations import duration
+from kdissect.cli.formats.statistic_cells import counts_text, number_column
 from kdissect.cli.formats.table import Cell, TableColumn
 from kdissect.cli.output import Output
 from kdissect.cli.printable import printable
@@ -20,7 +21,7 @@ def producer_text(facts: Facts, options: Namespace, output: Output) -> None:
     tables.table(_producer_columns(), facts["producers"])
     tables.section("transactions", _transaction_columns(), _transactions(facts))
     tables.section("what happened", _event_columns(), _events(facts))
-    columns = [_text("client id", "client_id"), _number("batches", "batches")]
+    columns = [_text("client id", "client_id"), number_column("batches", "batches")]
     tables.section("without a producer id", columns, facts["without_id"])
     if facts["forgotten"]:
         tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
@@ -52,17 +53,17 @@ def _events(facts: Facts) -> list[Facts]:
 
 def _producer_columns() -> list[TableColumn]:
     return [
-        _number("producer", "producer_id"),
-        _number("epoch", "epoch"),
+        number_column("producer", "producer_id"),
+        number_column("epoch", "epoch"),
         _text("transactional id", "transactional_id"),
         TableColumn("client id", lambda row: Cell(printable(", ".join(row["client_ids"])))),
-        _number("batches", "batches"),
-        _number("records", "records"),
+        number_column("batches", "batches"),
+        number_column("records", "records"),
         TableColumn("partitions", lambda row: Cell(str(len(row["partitions"]) or "")), right=True),
         _trouble("retries"),
         _trouble("duplicates"),
         _trouble("sequence jumps", "sequence_jumps"),
-        TableColumn("refused", lambda row: Cell(_counts(row["errors"]), "bad")),
+        TableColumn("refused", lambda row: Cell(counts_text(row["errors"]), "bad")),
         TableColumn(
             "", lambda row: Cell("" if row["given_in_capture"] else "id given before", "dim"), rank=2
         ),
@@ -72,14 +73,14 @@ def _producer_columns() -> list[TableColumn]:
 def _transaction_columns() -> list[TableColumn]:
     return [
         _text("transactional id", "transactional_id"),
-        _number("producer", "producer_id"),
-        _number("epoch", "epoch"),
+        number_column("producer", "producer_id"),
+        number_column("epoch", "epoch"),
         TableColumn("began", lambda row: Cell((row["began"] or "before")[:23])),
         TableColumn(
             "took", lambda row: Cell("" if row["took_ns"] is None else duration(row["took_ns"])), right=True
         ),
         TableColumn("outcome", lambda row: Cell(row["outcome"], _OUTCOMES.get(row["outcome"], ""))),
-        _number("records", "records"),
+        number_column("records", "records"),
         TableColumn("partitions", lambda row: Cell(_some(row["partitions"]))),
         TableColumn("offsets of", lambda row: Cell(printable(", ".join(row["groups"])))),
         TableColumn("markers", _markers),
@@ -95,7 +96,7 @@ def _event_columns() -> list[TableColumn]:
         _text("expected", "expected"),
         _text("seen", "seen"),
         _text("detail", "detail"),
-        _number("times", "times"),
+        number_column("times", "times"),
         TableColumn("first exchange", lambda row: Cell(row["exchange"], "dim"), rank=2),
     ]
 
@@ -104,16 +105,8 @@ def _text(title: str, field: str) -> TableColumn:
     return TableColumn(title, lambda row: Cell(printable(row[field] or "")))
 
 
-def _number(title: str, field: str) -> TableColumn:
-    return TableColumn(title, lambda row: Cell("" if row[field] is None else str(row[field])), right=True)
-
-
 def _trouble(title: str, field: str | None = None) -> TableColumn:
     return TableColumn(title, lambda row: Cell(str(row[field or title] or ""), "odd"), right=True)
-
-
-def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def _some(places: list[str]) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from kdissect.cli.formats.blind_spots_text import blind_spots_lines
 from kdissect.cli.formats.quantities import byte_count
+from kdissect.cli.formats.statistic_cells import count_cell, counts_text
 from kdissect.cli.formats.table import Cell, TableColumn
 from kdissect.cli.output import Output
 from kdissect.cli.printable import printable
@@ -48,8 +49,10 @@ def _topic_columns() -> list[TableColumn]:
         TableColumn("batch size", lambda row: _spread(row["batch_bytes"], byte_count), rank=3),
         TableColumn("key", lambda row: _spread(row["key_bytes"], byte_count), rank=3),
         TableColumn("value", lambda row: _spread(row["value_bytes"], byte_count), rank=3),
-        TableColumn("codecs", lambda row: Cell(_counts(row["codecs"])), rank=2),
-        TableColumn("denied", lambda row: _count(sum(d["attempts"] for d in row["denied"])), right=True),
+        TableColumn("codecs", lambda row: Cell(counts_text(row["codecs"])), rank=2),
+        TableColumn(
+            "denied", lambda row: count_cell(sum(d["attempts"] for d in row["denied"]), "bad"), right=True
+        ),
     ]
 
 
@@ -67,7 +70,7 @@ def _user_columns() -> list[TableColumn]:
         TableColumn(
             "bytes", lambda row: Cell(byte_count(row["bytes"]) if row.get("bytes") else ""), right=True
         ),
-        TableColumn("errors", lambda row: Cell(_counts(row.get("errors", {})), "bad")),
+        TableColumn("errors", lambda row: Cell(counts_text(row.get("errors", {})), "bad")),
     ]
 
 
@@ -110,11 +113,3 @@ def _spread(found: Facts | None, form: Any) -> Cell:
     if found["min"] == found["max"]:
         return Cell(form(found["min"]))
     return Cell(f"{form(found['min'])} .. {form(found['p50'])} .. {form(found['max'])}")
-
-
-def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.items())
-
-
-def _count(count: int) -> Cell:
-    return Cell(str(count) if count else "", "bad")

@@ -5,6 +5,7 @@ from typing import Any
 
 from kdissect.cli.formats.durations import duration
 from kdissect.cli.formats.quantities import byte_count, rate
+from kdissect.cli.formats.statistic_cells import count_cell
 from kdissect.cli.formats.table import Cell, TableColumn
 from kdissect.cli.printable import printable
 
@@ -24,7 +25,7 @@ def traffic_columns(by: Sequence[str], span_ns: int) -> list[TableColumn]:
         _time("max", "latency_ns", "max", 1),
         _time("broker p50", "broker_ns", "p50", 1),
         _time("broker p99", "broker_ns", "p99", 1),
-        TableColumn("unclear", lambda row: _count(row["unclear"]), rank=2, right=True),
+        TableColumn("unclear", lambda row: count_cell(row["unclear"]), rank=2, right=True),
         TableColumn("waited", lambda row: _times(row["wait_ns"], "p50"), rank=2, right=True),
         TableColumn("throttled", lambda row: _times(row["throttle_ns"], "max"), rank=1, right=True),
         TableColumn("sent", lambda row: Cell(byte_count(row["request_bytes"])), rank=2, right=True),
@@ -48,7 +49,7 @@ def time_columns(interval_ns: int) -> list[TableColumn]:
         TableColumn("exchanges", lambda row: Cell(rate(row["exchanges"], interval_ns)), right=True),
         TableColumn("sent", lambda row: _bytes_rate(row["request_bytes"], interval_ns), right=True),
         TableColumn("received", lambda row: _bytes_rate(row["response_bytes"], interval_ns), right=True),
-        TableColumn("errors", lambda row: _count(row["errors"], "bad"), right=True),
+        TableColumn("errors", lambda row: count_cell(row["errors"], "bad"), right=True),
         TableColumn("", lambda row: Cell(row["bar"], "name")),
     ]
 
@@ -71,11 +72,7 @@ def _time(title: str, field: str, part: str, rank: int) -> TableColumn:
 
 
 def _failed(row: Facts) -> Cell:
-    return _count(row["failed"], "bad")
-
-
-def _count(count: int, style: str = "") -> Cell:
-    return Cell(str(count) if count else "", style)
+    return count_cell(row["failed"], "bad")
 
 
 def _times(found: Facts | None, part: str) -> Cell:

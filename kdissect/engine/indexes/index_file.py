@@ -96,8 +96,14 @@ class IndexFile(ABC):
         """What is wrong with an entry, `last` being the one before."""
 
 
-def is_allocated(data: bytes, number: int, values: Values, width: int) -> bool:
-    """Whether an entry of zeros is room: brokers allocate indexes at their full size and cut them when the
-    segment is closed (org.apache.kafka.storage.internals.log.AbstractIndex). A first entry may be zeros.
+class AllocatedIndex(IndexFile):
+    """An index that a broker allocates at its full size and cuts when the segment is closed.
+
+    Source: org.apache.kafka.storage.internals.log.AbstractIndex.
     """
-    return not any(values) and (number > 0 or (len(data) > width and not data.strip(b"\0")))
+
+    def _is_room(self, number: int, values: Values) -> bool:
+        """An entry of zeros is room. A first one may be zeros, if it is alone or others follow it."""
+        if any(values):
+            return False
+        return number > 0 or (len(self.data) > self.layout.size and not self.data.strip(b"\0"))

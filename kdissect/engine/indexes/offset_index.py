@@ -6,12 +6,12 @@ Format: org.apache.kafka.storage.internals.log.OffsetIndex.
 from collections.abc import Iterator
 from struct import Struct
 
-from kdissect.engine.indexes.index_file import IndexFile, Values, is_allocated
+from kdissect.engine.indexes.index_file import AllocatedIndex, Values
 from kdissect.engine.indexes.segment_places import SegmentPlaces
 from kdissect.engine.rows import Row, RowField
 
 
-class OffsetIndex(IndexFile):
+class OffsetIndex(AllocatedIndex):
     """Entries: offset, counted from the base offset; position of a batch. Both grow."""
 
     name = "offset index"
@@ -20,9 +20,6 @@ class OffsetIndex(IndexFile):
         RowField("offset", "int64", "last offset of what was appended at the position"),
         RowField("position", "int64", "byte of the segment at which a batch begins"),
     )
-
-    def _is_room(self, number: int, values: Values) -> bool:
-        return is_allocated(self.data, number, values, self.layout.size)
 
     def _row(self, values: Values) -> Row:
         return {"offset": self.base_offset + values[0], "position": values[1]}

@@ -6,13 +6,13 @@ Format: org.apache.kafka.storage.internals.log.TimeIndex.
 from collections.abc import Iterator
 from struct import Struct
 
-from kdissect.engine.indexes.index_file import IndexFile, Values, is_allocated
+from kdissect.engine.indexes.index_file import AllocatedIndex, Values
 from kdissect.engine.indexes.segment_places import SegmentPlaces
 from kdissect.engine.rows import Row, RowField
 from kdissect.engine.times import millis_text
 
 
-class TimeIndex(IndexFile):
+class TimeIndex(AllocatedIndex):
     """Entries: timestamp in milliseconds; offset, counted from the base offset, of the batch that has it."""
 
     name = "time index"
@@ -22,9 +22,6 @@ class TimeIndex(IndexFile):
         RowField("timestamp_ms", "int64", "the same in milliseconds since 1970 UTC"),
         RowField("offset", "int64", "offset of a record of the batch with that timestamp"),
     )
-
-    def _is_room(self, number: int, values: Values) -> bool:
-        return is_allocated(self.data, number, values, self.layout.size)
 
     def _row(self, values: Values) -> Row:
         offset = self.base_offset + values[1]
