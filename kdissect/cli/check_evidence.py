@@ -89,7 +89,7 @@ def _say_what_is_missing(findings: Sequence[Finding], unshown: Sequence[Finding]
     without = [finding.code for finding in findings if finding.evidence is None]
     if without:
         codes = ", ".join(sorted(set(without)))
-        say(f"no evidence, for it is encrypted, too large, or of too many findings: {codes}")
+        say(f"no evidence, for it is too large, or of too many findings: {codes}")
     if unshown:
         codes = ", ".join(sorted({finding.code for finding in unshown}))
         say(f"evidence that needs more of the capture to show its finding again: {codes}")

@@ -21,5 +21,10 @@ def excerpts(
     again = opened()
     files = again.captures.files
     return read_excerpts(
-        plans, again.captures.batches(), again.ports, lambda index: files[index].capture_set, show_secrets
+        plans,
+        again.captures.batches(),
+        again.ports,
+        lambda index: files[index].capture_set,
+        show_secrets,
+        again.key_logs,
     )

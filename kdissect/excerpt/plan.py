@@ -96,7 +96,8 @@ class Planner:
             frames.append(plan._replace(direction=direction))
         frames.sort(key=lambda plan: plan.first_ref)  # stable: requests in one packet stay in order
         wish = self._wish
-        return ConnectionPlan(wish.connection, frames, wish.whole, wish.whole and not wish.exchanges)
+        is_tls = any(info.tls is not None for info, _, _, _ in self._taken)
+        return ConnectionPlan(wish.connection, frames, wish.whole, wish.whole and not wish.exchanges, is_tls)
 
     def _is_wanted(self, exchange: Exchange) -> bool:
         wish, ordinal = self._wish, exchange.ordinal

@@ -36,14 +36,15 @@ class Listener(Protocol):
 class ExcerptPacket:
     """A packet of an excerpt. `exchange` is -1 where it belongs to none; `is_request` says whose bytes.
 
-    `frame` is the one that begins in it, if one does.
+    `frame` is the one that begins in it, if one does; `was_tls` says that it was captured encrypted.
     """
 
-    __slots__ = ("connection", "exchange", "frame", "is_request", "packet")
+    __slots__ = ("connection", "exchange", "frame", "is_request", "packet", "was_tls")
 
-    def __init__(self, packet: Packet, connection: str, piece: Piece, frame: FramePlan | None) -> None:
+    def __init__(self, packet: Packet, plan: ConnectionPlan, piece: Piece, frame: FramePlan | None) -> None:
         self.packet = packet
-        self.connection = connection
+        self.connection = plan.connection
+        self.was_tls = plan.is_tls
         self.exchange = piece.exchange
         self.is_request = piece.is_request
         self.frame = frame
@@ -115,7 +116,7 @@ class Recorder:
         data = headers.packet(seq, ack, piece.flags, payload)
         packet = Packet(piece.ref, piece.time_ns, headers.link_type, data, len(data))
         self._has_begun = True
-        self._give(ExcerptPacket(packet, self.plan.connection, piece, frame))
+        self._give(ExcerptPacket(packet, self.plan, piece, frame))
 
 
 def _decrypted(
@@ -186,13 +187,17 @@ def read_excerpts(
     ports: frozenset[int],
     capture_set_of: Callable[[int], str],
     show_secrets: bool,
+    secrets: "SecretSource | None" = None,
 ) -> list[list[ExcerptPacket]]:
-    """The packets of each excerpt, those of several connections sorted by time. Raises nothing."""
+    """The packets of each excerpt, those of several connections sorted by time. Raises nothing.
+
+    Of connections that `secrets` open the plaintext is given, in the packets that brought it.
+    """
     made: list[list[list[ExcerptPacket]]] = [[[] for _ in group or ()] for group in plans]
     recorders: dict[str, list[Recorder]] = {}
     for group, lists in zip(plans, made, strict=True):
         for one, packets in zip(group or (), lists, strict=True):
-            recorders.setdefault(one.connection, []).append(Recorder(one, show_secrets, packets.append))
+            recorders.setdefault(one.connection, []).append(Recorder(one, show_secrets, packets.append, secrets))
     listen(ports, capture_set_of, recorders, batches)
     return [_merged(parts) for parts in made]
 

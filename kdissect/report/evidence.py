@@ -34,6 +34,7 @@ _REWRITTEN = (
     "Packets that belong to other exchanges are left out. Headers and times are those of the capture; "
     "sequence numbers, lengths and checksums those of what is here."
 )
+_DECRYPTED = "What was TLS is written as plaintext."
 _MASKED = "Secrets are overwritten with x."
 _NOT_SHOWN = "By itself this excerpt does not show the finding again: it depends on more of the capture."
 
@@ -52,8 +53,8 @@ def collect_evidence(
     judge: Callable[[], Judge],
     show_secrets: bool = False,
 ) -> list[Evidence]:
-    """The evidence for each finding, in their order; none for those whose frames are too large
-    or were encrypted.
+    """The evidence for each finding, in their order; none for those whose frames are too large.
+    Of what the key logs of the captures open, the plaintext is given.
 
     `opened` gives the captures from their start, as often as it is called, `judge` one that has judged
     nothing.
@@ -89,7 +90,7 @@ def _collect(
 
 
 def _holds(finding: Finding, packets: Sequence[ExcerptPacket]) -> bool:
-    """Whether there is anything to show: frames that were encrypted are not found in the packets."""
+    """Whether there is anything to show: what the finding is about may not be found in the packets."""
     return any(item.exchange >= 0 or finding.place.exchange < 0 for item in packets)
 
 
@@ -131,6 +132,8 @@ def _kind(finding: Finding) -> tuple[object, ...]:
 def file_comment(evidence: Evidence, files: Sequence[str], show_secrets: bool) -> str:
     """What the file says of itself."""
     parts = [finding_text(evidence.finding, files), _REWRITTEN]
+    if any(item.was_tls for item in evidence.packets):
+        parts.append(_DECRYPTED)
     if not show_secrets:
         parts.append(_MASKED)
     if not evidence.shows_again:

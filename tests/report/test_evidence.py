@@ -1,15 +1,18 @@
 """Evidence: each finding's packets, judged again, give the finding again."""
 
+import struct
 from pathlib import Path
 
 import pytest
 
 from kdissect.api import Dissection
 from kdissect.model.finding import Finding
-from kdissect.report.evidence import Evidence, collect_evidence
+from kdissect.model.packet import Packet
+from kdissect.report.evidence import Evidence, collect_evidence, file_comment
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
+from kdissect.session.events import ConnectionClosed
 from tests.report.exchange_packets import packets_of
 from tests.rules.test_rules import CASES
 from tests.support.console import CAPTURES
@@ -21,9 +24,9 @@ UNSHOWN: dict[str, str] = {
 }
 
 
-def judged(path: str) -> list[Finding]:
+def judged(path: str, key_logs: tuple[str, ...] = ()) -> list[Finding]:
     judge = Judge()
-    for event in Dissection(path).events():
+    for event in Dissection(path, key_logs=key_logs).events():
         judge.add(event)
     judge.finish()
     return judge.findings.all()
@@ -69,8 +72,32 @@ def test_other_and_damaged_recordings(reference: Path, name: str) -> None:
     assert all(evidence.shows_again for evidence in evidence_of(path))
 
 
+def ports_of(packet: Packet) -> set[int]:
+    """Of TCP in IPv4 in Ethernet, as the recorder wrote it."""
+    return set(struct.unpack_from(">HH", packet.data, 34))
+
+
+@pytest.mark.parametrize("name", ["kafka44_java_tls12", "kafka44_java_tls13"])
+def test_what_was_tls_is_plaintext_and_shows_again_without_its_key_log(name: str, tmp_path: Path) -> None:
+    capture, keys = CAPTURES / f"{name}.pcapng", (str(CAPTURES / f"{name}.keys"),)
+    brokers = {
+        event.connection.broker.port
+        for event in Dissection(capture, key_logs=keys).events()
+        if isinstance(event, ConnectionClosed) and event.connection.tls is not None
+    }
+    packets = Dissection(capture).captures.packets()
+    path = write_pcap(tmp_path / "leg.pcap", [each for each in packets if brokers & ports_of(each)])
+    assert judged(path) == []
+    findings = judged(path, keys)
+    assert findings
+    made = collect_evidence(findings, lambda: Dissection(path, key_logs=keys), Judge)
+    assert len(made) == len(findings)
+    assert all(evidence.shows_again for evidence in made)
+    assert all("written as plaintext" in file_comment(evidence, [path], False) for evidence in made)
+
+
 def test_frames_that_are_not_found_among_the_bytes_give_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with TLS: the packets of the connection are there, what the finding is about is not."""
+    """The packets of the connection are there, what the finding is about is not."""
     monkeypatch.setattr("kdissect.excerpt.plan.MARK_BYTES", 0)
     monkeypatch.setattr("kdissect.excerpt.cutter._find", lambda payload, mark, at: -1)
     assert evidence_of(str(CAPTURES / "tansu_kp3_groups.pcap")) == []
