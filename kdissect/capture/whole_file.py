@@ -43,8 +43,12 @@ class WholeFile:
             return
         if error is not None:
             self._forget()
-        else:
+            return
+        try:
             os.replace(self._beside, self._path)  # noqa: PTH105
+        except OSError:
+            self._forget()
+            raise
 
     def _forget(self) -> None:
         if self._beside != self._path:

@@ -1,9 +1,16 @@
-"""Where the data goes: standard output or a file, in few big writes."""
+"""Where the data goes: standard output or a file, in few big writes.
+
+A file is written beside its place and moved there when it is complete; what was there before an error, or a
+kill, is there after it. An interrupt is no error: what was printed up to it stands on its own. Pipes, devices
+and the output of a stream, which others may be following, are written where they are.
+"""
 
 import os
 import sys
 from collections.abc import Callable
 from types import TracebackType
+
+from kdissect.capture.whole_file import WholeFile, is_special
 
 # A write costs microseconds whatever its size; beyond this nothing is gained.
 BUFFER_BYTES = 1 << 18
@@ -23,8 +30,9 @@ class Output:
 
     def __init__(self, path: str | None = None, live: bool = False) -> None:
         self.name = path or "standard output"
-        self._owned = path is not None
-        self._fd = _STDOUT if path is None else _create(path)
+        self._path = path
+        self._whole = None if path is None or live or is_special(path) else WholeFile(path)
+        self._fd = _STDOUT if path is None else self._create(path)
         self._parts: list[bytes] = []
         self._held = 0
         self.before_write: Callable[[], None] | None = None
@@ -40,12 +48,29 @@ class Output:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Writes what is held, also when the reading was interrupted."""
+        wrong = None if isinstance(error, KeyboardInterrupt) else error
         try:
             if not isinstance(error, (BrokenPipeError, OutputError)):
                 self.flush()
+        except BaseException as late:
+            wrong = late
+            raise
         finally:
-            if self._owned:
+            self._close(wrong)
+
+    def drop(self) -> None:
+        """Close, and leave what was there before."""
+        self._parts.clear()
+        self._close(OutputError("dropped"))
+
+    def _close(self, wrong: BaseException | None) -> None:
+        try:
+            if self._whole is not None:
+                self._whole.__exit__(None if wrong is None else type(wrong), wrong, None)
+            elif self._path is not None:
                 os.close(self._fd)
+        except OSError as error:
+            raise OutputError(f"{self.name}: {error.strerror}") from error
 
     @property
     def is_terminal(self) -> bool:
@@ -71,6 +96,14 @@ class Output:
         while rest:
             rest = rest[self._write(rest) :]
 
+    def _create(self, path: str) -> int:
+        try:
+            if self._whole is not None:
+                return self._whole.__enter__().fileno()
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o666)
+        except OSError as error:
+            raise OutputError(f"{path}: {error.strerror}") from error
+
     def _write(self, data: memoryview) -> int:
         try:
             return os.write(self._fd, data)
@@ -78,10 +111,3 @@ class Output:
             raise
         except OSError as error:
             raise OutputError(f"{self.name}: {error.strerror}") from error
-
-
-def _create(path: str) -> int:
-    try:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o666)
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from error

@@ -1,13 +1,11 @@
 """The formats of reports, and `--report FORMAT=FILE`: files that are complete or absent.
 
-A file is written under another name beside its place and renamed when it is complete. It is opened before
-the captures are read: that it cannot be written is known at once, not after an hour.
+A file is opened before the captures are read: that it cannot be written is known at once, not after an hour.
 """
 
 import os
 from argparse import Action, ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from importlib import import_module
 from types import TracebackType
 
@@ -67,7 +65,7 @@ class ReportFiles:
     def __init__(
         self, wanted: Iterable[tuple[str, str]], dissection: Dissection, output: str | None = None
     ) -> None:
-        self._files: list[tuple[str, _File]] = []
+        self._files: list[tuple[str, Output]] = []
         self._taken = set() if output is None else {os.path.realpath(output)}
         try:
             for name, path in wanted:
@@ -85,9 +83,11 @@ class ReportFiles:
         self._drop()
 
     def write(self, verdict: Verdict, statistics: bool = False) -> None:
-        """Write every report."""
-        for name, file in self._files:
-            file.write(render(name, verdict, statistics))
+        """Write every report. Raises OutputError."""
+        while self._files:
+            name, file = self._files.pop(0)
+            with file:
+                file.write(render(name, verdict, statistics))
 
     def _open(self, name: str, path: str, dissection: Dissection) -> None:
         if is_input(dissection, path):
@@ -96,57 +96,8 @@ class ReportFiles:
         if place in self._taken:
             raise OutputError(f"{path} cannot take two reports")
         self._taken.add(place)
-        self._files.append((name, _File(path)))
+        self._files.append((name, Output(path)))
 
     def _drop(self) -> None:
-        for _, file in self._files:
-            file.drop()
-
-
-class _File:
-    """A file that appears when it is complete. What is there and is no file (a pipe) is written directly."""
-
-    def __init__(self, path: str) -> None:
-        self.path = os.path.realpath(path)  # a link stays a link
-        is_special = os.path.exists(self.path) and not os.path.isfile(self.path)  # noqa: PTH110, PTH113
-        self._written = self.path if is_special else f"{self.path}.{os.getpid()}.part"
-        self._name = path
-        self._output: Output | None = None
-        try:
-            self._output = Output(self._written)
-        except OutputError as error:
-            raise OutputError(f"{path}: {str(error).rpartition(': ')[2]}") from error
-
-    def write(self, content: bytes) -> None:
-        """Write the file and let it appear. Raises OutputError."""
-        output, self._output = self._output, None
-        if output is None:
-            return
-        try:
-            with output:
-                output.write(content)
-            self._appear()
-        except BaseException:
-            self._remove()
-            raise
-
-    def drop(self) -> None:
-        """Remove what is not complete."""
-        if self._output is not None:
-            with self._output:
-                self._output = None
-            self._remove()
-
-    def _appear(self) -> None:
-        if self._written == self.path:
-            return
-        try:
-            os.replace(self._written, self.path)  # noqa: PTH105
-        except OSError as error:
-            raise OutputError(f"{self._name}: {error.strerror}") from error
-
-    def _remove(self) -> None:
-        if self._written == self.path:
-            return
-        with suppress(OSError):
-            os.unlink(self._written)  # noqa: PTH108
+        while self._files:
+            self._files.pop()[1].drop()

@@ -197,7 +197,8 @@ def read_excerpts(
     recorders: dict[str, list[Recorder]] = {}
     for group, lists in zip(plans, made, strict=True):
         for one, packets in zip(group or (), lists, strict=True):
-            recorders.setdefault(one.connection, []).append(Recorder(one, show_secrets, packets.append, secrets))
+            recorder = Recorder(one, show_secrets, packets.append, secrets)
+            recorders.setdefault(one.connection, []).append(recorder)
     listen(ports, capture_set_of, recorders, batches)
     return [_merged(parts) for parts in made]
 
