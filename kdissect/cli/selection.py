@@ -13,7 +13,7 @@ from kdissect.model.errors import DecodeError
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
 if TYPE_CHECKING:
-    from kdissect.cli.moments import Moment
+    from kdissect.query.moments import Moment
 
 Test = Callable[[Exchange], bool]
 
@@ -42,7 +42,7 @@ def add_selection(parser: ArgumentParser) -> None:
         "--since",
         metavar="TIME",
         type=_moment,
-        help="RFC 3339 (2024-05-01T10:00:00.5Z), seconds since 1970, or since the first packet (+10s, +9ms)",
+        help="RFC 3339 (2024-05-01T10:00:00Z), time of day, epoch seconds, or since the first packet (+10s)",
     )
     add("--until", metavar="TIME", type=_moment, help="the same; a request's time is that of its first byte")
 

@@ -54,7 +54,7 @@ class Time(Kind):
         number = None if literal.text.startswith("+") else whole(literal.text)
         if number is not None:
             return Moment(number * self._scale)
-        found = _later(literal.text) or _clock(literal.text) or _date(literal.text)
+        found = read_moment(literal.text)
         if found is None:
             raise ValueError(f"{literal.text!r} is no time\nfor example {FORMS}")
         return found
@@ -65,12 +65,22 @@ class Time(Kind):
         return ns / self._scale if ns % self._scale else ns // self._scale
 
 
+def read_moment(text: str) -> Moment | None:
+    """A moment from text, None if it has another form. Raises ValueError where a date does not exist."""
+    return _later(text) or _clock(text) or _date(text)
+
+
+def part_of(fraction: str | None, factor: int) -> int:
+    """The digits behind a point, in the unit of which `factor` make one: a float could not hold it."""
+    return int(fraction) * factor // 10 ** len(fraction) if fraction else 0
+
+
 def _later(text: str) -> Moment | None:
     match = _LATER.fullmatch(text)
     if match is None:
         return None
     factor = DURATIONS[match[3]]
-    return Moment(int(match[1]) * factor + _part(match[2], factor), "start")
+    return Moment(int(match[1]) * factor + part_of(match[2], factor), "start")
 
 
 def _clock(text: str) -> Moment | None:
@@ -79,7 +89,7 @@ def _clock(text: str) -> Moment | None:
         return None
     plus, hours, minutes, seconds, fraction = match.groups()
     total = int(hours) * 3600 + int(minutes) * 60 + int(seconds or 0)
-    return Moment(total * SECOND_NS + _part(fraction, SECOND_NS), "start" if plus else "day")
+    return Moment(total * SECOND_NS + part_of(fraction, SECOND_NS), "start" if plus else "day")
 
 
 def _date(text: str) -> Moment | None:
@@ -95,11 +105,7 @@ def _date(text: str) -> Moment | None:
     except ValueError as error:
         raise ValueError(f"{text!r} is no time: {error}") from None
     since = at - datetime(1970, 1, 1, tzinfo=UTC)
-    return Moment((since.days * 86400 + since.seconds) * SECOND_NS + _part(fraction, SECOND_NS))
-
-
-def _part(fraction: str | None, factor: int) -> int:
-    return int(fraction) * factor // 10 ** len(fraction) if fraction else 0
+    return Moment((since.days * 86400 + since.seconds) * SECOND_NS + part_of(fraction, SECOND_NS))
 
 
 TIME_NS, TIME_MS = Time(1, "ns since 1970"), Time(10**6, "ms since 1970")

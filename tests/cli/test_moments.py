@@ -4,7 +4,8 @@ from datetime import datetime
 
 import pytest
 
-from kdissect.cli.moments import Moment, parse_moment
+from kdissect.cli.moments import parse_moment
+from kdissect.query.moments import Moment
 
 SECOND = 1_000_000_000
 
@@ -27,7 +28,7 @@ def stamp(text: str) -> int:
     ],
 )
 def test_absolute(text: str, expected: int) -> None:
-    assert parse_moment(text) == Moment(expected, False)
+    assert parse_moment(text) == Moment(expected)
     assert parse_moment(text).absolute(99) == expected
 
 
@@ -43,16 +44,22 @@ def test_absolute(text: str, expected: int) -> None:
         ("+7us", 7_000),
         ("+7ns", 7),
         ("+0.5ms", 500_000),
+        ("+1d", 86400 * SECOND),
+        ("+00:01:30", 90 * SECOND),
     ],
 )
 def test_relative(text: str, expected: int) -> None:
-    assert parse_moment(text) == Moment(expected, True)
+    assert parse_moment(text) == Moment(expected, "start")
     assert parse_moment(text).absolute(1000) == 1000 + expected
 
 
-@pytest.mark.parametrize(
-    "text", ["", "now", "-5s", "10 s", "2024-13-01", "2024-05-01T25:00:00Z", "12:00", "+5d"]
-)
+def test_time_of_day() -> None:
+    assert parse_moment("10:00:05").absolute(stamp("2024-05-01T23:00:00+00:00")) == stamp(
+        "2024-05-01T10:00:05+00:00"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "now", "-5s", "10 s", "2024-13-01", "2024-05-01T25:00:00Z", "+5y"])
 def test_nonsense(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_moment(text)
