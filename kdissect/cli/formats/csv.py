@@ -1,7 +1,12 @@
-"""Comma-separated values, RFC 4180 as the `csv` module writes it, with `\\n` line ends."""
+"""Comma-separated values, RFC 4180 as the `csv` module writes it, with `\\n` line ends.
+
+A file of this form is opened in a spreadsheet, which takes a text that begins like a formula for one and
+runs it. Such a text gets an apostrophe in front, as spreadsheets mark text; TSV and JSON have it as it is.
+"""
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,8 +14,12 @@ from kdissect.cli.columns import LIST_SEPARATOR, Column, cell
 from kdissect.cli.printable import printable
 
 
+# "CSV Injection", OWASP: what begins a formula in Excel, LibreOffice or Google Sheets, also behind white space
+_FORMULA = re.compile(r"\s*[=+\-@\x00-\x1f\uff0b\uff0d\uff1d\uff20]")
+
+
 class CsvFormat:
-    """Strings are written as they are, quoted where needed; escaped only for a terminal."""
+    """Strings are written as they are but for formulas, quoted where needed; escaped only for a terminal."""
 
     def __init__(self, columns: Sequence[str], header: bool, for_terminal: bool) -> None:
         self._columns = [Column(name) for name in columns]
@@ -42,7 +51,11 @@ class CsvFormat:
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
-        return value
+        return _inert(value)
     if isinstance(value, list) and value and isinstance(value[0], str):
-        return LIST_SEPARATOR.join(value)
+        return _inert(LIST_SEPARATOR.join(value))
     return cell(value)
+
+
+def _inert(text: str) -> str:
+    return f"'{text}" if _FORMULA.match(text) else text
