@@ -11,7 +11,7 @@ from kdissect.decoders.encoder import encode_request
 from tests.support.pcaps import write_pcap
 from tests.support.traffic import Conversation
 
-FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", " =1", "＝1"]
+FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", " =1", "\uff1d1"]
 
 
 @pytest.mark.parametrize("text", FORMULAS)

@@ -26,7 +26,7 @@ class CsvFormat:
         self._header = header
         self._for_terminal = for_terminal
         self._text = io.StringIO()
-        self._writer = csv.writer(self._text, lineterminator="\n")
+        self._writer = csv.writer(self._text)  # with its own \r\n, as only then it quotes a \r
 
     def head(self) -> bytes:
         """The names of the columns."""
@@ -43,7 +43,7 @@ class CsvFormat:
 
     def _record(self, cells: Iterable[str]) -> bytes:
         self._writer.writerow(cells)
-        record = self._text.getvalue()
+        record = self._text.getvalue().removesuffix("\r\n") + "\n"
         self._text.seek(0)
         self._text.truncate()
         return record.encode("utf-8", "replace")
