@@ -13,8 +13,7 @@ from typing import Any
 from kdissect.cli.columns import LIST_SEPARATOR, Column, cell
 from kdissect.cli.printable import printable
 
-
-# "CSV Injection", OWASP: what begins a formula in Excel, LibreOffice or Google Sheets, also behind white space
+# "CSV Injection", OWASP: what begins a formula in Excel, LibreOffice or Google Sheets, also behind blanks
 _FORMULA = re.compile(r"\s*[=+\-@\x00-\x1f\uff0b\uff0d\uff1d\uff20]")
 
 
