@@ -18,8 +18,9 @@ from kdissect.engine.record_sets import record_sets
 from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.wish import EVERY, Wish
 from kdissect.model.packet import Packet
+from kdissect.schema import registry
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
-from kdissect.schema.secrets import is_password
+from kdissect.schema.secrets import is_password, may_hold_secrets
 from tests.decoders.payloads.vectors import groups, records
 from tests.support.pcaps import write_pcap
 from tests.support.traffic import Conversation, frame, request, response
@@ -53,6 +54,12 @@ def described(version: int) -> dict[str, Any]:
     if version >= 3:
         configs.append(config("my.own", config_type=9))
     return {"results": [{"resource_type": 4, "resource_name": "1", "configs": configs}]}
+
+
+def created(version: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    topic = {"name": "t", "assignments": [], "configs": [config("my.password")]}
+    answer = {"name": "t", "configs": [config("my.password", is_sensitive=True)]}
+    return {"topics": [topic]}, {"topics": [answer if version >= 5 else {"name": "t"}]}
 
 
 def inner_change() -> bytes:
@@ -95,6 +102,8 @@ def exchanges() -> Iterator[tuple[int, int, dict[str, Any], dict[str, Any]]]:
     for version in (0, 1):
         yield 44, version, changes(config("ssl.key.password"), config("listener.name.a.sasl.jaas.config")), {}
     yield 33, 2, changes(config("ssl.truststore.password")), {}
+    for version in (1, 5):
+        yield 19, version, *created(version)
     for version in range(5):
         yield 32, version, {"resources": []}, described(version)
     yield 58, 0, {"request_data": inner_change(), "request_principal": None}, {"response_data": secret * 3}
@@ -160,6 +169,13 @@ OUTPUTS = [
     ("connections", "--format", "jsonl"),
     ("info", "--deep", "--format", "json"),
     ("info", "--deep"),
+    ("inspect", "--format", "jsonl", "-Y", "anomalies != 0"),
+    ("topics", "--format", "json"),
+    ("groups", "--format", "json"),
+    ("producers", "--format", "json"),
+    ("fetch-sessions", "--format", "json"),
+    ("upgrade", "--target", "4.0", "--format", "json"),
+    ("stats", "--format", "json"),
     *(("check", "--format", name) for name in FORMATS),
 ]
 Run = Callable[..., bytes]
@@ -320,6 +336,17 @@ def test_configs_that_are_passwords(name: str) -> None:
 )  # fmt: skip
 def test_configs_that_are_none(name: str | None) -> None:
     assert not is_password(name)
+
+
+def test_every_message_with_secrets_is_among_the_planted() -> None:
+    planted = {key for key, *_ in exchanges()}
+    wanted = {
+        api.key
+        for api in registry.all_apis()
+        if may_hold_secrets(api.request) or may_hold_secrets(api.response)
+    }
+    assert wanted
+    assert wanted <= planted
 
 
 def test_the_file_is_what_it_seems(capture: str, run: Run) -> None:
