@@ -2,7 +2,7 @@
 
     python benchmarks/compare.py --rounds 5 mtu.pcap       # kdissect inspect against tshark -T fields
     python benchmarks/compare.py --task check mtu.pcap     # kdissect check against tshark -V
-    python benchmarks/compare.py --task all mtu.pcap       # every work, and a table of ratios beside what we aim at
+    python benchmarks/compare.py --task all mtu.pcap       # every work, ratios beside what is aimed at
     python benchmarks/compare.py --pair 'sort big.txt' 'sort -n big.txt' --name sort --output-dir out
 
 Rounds are interleaved (A B A B ...), so that a machine that slows down slows both. Nothing is judged.
@@ -151,9 +151,9 @@ def aims_table(pairs: list[Pair], runs: list[list[tuple[Run, Run]]]) -> str:
         work = median([first for first, _ in measured])
         against = median([second for _, second in measured])
         lines.append(
-            f"| {pair.task} | {pair.name} | {work.cpu:.2f} | {against.cpu:.2f} | {ratio(work.cpu, against.cpu)} "
-            f"| {AIMS[pair.task]} | {ratio(work.wall, against.wall)} | {work.rss / 1e6:.0f} "
-            f"| {against.rss / 1e6:.0f} |"
+            f"| {pair.task} | {pair.name} | {work.cpu:.2f} | {against.cpu:.2f} "
+            f"| {ratio(work.cpu, against.cpu)} | {AIMS[pair.task]} "
+            f"| {ratio(work.wall, against.wall)} | {work.rss / 1e6:.0f} | {against.rss / 1e6:.0f} |"
         )
     return "\n".join(lines)
 

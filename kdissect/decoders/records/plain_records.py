@@ -27,11 +27,11 @@ def plain_records(batch: RecordBatch, data: bytes, start: int, end: int) -> list
     return records if len(records) == batch.count else None
 
 
-def _records(  # noqa: C901  five varints in place: a call for each costs as much as the rest of the record
+def _records(  # noqa: C901  five varints in place: a call for each would cost as much as the rest
     batch: RecordBatch, data: bytes, at: int, end: int
 ) -> list[Record]:
-    # Hot, once a record: varints of one byte are read in place. A length that leads too far shows where the
-    # record should end, so nothing else need be compared.
+    # Hot, once a record: varints of one and two bytes are read in place. A length that leads too far shows
+    # where the record should end, so nothing else need be compared.
     records: list[Record] = []
     append = records.append
     base_offset, base_time = batch.base_offset, batch.base_timestamp
@@ -41,17 +41,23 @@ def _records(  # noqa: C901  five varints in place: a call for each costs as muc
         length = data[at]
         if length < 0x80:
             length, at = (length >> 1) ^ -(length & 1), at + 1
+        elif (high := data[at + 1]) < 0x80:
+            length, at = ((length & 0x7F | high << 7) >> 1) ^ -(length & 1), at + 2
         else:
             length, at = varint(data, at, end)
         stop = at + length
         attributes, delta = data[at], data[at + 1]
         if delta < 0x80:
             delta, at = (delta >> 1) ^ -(delta & 1), at + 2
+        elif (high := data[at + 2]) < 0x80:
+            delta, at = ((delta & 0x7F | high << 7) >> 1) ^ -(delta & 1), at + 3
         else:
             delta, at = varint(data, at + 1, stop, MAX_VARLONG)
         offset = data[at]
         if offset < 0x80:
             offset, at = (offset >> 1) ^ -(offset & 1), at + 1
+        elif (high := data[at + 1]) < 0x80:
+            offset, at = ((offset & 0x7F | high << 7) >> 1) ^ -(offset & 1), at + 2
         else:
             offset, at = varint(data, at, stop, MAX_VARINT)
         size = data[at]
@@ -68,6 +74,8 @@ def _records(  # noqa: C901  five varints in place: a call for each costs as muc
         size = data[at]
         if size < 0x80:
             size, at = (size >> 1) ^ -(size & 1), at + 1
+        elif (high := data[at + 1]) < 0x80:
+            size, at = ((size & 0x7F | high << 7) >> 1) ^ -(size & 1), at + 2
         else:
             size, at = varint(data, at, stop)
         value = None
@@ -94,16 +102,24 @@ def _headers(data: bytes, at: int, stop: int) -> tuple[tuple[Header, ...], int]:
         raise ValueError
     headers: list[Header] = []
     for _ in range(count):
-        size, at = varint(data, at, stop)
+        size = data[at]
+        if size < 0x80:
+            size, at = (size >> 1) ^ -(size & 1), at + 1
+        else:
+            size, at = varint(data, at, stop)
         if not 0 <= size <= stop - at:
             raise ValueError
-        key = text_or_bytes(data[at : at + size])
-        size, at = varint(data, at + size, stop)
+        key, at = data[at : at + size], at + size
+        size = data[at]
+        if size < 0x80:
+            size, at = (size >> 1) ^ -(size & 1), at + 1
+        else:
+            size, at = varint(data, at, stop)
         value = None
         if size >= 0:
             value = data[at : at + size]
             at += size
         elif size != -1:
             raise ValueError
-        headers.append((key, value))
+        headers.append((text_or_bytes(key), value))
     return tuple(headers), at
