@@ -2,6 +2,7 @@
 
     python benchmarks/compare.py --rounds 5 mtu.pcap       # kdissect inspect against tshark -T fields
     python benchmarks/compare.py --task check mtu.pcap     # kdissect check against tshark -V
+    python benchmarks/compare.py --task all mtu.pcap       # every work, ratios beside what is aimed at
     python benchmarks/compare.py --pair 'sort big.txt' 'sort -n big.txt' --name sort --output-dir out
 
 Rounds are interleaved (A B A B ...), so that a machine that slows down slows both. Nothing is judged.
@@ -30,12 +31,26 @@ TASKS = {
         "kdissect inspect --format jsonl {capture}",
         f"{_PASS} -T fields -e frame.number -e kafka.api_key -e kafka.api_version -e kafka.correlation_id",
     ),
-    "check": ("kdissect check --exit-zero {capture}", f"{_PASS} -V -O kafka"),
+    "bodies": (
+        "kdissect inspect --bodies --records --format jsonl {capture}",
+        f"{_PASS} -T ek -J kafka",
+    ),
+    "deep": ("kdissect info --deep {capture}", f"{_PASS} -V -O kafka"),
     "records": (
         "kdissect records --format parquet --output /dev/null {capture}",
         f"{_PASS} -T fields -e kafka.offset -e kafka.message_key -e kafka.message_value",
     ),
+    "check": ("kdissect check --exit-zero {capture}", f"{_PASS} -V -O kafka"),
 }
+# The CPU of tshark that a work may take at most, as a part: segments of an MTU, small frames.
+AIMS = {
+    "list": "1/10 (small frames 1/6)",
+    "bodies": "1/5",
+    "deep": "1/6",
+    "records": "1/6",
+    "check": "2/3",
+}
+ALL = "all"
 CPU_INFO = Path("/proc/cpuinfo")
 
 
@@ -58,6 +73,8 @@ class Pair(NamedTuple):
     name: str
     work: list[str]
     against: list[str]
+    task: str = ""
+    """Key of `TASKS`, empty for commands of a --pair."""
 
 
 def measure(command: list[str], output: Path | None = None) -> Run:
@@ -82,8 +99,9 @@ def interleave(pairs: list[Pair], rounds: int, output_dir: Path | None = None) -
     runs: list[list[tuple[Run, Run]]] = [[] for _ in pairs]
     for number in range(rounds + 1):
         for index, pair in enumerate(pairs):
-            work = measure(pair.work, output_dir and output_dir / f"{pair.name}.work.out")
-            against = measure(pair.against, output_dir and output_dir / f"{pair.name}.against.out")
+            place = output_dir and output_dir / f"{pair.task}{pair.task and '.'}{pair.name}"
+            work = measure(pair.work, place and place.with_name(f"{place.name}.work.out"))
+            against = measure(pair.against, place and place.with_name(f"{place.name}.against.out"))
             if number:
                 runs[index].append((work, against))
     return runs
@@ -123,6 +141,23 @@ def table(pairs: list[Pair], runs: list[list[tuple[Run, Run]]]) -> str:
     return "\n".join(lines)
 
 
+def aims_table(pairs: list[Pair], runs: list[list[tuple[Run, Run]]]) -> str:
+    """One row for each task and capture: CPU of both, the ratio and what is aimed at, peak memory of both."""
+    lines = [
+        "| task | capture | CPU s | against | ratio | aim | wall ratio | peak MB | against |",
+        "|---|---|---:|---:|---:|---|---:|---:|---:|",
+    ]
+    for pair, measured in zip(pairs, runs, strict=True):
+        work = median([first for first, _ in measured])
+        against = median([second for _, second in measured])
+        lines.append(
+            f"| {pair.task} | {pair.name} | {work.cpu:.2f} | {against.cpu:.2f} "
+            f"| {ratio(work.cpu, against.cpu)} | {AIMS[pair.task]} "
+            f"| {ratio(work.wall, against.wall)} | {work.rss / 1e6:.0f} | {against.rss / 1e6:.0f} |"
+        )
+    return "\n".join(lines)
+
+
 def cpu_model() -> str:
     """The processor's name where Linux tells it, else what `platform` knows."""
     if CPU_INFO.exists():
@@ -153,25 +188,32 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     add("--pair", nargs=2, action="append", default=[], metavar=("WORK", "AGAINST"), help="two commands")
     add("--name", action="append", default=[], help="of a --pair, in their order")
     add("--rounds", type=int, default=5)
-    add("--task", choices=list(TASKS), default="list", help="what to do with captures; default: list")
+    add(
+        "--task",
+        choices=[*TASKS, ALL],
+        action="append",
+        help="what to do with captures; may be repeated; default: list",
+    )
     add("--work", help="command for captures instead of the task's, with {capture}")
     add("--against", help="command to compare with instead of the task's, with {capture}")
     add("--output-dir", type=Path, help="keep the commands' output here; default: discarded")
     chosen = parser.parse_args(arguments)
     if chosen.rounds < 1 or not (chosen.captures or chosen.pair):
         parser.error("needs at least one round and one capture or --pair")
+    chosen.task = list(TASKS) if ALL in (chosen.task or ()) else chosen.task or ["list"]
     return chosen
 
 
 def pairs_of(chosen: argparse.Namespace) -> list[Pair]:
     """What the command line asks to compare."""
     pairs = []
-    usual_work, usual_against = TASKS[chosen.task]
-    commands = chosen.work or usual_work, chosen.against or usual_against
-    for capture in chosen.captures:
-        place = shlex.quote(str(capture))
-        work, against = (shlex.split(text.format(capture=place)) for text in commands)
-        pairs.append(Pair(capture.name, work, against))
+    for task in chosen.task:
+        usual_work, usual_against = TASKS[task]
+        commands = chosen.work or usual_work, chosen.against or usual_against
+        for capture in chosen.captures:
+            place = shlex.quote(str(capture))
+            work, against = (shlex.split(text.format(capture=place)) for text in commands)
+            pairs.append(Pair(capture.name, work, against, task))
     for index, (work, against) in enumerate(chosen.pair):
         name = chosen.name[index] if index < len(chosen.name) else f"pair {index + 1}"
         pairs.append(Pair(name, shlex.split(work), shlex.split(against)))
@@ -189,7 +231,8 @@ def main(arguments: list[str]) -> int:
     except FileNotFoundError as error:
         print(f"compare: no such command: {error.filename}", file=sys.stderr)
         return 2
-    print(table(pairs, runs))
+    tasks_alone = len(chosen.task) > 1 and not chosen.pair
+    print(aims_table(pairs, runs) if tasks_alone else table(pairs, runs))
     print(f"\nMedians of {chosen.rounds} interleaved rounds; {machine()}.")
     return 2 if any(run.status for measured in runs for both in measured for run in both) else 0
 

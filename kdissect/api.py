@@ -58,7 +58,12 @@ class Dissection:
         return iter(Dissection(paths, self.ports, key_logs=self._key_log_paths))
 
     def __iter__(self) -> Iterator[Exchange]:
-        for event in self.events():
+        feed = self.analyzer.feed_batch
+        for packets in self.captures.batches():
+            for event in feed(packets):
+                if isinstance(event, Exchange):
+                    yield event
+        for event in self.analyzer.close():
             if isinstance(event, Exchange):
                 yield event
 

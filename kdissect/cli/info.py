@@ -28,7 +28,9 @@ def run(arguments: Sequence[str]) -> int:
     add_inputs(parser)
     add_filter(parser, "count only exchanges for which EXPR holds, and their connections")
     parser.add_argument(
-        "--deep", action="store_true", help="decode every body and tell which ones do not fit"
+        "--deep",
+        action="store_true",
+        help="decode every body, check every batch's CRC, tell what does not fit",
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_output(parser.add_argument)
@@ -130,6 +132,8 @@ def _deep(deep: DeepCounts, dissection: Dissection) -> Facts:
         "cut": deep.cut,
         "undecodable": deep.undecodable,
         "trailing_bytes": deep.trailing,
+        "batches": deep.batches,
+        "bad_crcs": deep.bad_crcs,
         "examples": examples,
     }
 

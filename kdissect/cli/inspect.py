@@ -122,6 +122,10 @@ def _copy(
     accepts = selected(options, dissection)
     left = options.limit or -1
     write, line, pass_by = output.write, writer.line, dissection.topics.pass_by
+    if tick is None and accepts is None and not options.limit:
+        for exchange in dissection:  # nothing to ask about each
+            write(line(exchange))
+        return
     for exchange in dissection:
         if tick is not None:
             tick()

@@ -1,7 +1,7 @@
 """Bodies by API key and version, quirks included: what the session and the engine call."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.decoders import quirks
@@ -133,9 +133,7 @@ def response_to_jsonable(
 def _json_body(
     message: Message, version: int, data: bytes, offset: int, show_secrets: bool, facts: Mapping[str, Any]
 ) -> JsonBody:
-    from kdissect.schema.walk import has_payloads  # the list of exchanges decodes no body
-
-    if not has_payloads(message):
+    if not _has_payloads(message):
         return JsonBody(*json_decoder(message, version, show_secrets)(data, offset))
     from kdissect.decoders.payloads.nesting import jsonable_body  # few bodies have payloads
 
@@ -143,6 +141,13 @@ def _json_body(
     problems: list[str] = []
     body = jsonable_body(value, show_secrets, facts, problems)
     return JsonBody(body, end, tuple(problems))
+
+
+@cache
+def _has_payloads(message: Message) -> bool:
+    from kdissect.schema.walk import has_payloads  # the list of exchanges decodes no body
+
+    return has_payloads(message)
 
 
 def summarize_request(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:

@@ -1,5 +1,6 @@
 """Keys and values in a buffer as Arrow arrays. Needs numpy and pyarrow (extra `arrow`)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,21 @@ def numbers_array(values: NDArray[Any], null: NDArray[np.bool_] | None = None) -
         return pa.Array.from_buffers(pa.bool_(), len(values), [valid, pa.py_buffer(bits(values))])
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def strings_array(texts: Sequence[str | None]) -> Any:
+    """Texts as an Arrow array of strings, None as null.
+
+    `pyarrow.array` does the same, but imports pandas, where that is installed, to see whether it was given a
+    Series: that takes longer than 50 MB of records.
+    """
+    parts = [b"" if text is None else text.encode("utf-8", "replace") for text in texts]
+    ends = np.zeros(len(parts) + 1, np.int32)
+    np.cumsum([len(part) for part in parts], out=ends[1:])
+    null = np.array([text is None for text in texts], np.bool_)
+    valid = pa.py_buffer(bits(~null)) if null.any() else None
+    buffers = [valid, pa.py_buffer(ends), pa.py_buffer(b"".join(parts))]
+    return pa.Array.from_buffers(pa.string(), len(parts), buffers)
 
 
 def fitted(array: Any, kind: Any) -> Any:
@@ -75,7 +91,7 @@ def _gather(buffer: NDArray[np.uint8], start: Ints, width: int) -> NDArray[np.ui
 def values_array(data: bytes, spans: Spans, form: str | None) -> Any:
     """Binary views without a form; else strings as `text_of` gives them."""
     if not len(spans.start):
-        return pa.array([], pa.binary_view() if form is None else pa.string())
+        return pa.nulls(0, pa.binary_view() if form is None else pa.string())
     views = binary_views(data, spans)
     if form is None:
         return views
@@ -85,4 +101,4 @@ def values_array(data: bytes, spans: Spans, form: str | None) -> Any:
         except pa.ArrowInvalid:  # some are no UTF-8
             pass
     found = [None if value is None else text_of(value, form) for value in views.to_pylist()]
-    return pa.array(found, pa.string())
+    return strings_array(found)

@@ -1,5 +1,7 @@
 """Bodies of an exchange decoded for output."""
 
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from kdissect.decoders.messages import request_to_jsonable, response_to_jsonable
@@ -35,14 +37,14 @@ def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
         return DecodedBody(None, None)
     to_jsonable = request_to_jsonable if side == "request" else response_to_jsonable
     offset = exchange.request_body_offset if side == "request" else exchange.response_body_offset
-    from kdissect.engine.facts import payload_facts  # the list of exchanges decodes no body
-
     try:
-        found = to_jsonable(frame.data, offset, key, version, show_secrets, payload_facts(exchange, side))
+        found = to_jsonable(frame.data, offset, key, version, show_secrets, _facts()(exchange, side))
     except DecodeError as error:
         if exchange.is_unknown:
             return DecodedBody(None, str(error))  # the exchange says so already
         return DecodedBody(None, str(error), (_anomaly(AnomalyKind.MALFORMED_BODY, str(error), frame),))
+    if not found.problems and found.end >= len(frame.data):
+        return DecodedBody(found.body, None)
     anomalies = [_anomaly(AnomalyKind.MALFORMED_PAYLOAD, problem, frame) for problem in found.problems]
     if found.end < len(frame.data):
         detail = f"{len(frame.data) - found.end} bytes behind the {side} body at byte {found.end}"
@@ -53,9 +55,18 @@ def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
 def _token(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> DecodedBody:
     """A bare SASL token, in the form of the `auth_bytes` of SaslAuthenticate."""
     from kdissect.decoders.payloads.nesting import token_jsonable
+
+    return DecodedBody(token_jsonable(frame.data, _facts()(exchange, side), show_secrets), None)
+
+
+@cache
+def _facts() -> Callable[[Exchange, str], Mapping[str, Any]]:
+    """Loaded with the first body, as the list of exchanges decodes none; once, for the import statement takes
+    a microsecond each time.
+    """
     from kdissect.engine.facts import payload_facts
 
-    return DecodedBody(token_jsonable(frame.data, payload_facts(exchange, side), show_secrets), None)
+    return payload_facts
 
 
 def _anomaly(kind: AnomalyKind, detail: str, frame: Frame) -> Anomaly:

@@ -1,23 +1,26 @@
 """Batches and records inside the JSON of a body: beside `{"bytes": n}`, as `batches`."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.jsonable import text_value
+from kdissect.decoders.payloads.records import record_log
 from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import read_records
 from kdissect.engine.own_records import own_record
 from kdissect.engine.record_rows import TopicNames, record_topic, timestamp_type
 from kdissect.engine.record_sets import record_sets, records_side
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.record import Record
+from kdissect.model.record import Header, Record
 from kdissect.model.record_batch import RecordBatch, RecordFault
+from kdissect.schema.registry import request_message, response_message
+from kdissect.schema.types import Array, Primitive, Struct
 from kdissect.session.exchange import Exchange
 
 # Records of one batch on one line; `kdissect records` prints any number.
 MAX_RECORDS = 100_000
-_FIELDS = frozenset({"records", "unaligned_records"})  # names of the fields of type records
 
 
 def nest_batches(
@@ -31,7 +34,9 @@ def nest_batches(
         return []
     anomalies: list[Anomaly] = []
     # Fields of JSON stand in the order of the wire, as the records fields do.
-    for place, records in zip(_places(body), record_sets(exchange), strict=False):
+    assert exchange.api_key is not None
+    places = _places(body, _records_paths(exchange.api_key, bool(side)))
+    for place, records in zip(places, record_sets(exchange), strict=False):
         faults: list[tuple[int, RecordFault]] = []
         topic = record_topic(records, topic_name)
         place["batches"] = [
@@ -44,16 +49,37 @@ def nest_batches(
     return anomalies
 
 
-def _places(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _places(item)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            if name in _FIELDS and isinstance(item, dict) and "bytes" in item:
-                yield item
-            else:
-                yield from _places(item)
+@cache
+def _records_paths(api_key: int, is_response: bool) -> tuple[tuple[str, ...], ...]:
+    """The paths of the records fields of a message, in the order of the wire."""
+    message = response_message(api_key) if is_response else request_message(api_key)
+    return () if message is None else tuple(_paths_in(message.root))
+
+
+def _paths_in(struct: Struct) -> Iterator[tuple[str, ...]]:
+    for field in struct.fields:
+        inner = field.type.element if isinstance(field.type, Array) else field.type
+        if inner is Primitive.RECORDS:
+            yield (field.name,)
+        elif isinstance(inner, Struct):
+            yield from ((field.name, *path) for path in _paths_in(inner))
+
+
+def _places(body: dict[str, Any], paths: tuple[tuple[str, ...], ...]) -> Iterator[dict[str, Any]]:
+    """The records fields of a body that are not null."""
+    for path in paths:
+        yield from _places_at(body, path, 0)
+
+
+def _places_at(value: dict[str, Any], path: tuple[str, ...], depth: int) -> Iterator[dict[str, Any]]:
+    item = value.get(path[depth])
+    if item is None:
+        return
+    if depth == len(path) - 1:
+        yield item
+        return
+    for element in item if isinstance(item, list) else (item,):
+        yield from _places_at(element, path, depth + 1)
 
 
 def _batch(
@@ -76,7 +102,10 @@ def _batch(
     }
     if batch.magic > 1:
         told |= _modern(batch)
-    told["records"] = [_record(record, batch, topic, show_secrets) for record in found.records]
+    if record_log(topic, batch.is_control) is None and not batch.is_control:
+        told["records"] = [_plain_record(record) for record in found.records]
+    else:
+        told["records"] = [_record(record, batch, topic, show_secrets) for record in found.records]
     return told
 
 
@@ -99,6 +128,27 @@ def _modern(batch: RecordBatch) -> dict[str, Any]:
     return told
 
 
+def _plain_record(record: Record) -> dict[str, Any]:
+    """A record of a topic that is none of Kafka's own: what `_record` gives of it, at once."""
+    offset, timestamp, key, value, headers, _ = record
+    told: dict[str, Any] = {
+        "offset": offset,
+        "timestamp": timestamp,
+        "key": None if key is None else text_value(key),
+        "value": None if value is None else text_value(value),
+    }
+    if headers:
+        told["headers"] = _headers(headers)
+    return told
+
+
+def _headers(headers: tuple[Header, ...]) -> list[dict[str, Any]]:
+    return [
+        {"key": key if isinstance(key, str) else text_value(key), "value": _text(value, None)}
+        for key, value in headers
+    ]
+
+
 def _record(record: Record, batch: RecordBatch, topic: str | None, show_secrets: bool) -> dict[str, Any]:
     own = own_record(topic, record, batch.is_control, show_secrets)
     told: dict[str, Any] = {
@@ -108,10 +158,7 @@ def _record(record: Record, batch: RecordBatch, topic: str | None, show_secrets:
         "value": _text(record.value, own.value_mask if own else None),
     }
     if record.headers:
-        told["headers"] = [
-            {"key": key if isinstance(key, str) else text_value(key), "value": _text(value, None)}
-            for key, value in record.headers
-        ]
+        told["headers"] = _headers(record.headers)
     control = control_key(record.key) if batch.is_control else None
     if control is not None:
         told["control"] = control.name

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from kdissect.engine.bodies import body_of
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -11,6 +12,9 @@ from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kdissect.engine.record_sets import RecordSet
 
 # People look at the first few; what is wrong with the rest is told by the counts.
 EXAMPLES_KEPT = 20
@@ -82,18 +86,25 @@ class Overview:
 
 
 class DeepCounts:
-    """Bodies by how their decoding went. `cut` bodies were captured in part only; nobody can judge them."""
+    """Bodies by how their decoding went, and the batches in them by their checksums.
+
+    `cut` bodies were captured in part only; nobody can judge them.
+    """
 
     def __init__(self) -> None:
         self.bodies = 0
         self.cut = 0
         self.undecodable = 0
         self.trailing = 0
+        self.batches = 0
+        """Batches of records that are whole."""
+        self.bad_crcs = 0
+        """Those whose checksum is not that of their bytes."""
         self.examples: list[dict[str, Any]] = []
 
     def add(self, exchange: Exchange) -> list[Anomaly]:
-        """Decode both bodies; gives what is odd about them."""
-        found: list[Anomaly] = []
+        """Decode both bodies and check the batches in them; gives what is odd about them."""
+        found = self._check_batches(exchange)
         for side, frame in (("request", exchange.request), ("response", exchange.response)):
             if frame is None or exchange.api_key is None:
                 continue
@@ -111,6 +122,18 @@ class DeepCounts:
                 self._keep(exchange, side, frame.first_ref, decoded.anomalies[0].detail)
         return found
 
+    def _check_batches(self, exchange: Exchange) -> list[Anomaly]:
+        if exchange.api_key is None or _records_side(exchange.api_key) is None:
+            return []
+        found: list[Anomaly] = []
+        for records in _record_sets(exchange):
+            batches = records.found.batches
+            self.batches += len(batches)
+            self.bad_crcs += sum(not batch.crc_is_right for batch in batches)
+            faults = [(index, fault) for index, batch in enumerate(batches) for fault in batch.faults]
+            found += records.anomalies(faults)
+        return found
+
     def _keep(self, exchange: Exchange, side: str, ref: int, why: str) -> None:
         if len(self.examples) < EXAMPLES_KEPT:
             self.examples.append(
@@ -126,6 +149,19 @@ class DeepCounts:
                     "why": why,
                 }
             )
+
+
+@cache
+def _records_side(api_key: int) -> bool | None:
+    from kdissect.engine.record_sets import records_side  # `info` alone has no use for records
+
+    return records_side(api_key)
+
+
+def _record_sets(exchange: Exchange) -> Iterable["RecordSet"]:
+    from kdissect.engine.record_sets import record_sets
+
+    return record_sets(exchange)
 
 
 def _api_order(row: dict[str, Any]) -> tuple[int, int]:

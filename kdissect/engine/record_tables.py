@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kdissect.decoders.records.columns import Spans
-from kdissect.engine.arrow_values import fitted, numbers_array, values_array
+from kdissect.engine.arrow_values import fitted, numbers_array, strings_array, values_array
 from kdissect.engine.record_groups import GROUP_BYTES, RecordGroup, decode_group
 from kdissect.engine.record_rows import TopicNames, record_topic
 from kdissect.engine.record_schema import arrow_schema
@@ -165,7 +165,7 @@ class _Rows:
 
     def _make_timestamp_type(self) -> Any:
         appended = (self._of_batch("attributes") & LOG_APPEND_TIME).astype(np.bool_)
-        names = pa.array(["create_time", "log_append_time"])
+        names = strings_array(["create_time", "log_append_time"])
         return pa.DictionaryArray.from_arrays(numbers_array(appended.astype(np.int32)), names)
 
     def _make_key(self) -> Any:
@@ -185,7 +185,7 @@ class _Rows:
         values = values_array(self._group.data, columns.header_value, self._forms[1])
         offsets = np.concatenate(([0], np.cumsum(columns.header_count))).astype(np.int32)
         if self._forms[1] is None:
-            values = fitted(values, pa.binary()) if len(values) else pa.array([], pa.binary())
+            values = fitted(values, pa.binary()) if len(values) else pa.nulls(0, pa.binary())
         pairs = pa.StructArray.from_arrays([keys, values], ["key", "value"])
         array = pa.ListArray.from_arrays(numbers_array(offsets), pairs)
         return array if self._kept is None else array.filter(numbers_array(self._kept))
@@ -220,7 +220,7 @@ class _Rows:
 
     def _make_codec(self) -> Any:
         return pa.DictionaryArray.from_arrays(
-            numbers_array((self._of_batch("attributes") & 7).astype(np.int32)), pa.array(CODEC_NAMES)
+            numbers_array((self._of_batch("attributes") & 7).astype(np.int32)), strings_array(CODEC_NAMES)
         )
 
     def _make_magic(self) -> Any:

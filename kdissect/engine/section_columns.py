@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kdissect.decoders.records.lockstep import Ints
-from kdissect.engine.arrow_values import numbers_array
+from kdissect.engine.arrow_values import numbers_array, strings_array
 from kdissect.engine.record_sets import RecordSet
 from kdissect.engine.rows import topic_id_text
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
@@ -33,7 +33,7 @@ def _texts(values: list[str | None], rows: Ints) -> Any:
     places: dict[str | None, int] = {}
     codes = np.array([places.setdefault(value, len(places)) for value in values], np.int32)[rows]
     null = places.get(None)
-    names = pa.array([value or "" for value in places], pa.string())
+    names = strings_array([value or "" for value in places])
     indices = numbers_array(codes, None if null is None else codes == null)
     return pa.DictionaryArray.from_arrays(indices, names)
 

@@ -3,7 +3,6 @@
 import struct
 from collections import deque
 from collections.abc import Iterator
-from functools import lru_cache
 
 from kdissect.decoders import quirks
 from kdissect.decoders.headers import parse_request_header, response_body_offset
@@ -17,12 +16,17 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo
 from kdissect.session.pairing import Pairing
-from kdissect.session.phases import SASL_AUTHENTICATE, SASL_HANDSHAKE, Phase, Step, after
+from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
+from kdissect.session.request_kind import (
+    API_VERSIONS,
+    PRODUCE,
+    RequestKind,
+    kind_of,
+    known_kind,
+    request_kind,
+)
 from kdissect.session.sasl import principal_of
 
-PRODUCE = 0
-API_VERSIONS = 18
-_WATCHED = frozenset({API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE})
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.
 ORPHAN_WINDOW = 256
@@ -36,22 +40,24 @@ _CLIENT_ID_AT = 12
 _CORRELATION_ID_AT = 4
 PLACES_FOR = 8
 _HEADER = struct.Struct(">hhi")
-_KEY_AND_VERSION = struct.Struct(">hh")
-
-
-@lru_cache(maxsize=4096)
-def _unknown(api_key: int, api_version: int) -> AnomalyKind | None:
-    """What is unknown to our schema about a request, if anything."""
-    api = registry.api(api_key)
-    if api is None:
-        return AnomalyKind.UNKNOWN_API
-    return None if api_version in api.versions else AnomalyKind.UNKNOWN_VERSION
+# Behind API key and version: correlation id, length of the client id (spec/004 "Complete Request Format").
+_ID_AND_LENGTH_AT = 4
+_id_and_length = struct.Struct(">ih").unpack_from
+_CLIENT_ID_START = 10
+_NO_LENGTH = -2  # none a header can have that is read without looking closer
+_AFTER_ID = 4  # a response's header: its correlation id, then tags or nothing
+_COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
+_RAW_TOKENS = Phase.RAW_TOKENS
 
 
 class Dialogue:
     """The requests and responses of one Kafka connection."""
 
-    __slots__ = ("_events", "_first_token", "_info", "_next", "_orphans", "_pairing", "_phase", "_tokens")
+    __slots__ = (
+        "_client_id", "_client_id_bytes", "_client_id_length", "_events", "_first_token", "_info", "_next",
+        "_orphans", "_pairing",
+        "_phase", "_tokens",
+    )  # fmt: skip
 
     def __init__(self, info: ConnectionInfo, events: list[Event]) -> None:
         self._info = info
@@ -62,20 +68,67 @@ class Dialogue:
         self._first_token = b""
         self._next = 0
         self._orphans = 0
+        # Of the request before: a connection's requests have the same.
+        self._client_id = ""
+        self._client_id_bytes = b""
+        self._client_id_length = _NO_LENGTH
 
     # requests
 
     def request(self, frame: Frame, doubtful: bool) -> bool:
         """A frame from the client. False if it is no plausible request and `doubtful` allows to say so."""
+        # Hot, once a request: known API, the client id of the request before, a header without tags.
         data = frame.data
-        if self._phase is Phase.RAW_TOKENS:
+        kind = known_kind(data[:4])
+        if kind is None or kind.is_unusual or self._phase is _RAW_TOKENS or len(data) < _CLIENT_ID_START:
+            return self._unusual_request(frame, doubtful)
+        correlation_id, length = _id_and_length(data, _ID_AND_LENGTH_AT)
+        offset = _CLIENT_ID_START + length
+        if length != self._client_id_length or data[_CLIENT_ID_START:offset] != self._client_id_bytes:
+            return self._unusual_request(frame, doubtful)
+        tags = kind.tags
+        if tags:
+            if not data.startswith(tags, offset):
+                return self._unusual_request(frame, doubtful)
+            offset += len(tags)
+        ordinal = self._next
+        self._next = ordinal + 1
+        exchange = Exchange(
+            self._info,
+            ordinal,
+            kind.api_key,
+            kind.api_version,
+            correlation_id,
+            self._client_id,
+            frame,
+            offset,
+        )
+        self._take_request(exchange, frame, kind, correlation_id)
+        return True
+
+    def _take_request(self, exchange: Exchange, frame: Frame, kind: RequestKind, correlation_id: int) -> None:
+        """A request with a header waits for its response."""
+        self._info.api_versions_seen[kind.pair] += 1
+        if (
+            kind.is_produce
+            and not kind.unknown
+            and not quirks.expects_response(PRODUCE, exchange.request_summary().acks)
+        ):
+            exchange.state = _NO_RESPONSE
+        for done in self._pairing.add(exchange, frame, correlation_id):
+            self._emit(done)
+        if kind.is_watched and not kind.unknown:
+            self._watch_request(exchange)
+
+    def _unusual_request(self, frame: Frame, doubtful: bool) -> bool:
+        data = frame.data
+        if self._phase is _RAW_TOKENS:
             if not is_plausible_request(data):
                 self._token(frame)
                 return True
             self._phase = after(self._phase, Step.REQUEST_AFTER_TOKENS)
-        unknown = (
-            _unknown(*_KEY_AND_VERSION.unpack_from(data)) if len(data) >= _KEY_AND_VERSION.size else None
-        )
+        kind = request_kind(data)
+        unknown = kind and kind.unknown
         if unknown and doubtful:
             return False
         try:
@@ -87,31 +140,27 @@ class Dialogue:
                 return False
             self._bad_header(frame, error)
             return True
+        assert kind is not None, "a header is longer than what tells its kind"
         exchange = self._exchange(frame, header)
         if unknown:
             exchange.note(
                 unknown, f"API key {header.api_key} version {header.api_version} is not in the schema", frame
             )
-        elif header.api_key == PRODUCE and not quirks.expects_response(
-            PRODUCE, exchange.request_summary().acks
-        ):
-            exchange.state = State.NO_RESPONSE_EXPECTED
-        for done in self._pairing.add(exchange, frame, header.correlation_id):
-            self._emit(done)
-        if header.api_key in _WATCHED and not unknown:
-            self._watch_request(exchange)
+        self._take_request(exchange, frame, kind, header.correlation_id)
         return True
 
     def _exchange(self, frame: Frame, header: RequestHeader) -> Exchange:
-        exchange = Exchange(self._info, self._next)
+        key, version, correlation_id, client_id, offset = header
+        exchange = Exchange(self._info, self._next, key, version, correlation_id, client_id, frame, offset)
         self._next += 1
-        exchange.api_key, exchange.api_version, exchange.correlation_id, exchange.client_id, offset = header
-        exchange.request = frame
-        exchange.request_body_offset = offset
         info = self._info
-        info.api_versions_seen[header.api_key, header.api_version] += 1
         if info.client_id is None:
-            info.client_id = header.client_id
+            info.client_id = client_id
+        raw = (client_id or "").encode("utf-8", "replace")
+        # Only of a client id that is UTF-8 the text has the bytes back.
+        if frame.data[_CLIENT_ID_START : _CLIENT_ID_START + len(raw)] == raw:
+            self._client_id_bytes, self._client_id = raw, client_id or ""
+            self._client_id_length = len(raw)
         return exchange
 
     def _bad_header(self, frame: Frame, error: DecodeError) -> None:
@@ -176,8 +225,9 @@ class Dialogue:
             return True
         correlation_id = int.from_bytes(data[:4], signed=True)
         matched, released = self._pairing.match(correlation_id)
-        for done in released:
-            self._emit(done)
+        if released:
+            for done in released:
+                self._emit(done)
         if matched is None:
             if doubtful and not self._in_orphan_window(correlation_id):
                 return False
@@ -187,24 +237,29 @@ class Dialogue:
         return True
 
     def _answer(self, exchange: Exchange, frame: Frame) -> None:
-        if exchange.state is State.NO_RESPONSE_EXPECTED:
+        if exchange.state is _NO_RESPONSE:
             exchange.note(AnomalyKind.UNEXPECTED_RESPONSE, "acks=0 asks for no response", frame)
-        exchange.state = State.COMPLETE
+        exchange.state = _COMPLETE
         exchange.response = frame
-        self._find_body(exchange, frame)
-        if exchange.api_key in _WATCHED:
+        key, version = exchange.api_key, exchange.api_version
+        assert key is not None, "only requests with a header wait"
+        assert version is not None
+        kind = kind_of(key, version)
+        if kind.unknown:
+            # behind the correlation id; whether tags follow is anyone's guess
+            exchange.response_body_offset = _AFTER_ID
+        elif frame.data.startswith(kind.response_tags, _AFTER_ID):
+            exchange.response_body_offset = _AFTER_ID + len(kind.response_tags)
+        else:
+            self._find_body(exchange, frame, kind)
+        if kind.is_watched:
             self._watch_response(exchange)
         self._emit(exchange)
 
-    def _find_body(self, exchange: Exchange, frame: Frame) -> None:
-        key, version = exchange.api_key, exchange.api_version
-        if key is None or version is None or _unknown(key, version):
-            exchange.response_body_offset = (
-                4  # behind the correlation id; whether tags follow is anyone's guess
-            )
-            return
+    def _find_body(self, exchange: Exchange, frame: Frame, kind: RequestKind) -> None:
+        """The header of a response has tags, or does not fit."""
         try:
-            exchange.response_body_offset = response_body_offset(frame.data, key, version)
+            exchange.response_body_offset = response_body_offset(frame.data, *kind.pair)
         except DecodeError as error:
             exchange.response_body_offset = len(frame.data)
             if not frame.is_cut:
@@ -286,7 +341,7 @@ class Dialogue:
     def request_fits(self, data: bytes, offset: int) -> bool:
         """Whether the plausible request at `offset` (its size prefix) fits what this connection sends."""
         key, version = struct.unpack_from(">hh", data, offset + 4)
-        return not _unknown(key, version) and is_certain_request(data, offset)
+        return not kind_of(key, version).unknown and is_certain_request(data, offset)
 
     def request_places(self, data: bytes) -> Iterator[int]:
         """Offsets in `data` where a request of this connection's client id may begin."""
@@ -331,9 +386,7 @@ class Dialogue:
         self._tokens.clear()
 
     def _emit(self, exchange: Exchange) -> None:
-        info = self._info
-        info.exchanges += 1
-        info.states[exchange.state] += 1
+        self._info.states[exchange.state] += 1
         self._events.append(exchange)
 
 

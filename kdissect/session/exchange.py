@@ -42,6 +42,10 @@ class ExchangeKind(StrEnum):
     SASL_TOKEN = "sasl_token"  # a raw frame after SaslHandshake v0 (KIP-43): it has no header
 
 
+# A module's own names are found faster than an enum's members, once an exchange.
+_KAFKA, _UNANSWERED = ExchangeKind.KAFKA, State.UNANSWERED
+
+
 class Exchange:
     """A request paired with its response by the correlation id of the header, before any body is decoded.
 
@@ -72,17 +76,27 @@ class Exchange:
         "state",
     )
 
-    def __init__(self, connection: ConnectionInfo, ordinal: int) -> None:
+    def __init__(
+        self,
+        connection: ConnectionInfo,
+        ordinal: int,
+        api_key: int | None = None,
+        api_version: int | None = None,
+        correlation_id: int | None = None,
+        client_id: str | None = None,
+        request: Frame | None = None,
+        request_body_offset: int = 0,
+    ) -> None:
         self.connection = connection
         self.ordinal = ordinal
-        self.kind = ExchangeKind.KAFKA
-        self.api_key: int | None = None
-        self.api_version: int | None = None
-        self.correlation_id: int | None = None
-        self.client_id: str | None = None
-        self.state = State.UNANSWERED
-        self.request: Frame | None = None
-        self.request_body_offset = 0
+        self.kind = _KAFKA
+        self.api_key = api_key
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.state = _UNANSWERED
+        self.request = request
+        self.request_body_offset = request_body_offset
         self.request_summary_cache: Summary | None = None  # asked for when pairing and again when printing
         self.response: Frame | None = None
         self.response_body_offset = 0

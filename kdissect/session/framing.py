@@ -19,6 +19,7 @@ from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
 from kdissect.session.detect import MAX_FRAME_SIZE
 
 _SIZE = struct.Struct(">i")
+_size_of = _SIZE.unpack_from
 _PREFIX = 4
 _UNKNOWN = -1
 # How many plausible frames after a guess make the position certain again.
@@ -123,6 +124,12 @@ class FrameReader:
         """The next bytes of the stream."""
         if self.mode is _FRAMES:
             if self._size < 0:
+                # A segment that is one frame, as nearly all small frames are: no need to cut.
+                if len(payload) >= _PREFIX and not self._stub and not self._doubt:
+                    size = _size_of(payload)[0]
+                    if size == len(payload) - _PREFIX:
+                        self._take(Frame(payload[_PREFIX:], size, ref, ref, time_ns, time_ns), False)
+                        return
                 self._cut(payload, ref, time_ns)
                 return
             have = self._have + len(payload)
@@ -207,7 +214,7 @@ class FrameReader:
         position = 0
         end = len(payload)
         while end - position >= _PREFIX:
-            size = _SIZE.unpack_from(payload, position)[0]
+            size = _size_of(payload, position)[0]
             content = position + _PREFIX
             stop = content + size
             if not 0 <= size <= MAX_FRAME_SIZE:

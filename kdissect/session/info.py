@@ -43,7 +43,7 @@ class Close(NamedTuple):
 class ConnectionInfo:
     """One connection. Until the roles are known `client` is the end that opened it or spoke first.
 
-    `exchanges` counts those emitted so far, `states` the same by state; `bytes` is payload in both directions
+    `states` counts the exchanges emitted so far by what became of them; `bytes` is payload in both directions
     as captured. `names` are those of addresses; `client_text` and `broker_text` have them.
     """
 
@@ -61,7 +61,6 @@ class ConnectionInfo:
         "client_text",
         "close",
         "end_ns",
-        "exchanges",
         "id",
         "kind",
         "mechanism",
@@ -100,7 +99,6 @@ class ConnectionInfo:
         self.mechanism: str | None = None
         self.principal: str | None = None
         self.close: Close | None = None
-        self.exchanges = 0
         self.states: Counter[str] = Counter()
         self.api_versions_seen: Counter[tuple[int, int]] = Counter()
         self.anomalies: list[Anomaly] = []
@@ -108,6 +106,11 @@ class ConnectionInfo:
         self.tcp: TcpSummary | None = None
         self.tls: TlsInfo | None = None
         """What carries the connection, where that is TLS; `kind` is what its plaintext is, if any."""
+
+    @property
+    def exchanges(self) -> int:
+        """Exchanges emitted so far."""
+        return self.states.total()
 
     def set_ends(self, client: Endpoint, broker: Endpoint) -> None:
         """Name the two ends."""

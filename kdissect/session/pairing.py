@@ -30,6 +30,7 @@ ANSWERED_KEPT = 64
 
 _NO_RESPONSE = State.NO_RESPONSE_EXPECTED
 _NOTHING: list[Exchange] = []
+_NO_MATCH: tuple[None, list[Exchange]] = None, _NOTHING
 
 
 class Pairing:
@@ -70,8 +71,8 @@ class Pairing:
         else:
             pending[correlation_id] = exchange
         self.last_correlation_id = correlation_id
-        self._bytes += len(frame.data)
-        if self._bytes > MAX_PENDING_BYTES:
+        self._bytes = held = self._bytes + len(frame.data)
+        if held > MAX_PENDING_BYTES:
             self._shorten(exchange, frame)
         if exchange.state is _NO_RESPONSE:
             self._holding += 1
@@ -133,11 +134,18 @@ class Pairing:
 
     def match(self, correlation_id: int) -> tuple[Exchange | None, list[Exchange]]:
         """The request a response belongs to, and the earlier ones that will not be answered any more."""
-        exchange = self._pending.get(correlation_id)
+        # Hot, once an exchange: the first request that waits is answered, and nothing else is going on.
+        pending = self._pending
+        exchange = pending.get(correlation_id)
         if exchange is None:
-            return None, _NOTHING
+            return _NO_MATCH
         self._answered.append(correlation_id)
-        is_first = next(iter(self._pending)) == correlation_id
+        is_first = next(iter(pending)) == correlation_id
+        request = exchange.request
+        if is_first and request is not None and not self._shadowed and not self._holding:
+            del pending[correlation_id]
+            self._bytes -= len(request.data)
+            return exchange, _NOTHING
         exchange = self._take(correlation_id)
         return exchange, _NOTHING if is_first else self._overtaken(exchange)
 

@@ -1,6 +1,7 @@
 """What the common path imports: every heavy module is a delay that a user waits for."""
 
 import ast
+import os
 import subprocess
 import sys
 
@@ -20,6 +21,7 @@ HEAVY = {
 }  # fmt: skip
 # What the path may not do without; `hashlib` gives connections their identity.
 ALLOWED = {"hashlib"}
+PLAIN = str(CHECKOUT / "captures" / "kafka44_aiokafka_produce.pcapng")  # records of users alone
 PROGRAM = """
 import sys
 before = set(sys.modules)
@@ -64,6 +66,17 @@ def test_no_heavy_import(arguments: tuple[str, ...]) -> None:
 def test_records_do_without_arrow(arguments: tuple[str, ...]) -> None:
     """Columns are for Parquet. (The package crc32c alone imports a dozen others, so the list is short.)"""
     assert not loaded_by(*arguments) & {"numpy", "pyarrow", "pandas", "rich", "scapy", "lz4", "zstandard"}
+
+
+def test_parquet_needs_no_more_than_arrow_and_numpy() -> None:
+    """Where pandas is installed, pyarrow imports it to look at a list, for longer than 50 MB of records take.
+
+    Records that go by rows, such as control records, do without columns, and so not without `pyarrow.array`.
+    """
+    pytest.importorskip("pyarrow", reason="the arrow extra is not installed")
+    loaded = loaded_by("records", PLAIN, "--format", "parquet", "--output", os.devnull)
+    assert {"numpy", "pyarrow"} <= loaded
+    assert not loaded & {"pandas", "ssl", "asyncio"}
 
 
 def test_the_package_itself_is_free() -> None:

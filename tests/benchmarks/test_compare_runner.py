@@ -101,7 +101,7 @@ def test_nothing_to_compare_is_a_mistake() -> None:
         compare.main([])
 
 
-@pytest.mark.parametrize("task", ["list", "check", "records"])
+@pytest.mark.parametrize("task", ["list", "bodies", "deep", "records", "check"])
 def test_tasks_name_commands_of_both(task: str, benchmarks_on_path: Path) -> None:
     import compare
 
@@ -120,3 +120,21 @@ def test_a_command_may_replace_that_of_the_task(benchmarks_on_path: Path) -> Non
     (pair,) = compare.pairs_of(chosen)
     assert pair.work == ["other", "a.pcap"]
     assert pair.against[-3:] == ["-V", "-O", "kafka"]
+
+
+def test_several_tasks_print_their_ratios_beside_the_aims(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture = tmp_path / "a.pcap"
+    capture.write_bytes(b"x")
+    quiet = f"{QUIET} {{capture}}"
+    status, lines, _ = run(
+        [str(capture), "--task", "all", "--work", quiet, "--against", quiet, "--rounds", "1"], capsys
+    )
+    assert status == 0
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert cells[0][:6] == ["task", "capture", "CPU s", "against", "ratio", "aim"]
+    assert [row[:2] for row in cells[2:7]] == [
+        [task, "a.pcap"] for task in ("list", "bodies", "deep", "records", "check")
+    ]
+    assert cells[4][5] == "1/6"

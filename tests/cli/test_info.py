@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+import kdissect
 from kdissect.cli import main
+from kdissect.engine.record_sets import record_sets
 from tests.support.console import CAPTURES, TXN
 from tests.support.pcaps import write_pcap
 from tests.support.traffic import Conversation, request, response
@@ -71,8 +73,37 @@ def test_deep_finds_bodies_that_do_not_fit(tmp_path: Path, capfd: pytest.Capture
     assert deep["examples"][1]["why"] in text
 
 
+def test_deep_checks_the_checksum_of_every_batch(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    good = info(capfd, TXN, "--deep")
+    assert good["deep"]["batches"] > 10
+    assert good["deep"]["bad_crcs"] == 0
+    batches = [
+        batch
+        for exchange in kdissect.open(TXN)
+        for records in record_sets(exchange)
+        for batch in records.found.batches
+    ]
+    assert good["deep"]["batches"] == len(batches)
+    first = batches[0].data[batches[0].start : batches[0].end]
+    data = Path(TXN).read_bytes()
+    assert data.count(first) == 1
+    path = tmp_path / "damaged.pcap"
+    path.write_bytes(data.replace(first, first[:-1] + bytes([first[-1] ^ 1])))
+    bad = info(capfd, str(path), "--deep")
+    assert bad["deep"]["bad_crcs"] == 1
+    assert bad["anomalies"]["bad_crc"] == 1
+    assert bad["deep"]["undecodable"] == good["deep"]["undecodable"]
+
+
 def test_text(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["info", TXN, "--deep"]) == 0
     out = capfd.readouterr().out
-    for line in ("connections  16", "exchanges  98", "  complete    91", "  unanswered   7", "bodies  189"):
+    for line in (
+        "connections  16",
+        "exchanges  98",
+        "  complete    91",
+        "  unanswered   7",
+        "bodies  189",
+        "  with a wrong checksum  0",
+    ):
         assert line in out.splitlines()

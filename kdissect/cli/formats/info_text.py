@@ -94,6 +94,8 @@ def _deep(deep: Facts) -> Iterator[str]:
         "trailing_bytes": "with bytes left over",
     }
     yield from _table([f"  {text}", str(deep[name])] for name, text in names.items())
+    yield f"batches  {deep['batches']}"
+    yield f"  with a wrong checksum  {deep['bad_crcs']}"
     for example in deep["examples"]:
         place = f"{printable(example['file'])} packet {example['packet']}"
         api = f"{example['api'] or example['api_key']} v{example['api_version']}"

@@ -8,6 +8,7 @@ from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.layout import CURRENT_MAGIC
 from kdissect.decoders.records.message_set import iter_messages
+from kdissect.decoders.records.plain_records import PLAIN_RECORDS, plain_records
 from kdissect.decoders.records.records_v2 import iter_records_v2
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
@@ -33,6 +34,12 @@ def read_records(batch: RecordBatch, limit: int = MAX_OUTPUT, most: int = MAX_RE
     """
     faults: list[RecordFault] = []
     records: list[Record] = []
+    if batch.magic == CURRENT_MAGIC and most >= PLAIN_RECORDS:
+        content = _content(batch, faults, limit)
+        plain = None if content is None else plain_records(batch, *content)
+        if plain is not None:
+            return RecordList(plain, faults)
+        faults.clear()
     for record in iter_records(batch, faults, limit):
         if len(records) == most:
             why = f"more than {most} records, the others are left out"
@@ -51,12 +58,23 @@ def iter_records(batch: RecordBatch, faults: list[RecordFault], limit: int = MAX
     if batch.magic != CURRENT_MAGIC:
         yield from iter_messages(batch, faults, limit)
         return
-    if not batch.codec:
-        yield from iter_records_v2(batch, batch.data, batch.records_start, batch.end, faults, inside=False)
-        return
-    content = decompressed(batch, faults, limit)
+    content = _content(batch, faults, limit)
     if content is not None:
-        yield from iter_records_v2(batch, content, 0, len(content), faults, inside=True)
+        plain = plain_records(batch, *content)
+        if plain is not None:
+            yield from plain
+        else:
+            yield from iter_records_v2(batch, *content, faults, inside=batch.codec > 0)
+
+
+def _content(
+    batch: RecordBatch, faults: list[RecordFault], limit: int = MAX_OUTPUT
+) -> tuple[bytes, int, int] | None:
+    """Where the records of a batch of magic 2 stand: bytes, start, end. None, and a fault, where nowhere."""
+    if not batch.codec:
+        return batch.data, batch.records_start, batch.end
+    content = decompressed(batch, faults, limit)
+    return None if content is None else (content, 0, len(content))
 
 
 def decompressed(batch: RecordBatch, faults: list[RecordFault], limit: int = MAX_OUTPUT) -> bytes | None:

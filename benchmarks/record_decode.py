@@ -1,0 +1,160 @@
+"""Record decode of the same batches by kdissect, kafka-python and aiokafka: nanoseconds a record.
+
+    python benchmarks/record_decode.py
+
+Batches are built by kafka-python, seeded, of records as clients send them. `objects` are Record tuples, as
+rows and rules read them; `columns` are numpy arrays, as Parquet is written from. Every reader checks the
+checksum.
+aiokafka is measured where it is installed; its reader is compiled from Cython.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from random import Random
+
+from kdissect.decoders.records.batches import split_batches
+from kdissect.decoders.records.reader import read_records
+
+GROUP_BYTES = 8 << 20  # `engine.record_groups.GROUP_BYTES`
+BATCHES = 100
+ROUNDS = 5
+# Records a batch, bytes of a value, headers: one at a time, what a linger of some ms gives, large values.
+SHAPES = {"1 x 200 B": (1, 200, 0), "20 x 100 B": (20, 100, 0), "20 x 100 B, 2 headers": (20, 100, 2),
+          "100 x 1 KB": (100, 1000, 0), "500 x 30 B": (500, 30, 0)}  # fmt: skip
+CODECS = {"none": 0, "lz4": 3, "zstd": 4}
+
+Read = Callable[[bytes], int]
+"""Reads the records of a batch; gives how many there are."""
+
+
+def batches(records: int, size: int, headers: int, codec: int) -> list[bytes]:
+    """Seeded batches, as kafka-python builds them."""
+    from kafka.record.default_records import DefaultRecordBatchBuilder
+
+    random = Random(1)
+    built = []
+    for _ in range(BATCHES):
+        builder = DefaultRecordBatchBuilder(
+            magic=2, compression_type=codec, batch_size=1 << 30, is_transactional=False, producer_id=-1,
+            producer_epoch=-1, base_sequence=-1,
+        )  # fmt: skip
+        for index in range(records):
+            value = random.randbytes(size // 4).hex().encode()[: size // 2] + b"x" * (size - size // 2)
+            own = [(f"h{number}", b"value") for number in range(headers)]
+            builder.append(index, 1_700_000_000_000 + index, b"key-%d" % random.randrange(10**6), value, own)
+        built.append(bytes(builder.build()))
+    return built
+
+
+def objects(data: bytes) -> int:
+    """Ours, a tuple a record."""
+    return sum(len(read_records(batch).records) for batch in split_batches(data, 0, len(data)).batches)
+
+
+def kafka_python(data: bytes) -> int:
+    """kafka-python's, an object a record."""
+    from kafka.record.default_records import DefaultRecordBatch
+
+    batch = DefaultRecordBatch(data)
+    if not batch.validate_crc():
+        raise ValueError("checksum")
+    return sum(1 for record in batch if record.value is not None)
+
+
+def aiokafka(data: bytes) -> int:
+    """aiokafka's, an object a record."""
+    from aiokafka.record.default_records import DefaultRecordBatch
+
+    batch = DefaultRecordBatch(data)
+    if not batch.validate_crc():
+        raise ValueError("checksum")
+    return sum(1 for record in batch if record.value is not None)
+
+
+def columns(found: list[bytes], codec: int) -> int:
+    """Ours, in groups as large as those of `kdissect records`."""
+    size = max(1, GROUP_BYTES // len(found[0]))
+    return sum(_columns(found[start : start + size], codec) for start in range(0, len(found), size))
+
+
+def _columns(found: list[bytes], codec: int) -> int:
+    """One group, all its batches at once: offsets, times, keys and values as arrays over the joined bytes."""
+    import numpy as np
+
+    from kdissect.decoders.compression.codec import decompress
+    from kdissect.decoders.records.batch_columns import batch_columns, checksums_are_right
+    from kdissect.decoders.records.columns import record_columns
+    from kdissect.decoders.records.layout import HEADER_V2
+    from kdissect.decoders.records.lockstep import padded
+
+    data = padded(found)
+    ends = np.cumsum([len(part) for part in found])
+    heads = batch_columns(data, ends - [len(part) for part in found], ends)
+    if not checksums_are_right(data, heads).all():
+        raise ValueError("checksum")
+    starts, stops = heads.start + HEADER_V2.size, heads.end
+    if codec:
+        view = memoryview(data)
+        places = zip(starts.tolist(), stops.tolist(), strict=True)
+        parts = [decompress(codec, view[start:stop], 1 << 30) for start, stop in places]
+        data, stops = padded(parts), np.cumsum([len(part) for part in parts])
+        starts = stops - [len(part) for part in parts]
+    read = record_columns(data, starts, stops, heads.header["count"].astype(np.int64))
+    return len(read.batch)
+
+
+def seconds(work: Callable[[], int]) -> float:
+    """CPU seconds, the least of several rounds after one that warms up."""
+    work()
+    times = []
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        work()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def aiokafka_is_installed() -> bool:
+    """Whether there is one to compare with."""
+    from importlib.util import find_spec
+
+    return find_spec("aiokafka") is not None
+
+
+def main() -> int:
+    """Measure and print; 1 if two readers disagree on how many records there are."""
+    warnings.simplefilter(
+        "ignore", DeprecationWarning
+    )  # kafka-python reads its definitions with old functions
+    readers: dict[str, Read] = {"objects": objects, "kafka-python": kafka_python}
+    if aiokafka_is_installed():
+        readers["aiokafka"] = aiokafka
+    names = [*readers, "columns"]
+    print(f"| batches | codec | {' | '.join(f'{name} ns' for name in names)} "
+          "| kafka-python / objects | kafka-python / columns |")  # fmt: skip
+    print("|---|---|" + "---:|" * (len(names) + 2))
+    for shape, sizes in SHAPES.items():
+        for codec, number in CODECS.items():
+            found = batches(*sizes, number)
+            works: dict[str, Callable[[], int]] = {
+                name: lambda read=read, found=found: sum(map(read, found)) for name, read in readers.items()
+            }
+            works["columns"] = lambda found=found, number=number: columns(found, number)
+            counts = {name: work() for name, work in works.items()}
+            if len(set(counts.values())) > 1:
+                print(f"readers disagree: {counts}", file=sys.stderr)
+                return 1
+            taken = {name: seconds(work) / counts[name] * 1e9 for name, work in works.items()}
+            theirs = taken["kafka-python"]
+            cells = [f"{taken[name]:.0f}" for name in names]
+            cells += [f"{theirs / taken[name]:.1f}" for name in ("objects", "columns")]
+            print(f"| {shape} | {codec} | {' | '.join(cells)} |")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
