@@ -66,7 +66,7 @@ class SegmentReader:
         data, base = self._held, self._base
         end = len(data)
         if is_end and not data.strip(b"\0"):
-            self.padding, end = len(data), 0
+            self.padding, end = self.padding + len(data), 0
         faults: list[RecordFault] = []
         batches = iter_batches(data, 0, end, faults, may_be_cut=not is_end, first=self._count)
         while True:

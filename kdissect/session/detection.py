@@ -25,6 +25,7 @@ HEAD_KEPT = 2048  # bytes of a direction's start that are judged: header, client
 HELD_BYTES = 64 << 10  # bytes held back per connection; the oldest go first
 GIVE_UP_BYTES = 4 << 20  # bytes from the middle of a connection without one plausible request: not Kafka
 _ZOOKEEPER_NEEDS = 32
+SIZE_BYTES = 4  # INT32 (spec/004 "Frame Structure")
 
 
 class _Held(NamedTuple):
@@ -100,8 +101,8 @@ class Detection:
         if foreign is not None:
             return foreign
         verdict = request_at(head, 0, cut)
-        if verdict is Verdict.YES and direction == self.listener and not is_certain_request(head, 0):
-            verdict = Verdict.NO
+        if verdict is Verdict.YES and direction == self.listener:
+            verdict = _from_listener(head, cut)
         if verdict is Verdict.YES and len(head) < _ZOOKEEPER_NEEDS and not cut and _may_be_zookeeper(head):
             return None
         self._verdicts[direction] = verdict
@@ -156,3 +157,11 @@ def _give(item: _Held, reader: StreamSink) -> None:
 
 def _may_be_zookeeper(head: bytes) -> bool:
     return head[:3] == b"\0\0\0" and head[3] in (44, 45) and not any(head[4:12])
+
+
+def _from_listener(head: bytes, cut: bool) -> Verdict:
+    """Whether the end that was connected to sends requests: a whole frame must tell, however it came."""
+    is_whole = len(head) >= HEAD_KEPT or len(head) - SIZE_BYTES >= int.from_bytes(head[:SIZE_BYTES])
+    if not is_whole and not cut:
+        return Verdict.MORE
+    return Verdict.YES if is_certain_request(head, 0) else Verdict.NO

@@ -38,7 +38,7 @@ def _decompressor(codec: int) -> Decompress:
 
 def codec_name(codec: int) -> str:
     """`gzip`; `codec 5` for one that does not exist."""
-    return CODEC_NAMES[codec] if codec < len(CODEC_NAMES) else f"codec {codec}"
+    return CODEC_NAMES[codec] if 0 <= codec < len(CODEC_NAMES) else f"codec {codec}"
 
 
 def _plain() -> Decompress:
