@@ -23,8 +23,8 @@ from kdissect.stats.upgrade import UpgradeAudit
 from kdissect.stats.upgrade_rows import upgrade_facts
 
 
-def count(events: list[Event]) -> int:
-    """Count all; gives the length of what would be printed."""
+def count(events: list[Event], is_told: bool = True) -> int:
+    """Count all; gives the length of what would be printed if `is_told`."""
     names = TopicNames({}, None)
     by = list(DIMENSIONS)[:3]
     context = Context(names, GroupLinks())
@@ -45,6 +45,8 @@ def count(events: list[Event]) -> int:
             groups.add(turn, True)
     producers.finish()
     sessions.finish()
+    if not is_told:
+        return 0
     facts = [
         traffic_facts(traffic, by, None, 20, "exchanges"), traffic_facts(every, ["topic"], 9, 20, "exchanges"),
         topic_facts(topics), group_facts(groups), producer_facts(producers), fetch_session_facts(sessions),

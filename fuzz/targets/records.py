@@ -166,6 +166,7 @@ class Columns(Target):
 
     name = "record-columns"
     about = "the numpy way of reading records equals the plain way"
+    # Some hundred calls of numpy, whatever the input: 2 ms.
     modules = ("kdissect.decoders.records.columns", "kdissect.decoders.records.lockstep")
     longest = 900
     bytes_per_byte = 4000
