@@ -19,7 +19,9 @@ class Limits(NamedTuple):
 
     connections: int = 200_000  # of 6 KB each at least; a busy broker has some ten thousand
     parked_bytes: int = 256 * MIB  # 32 connections whose windows of 8 MiB wait behind a hole
-    frame_bytes: int = 1024 * MIB  # ten of the largest requests a broker takes (socket.request.max.bytes, 100 MiB)
+    frame_bytes: int = (
+        1024 * MIB
+    )  # ten of the largest requests a broker takes (socket.request.max.bytes, 100 MiB)
     pending_bytes: int = 512 * MIB  # eight connections at their own bound of 64 MiB
     pending_requests: int = 300_000  # 1 KB each; 30 connections at their own bound
 

@@ -108,7 +108,9 @@ class FrameReader:
         self._store = store or Store()
         self._counted = 0  # bytes of the frame under way that the store knows of
         self._stop = 0  # where in the content of the frame under way there is something to do
-        self._again = b""  # bytes to be looked at once more: a loop, as crafted bytes would make a recursion deep
+        self._again = (
+            b""  # bytes to be looked at once more: a loop, as crafted bytes would make a recursion deep
+        )
         self.direction = direction
         self.mode = Mode.DETECTING
         self._take: TakeFrame = _nowhere
