@@ -12,7 +12,6 @@ from kdissect.net.parser import SegmentParser
 from kdissect.net.reassembly import PARKED_BYTES, PARKED_SEGMENTS
 from kdissect.net.tcp import TcpConnection
 
-
 LINKS = (1, 113, 276, 0, 108, 101, 228, 229, 12, 9, 50, 51, 105, 127, 999)
 _HEAD = struct.Struct(">BBH")  # index of the link type, bytes cut off the packet, length
 
