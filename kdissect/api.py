@@ -7,6 +7,7 @@ from kdissect.capture.files import CaptureSet, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics import TopicNames
+from kdissect.model.limits import DEFAULT_LIMITS, Limits
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -19,6 +20,7 @@ class Dissection:
     Iterating gives `Exchange` objects in the order of their completion. Inputs that cannot be read do not
     raise: they stand in `captures.errors` once the iteration is over. Iterate once; open again to read again.
     `topic_ids` and `hosts` are names of topic ids and of addresses (`model.hosts`).
+    `limits` bound what all connections hold together (docs/limits.md).
     """
 
     def __init__(
@@ -28,6 +30,7 @@ class Dissection:
         topic_ids: Mapping[bytes, str] | None = None,
         key_logs: Sequence[str] = (),
         hosts: Mapping[str, str] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         named = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
         self.captures: CaptureSet = open_captures([str(path) for path in named])
@@ -41,7 +44,9 @@ class Dissection:
             self._key_log_paths, may_grow=any(file.is_stream for file in files), captures=files
         )
         """Secrets of TLS: of the files named, and of those the captures hold."""
-        self.analyzer = Analyzer(self.ports, lambda index: files[index].capture_set, self.key_logs, hosts)
+        self.analyzer = Analyzer(
+            self.ports, lambda index: files[index].capture_set, self.key_logs, hosts, limits
+        )
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
         """Names of topic ids; `topic_ids` are known beforehand."""

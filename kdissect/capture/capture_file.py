@@ -18,6 +18,8 @@ from kdissect.model.errors import CaptureError
 from kdissect.model.packet import PlainPacket
 
 _time_of = itemgetter(1)  # Packet.time_ns
+# Packets of several queues stand milliseconds out of order in a file; a second is a clock that was set.
+STEP_NS = 1_000_000_000
 
 
 class CaptureFile:
@@ -132,10 +134,23 @@ class CaptureFile:
     def _note_times(self, batch: list[PlainPacket]) -> None:
         times = list(map(_time_of, batch))
         first, last = min(times), max(times)
+        if last - first > STEP_NS or (self.last_time_ns is not None and first < self.last_time_ns - STEP_NS):
+            self._note_steps(batch)
         if self.first_time_ns is None or first < self.first_time_ns:
             self.first_time_ns = first
         if self.last_time_ns is None or last > self.last_time_ns:
             self.last_time_ns = last
+
+    def _note_steps(self, batch: list[PlainPacket]) -> None:
+        """Note where the clock went backwards, further than the queues of a network card put packets in disorder."""
+        latest = self.last_time_ns
+        assert self._parser is not None
+        for ref, time_ns, *_ in batch:
+            if latest is not None and time_ns < latest - STEP_NS:
+                self._parser.note_step_back(ref, time_ns, latest - time_ns)
+                latest = time_ns  # told once: what follows counts from the new time
+            elif latest is None or time_ns > latest:
+                latest = time_ns
 
     def _stream_ended(self, why: str, corrupt: bool) -> None:
         if self._parser is None:

@@ -5,11 +5,14 @@ Sources: RFC 1952 (gzip), RFC 8878 (zstd), LZ4 Frame Format Description 1.6.
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 # Decompressed bytes per step, so that a decompression bomb costs time but not memory; see source.CHUNK for
 # the size.
 OUTPUT_CHUNK = 1 << 17
+# Bytes given to a frame that is not the first of a chunk: each copies what it leaves over, and a chunk may hold
+# ten thousand frames.
+SMALL = 1 << 9
 
 
 class Compression(StrEnum):
@@ -72,16 +75,19 @@ def decompress(chunks: Iterator[bytes], compression: Compression) -> Iterator[by
     frame = _decompressor(compression)
     fresh = True  # nothing of this frame was seen: the stream may end here
     for data in chunks:
-        rest = data
-        while rest:
-            if fresh and not rest.strip(b"\0"):
-                break  # padding, as tape and block devices leave it
-            fresh = False
-            yield from _drain(frame, rest, compression)
-            if not frame.eof:
-                break
-            rest = frame.unused_data
-            frame, fresh = _decompressor(compression), True
+        at, size = 0, len(data)
+        while at < len(data):
+            piece = data[at : at + size]
+            if fresh:
+                at += len(piece)
+                piece = piece.lstrip(b"\0")  # padding, as tape and block devices leave it
+                at -= len(piece)
+            fresh = fresh and not piece
+            yield from _drain(frame, piece, compression)
+            at += len(piece)
+            if frame.eof:
+                at -= len(frame.unused_data)
+                frame, fresh, size = _decompressor(compression, frame), True, SMALL
     if not fresh:
         raise CutStreamError(f"the {compression} data end early")
 
@@ -99,26 +105,27 @@ def _drain(frame: Decompressor, data: bytes, compression: Compression) -> Iterat
         yield output
 
 
-def _decompressor(compression: Compression) -> Decompressor:
+def _decompressor(compression: Compression, before: Decompressor | None = None) -> Decompressor:
+    """For one frame; `before` did the frame before it."""
     if compression is Compression.GZIP:
         return _Gzip()
     if compression is Compression.LZ4:
         return _Lz4()
     from kdissect.capture.zstd import ZstdFrame
 
-    return ZstdFrame()
+    return ZstdFrame(before.library if isinstance(before, ZstdFrame) else None)
 
 
 class _Gzip:
     """One gzip member."""
 
-    __slots__ = ("_inner", "_rest")
+    __slots__ = ("_broken", "_inner")
 
     def __init__(self) -> None:
         import zlib
 
         self._inner = zlib.decompressobj(31)  # 16 + 15: a gzip header and the largest window
-        self._rest = b""
+        self._broken: Exception | None = None  # what the next step raises
 
     @property
     def eof(self) -> bool:
@@ -129,7 +136,33 @@ class _Gzip:
         return self._inner.unused_data
 
     def step(self, data: bytes) -> bytes:
-        return self._inner.decompress(self._inner.unconsumed_tail + data, OUTPUT_CHUNK)
+        if self._broken is not None:
+            raise self._broken
+        data = self._inner.unconsumed_tail + data
+        before = self._inner.copy()  # 64 KiB of state: a percent of what a step takes
+        try:
+            return self._inner.decompress(data, OUTPUT_CHUNK)
+        except Exception as error:  # zlib.error, which forgets what the step gave until then
+            self._broken = error
+            output = self._salvage(before, data)
+            if not output:
+                raise
+            return output
+
+    def _salvage(self, inner: Any, data: bytes) -> bytes:
+        """The output before the first byte of `data` that makes no sense, found in ever smaller pieces."""
+        output = b""
+        size, at = len(data) // 2, 0
+        while size and at < len(data) and len(output) < OUTPUT_CHUNK:
+            tried = inner.copy()
+            try:
+                output += tried.decompress(data[at : at + size], OUTPUT_CHUNK)
+            except Exception:
+                size //= 2
+                continue
+            inner = tried
+            at += size
+        return output
 
 
 class _Lz4:

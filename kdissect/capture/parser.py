@@ -83,6 +83,12 @@ class CaptureParser:
         self.error = why  # the reason to stop matters more than an earlier flaw
         self.stopped = True
 
+    def note_step_back(self, ref: int, time_ns: int, step_ns: int) -> None:
+        """Note that the clock went backwards by `step_ns` with a packet."""
+        if len(self.anomalies) < MAX_ANOMALIES:
+            detail = f"the clock went backwards by {step_ns / 1e9:.3f} s"
+            self.anomalies.append(Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
+
     def _parse(self, data: bytes, packets: list[PlainPacket]) -> int:
         """Append the complete packets of `data`; return the bytes used, set `_need` for the rest."""
         raise NotImplementedError

@@ -42,7 +42,7 @@ class PcapngParser(CaptureParser):
     """
 
     __slots__ = (
-        "_drops_before", "_enhanced", "_handlers", "_head", "_interfaces", "_order", "_secret_bytes",
+        "_enhanced", "_handlers", "_head", "_interfaces", "_order", "_secret_bytes",
         "_time_ns", "_trailer", "_zero_noted",
     )  # fmt: skip
 
@@ -51,7 +51,6 @@ class PcapngParser(CaptureParser):
     def __init__(self, file: int = 0) -> None:
         super().__init__(file)
         self._interfaces: list[Interface] = []
-        self._drops_before = 0  # of interfaces of earlier sections and of Packet Blocks
         self._secret_bytes = 0
         self._time_ns = 0
         self._zero_noted = False
@@ -157,7 +156,6 @@ class PcapngParser(CaptureParser):
             self._flaw(f"{where}: {flaw}")
 
     def _section(self, body: bytes, _packets: list[PlainPacket]) -> str:
-        self._drops_before += sum(interface.drops for interface in self._interfaces)
         self._interfaces = []
         (major,) = Struct(self._order + "H").unpack_from(body, 4)
         if major != 1:  # section 4.1: 1.0, and 1.2 by mistake of some writers
@@ -179,8 +177,7 @@ class PcapngParser(CaptureParser):
     def _packet(self, body: bytes, packets: list[PlainPacket]) -> str:
         index, drops, high, low, length, wire = Struct(self._order + "HHIIII").unpack_from(body)
         if drops != _UNKNOWN_DROPS:
-            self._drops_before += drops
-            self._count_drops()
+            self.drops += drops
         return self._stamped(body, index, high << 32 | low, length, wire, packets)
 
     def _stamped(
@@ -219,14 +216,11 @@ class PcapngParser(CaptureParser):
         (index,) = Struct(self._order + "I").unpack_from(body)
         if index >= len(self._interfaces):
             return f"statistics of interface {index}, which is not described"
-        self._interfaces[index].drops = parse_drops(
-            body, self._order
-        )  # counts since the start: the latest stands
-        self._count_drops()
+        interface = self._interfaces[index]
+        drops = parse_drops(body, self._order)  # counts since the start: the latest stands
+        self.drops += drops - interface.drops
+        interface.drops = drops
         return ""
-
-    def _count_drops(self) -> None:
-        self.drops = self._drops_before + sum(interface.drops for interface in self._interfaces)
 
     def _secrets(self, body: bytes, _packets: list[PlainPacket]) -> str:
         kind, length = Struct(self._order + "II").unpack_from(body)

@@ -8,6 +8,11 @@ and frames are simple to walk.
 Source: RFC 8878, section 3.1 "Frames".
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import zstandard
+
 MAX_BLOCK = 1 << 17  # section 3.1.1.2.4 Block_Maximum_Size: 128 KiB
 # Memory a frame may ask for; the zstd tool refuses larger windows too unless told otherwise (--long=27 is its
 # limit).
@@ -23,15 +28,19 @@ _RESERVED_BLOCK = 3  # section 3.1.1.2.2
 
 
 class ZstdFrame:
-    """A `Decompressor` of one zstd frame or skippable frame."""
+    """A `Decompressor` of one zstd frame or skippable frame; `library` is that of the frame before, if any."""
 
-    __slots__ = ("_blocks_left", "_buffer", "_checksum", "_inner", "_skip", "_started", "eof")
+    __slots__ = ("_blocks_left", "_buffer", "_checksum", "_inner", "_skip", "_started", "eof", "library")
 
-    def __init__(self) -> None:
-        import zstandard
+    def __init__(self, library: "zstandard.ZstdDecompressor | None" = None) -> None:
+        if library is None:
+            import zstandard
 
-        # One object per frame: shared ones corrupt when used from two places at once.
-        self._inner = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).decompressobj()
+            # One for each stream: shared ones corrupt when used from two places at once. One for each frame takes
+            # 25 us, and a frame may have 9 bytes.
+            library = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
+        self.library = library
+        self._inner: zstandard.ZstdDecompressionObj | None = None  # None until the header was seen
         self._buffer = bytearray()
         self._started = False
         self._blocks_left = True
@@ -81,6 +90,7 @@ class ZstdFrame:
             self.eof = not self._blocks_left and not self._checksum
         else:
             self.eof = True
+        assert self._inner is not None
         return self._inner.decompress(piece)
 
     def _begin(self, header: bytes) -> bytes:
@@ -90,6 +100,7 @@ class ZstdFrame:
             self.eof = not self._skip
             return b""
         self._checksum = bool(header[4] & 4)  # section 3.1.1.1.1.5 Content_Checksum_flag
+        self._inner = self.library.decompressobj()
         return self._inner.decompress(header)
 
     def _header_size(self) -> int:

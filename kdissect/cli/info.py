@@ -85,7 +85,8 @@ def _facts(dissection: Dissection, options: Namespace) -> Facts:
 def _add_anomalies_below(overview: Overview, dissection: Dissection) -> None:
     """Anomalies of files, packets and of the analyzer itself, which no event carries."""
     overview.add_anomaly_counts(dissection.analyzer.parser.anomaly_counts.items())
-    found = [*dissection.analyzer.anomalies]
+    overview.add_anomaly_counts(dissection.analyzer.anomaly_counts.items())
+    found: list[Anomaly] = []
     for file in dissection.captures.files:
         found += file.anomalies
     overview.add_anomaly_counts(Counter(anomaly.kind for anomaly in found).items())

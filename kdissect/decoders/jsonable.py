@@ -107,7 +107,12 @@ def text_value(value: bytes) -> str | dict[str, str]:
         return bytes_value(value)
 
 
-def tag_section(data: bytes, offset: int) -> tuple[dict[str, dict[str, str]], int]:
-    """The tag section at `offset` and its end; raises what `cursor.tag_section` does."""
+def keep_tags(owner: dict[str, Any], data: bytes, offset: int) -> int:
+    """Put the tags of the section at `offset` into a struct, if there are any (a count of 0 may be a long varint).
+
+    Gives the section's end; raises what `cursor.tag_section` does.
+    """
     tags, end = cursor.tag_section(data, offset)
-    return {str(tag): bytes_value(content) for tag, content in tags.items()}, end
+    if tags:
+        owner["_tags"] = {str(tag): bytes_value(content) for tag, content in tags.items()}
+    return end

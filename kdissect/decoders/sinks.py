@@ -179,5 +179,5 @@ class JsonSink(ObjectSink):
 
     def all_tags(self, emitter: Emitter, owner: str, start: str) -> str:
         """Kept under `_tags`."""
-        emitter.names["tag_section"] = jsonable.tag_section
-        return f'{owner}["_tags"], p = tag_section(b, {start})'
+        emitter.names["keep_tags"] = jsonable.keep_tags
+        return f"p = keep_tags({owner}, b, {start})"

@@ -9,14 +9,18 @@ Rules:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.limits import DEFAULT_LIMITS, Limits
 from kdissect.model.packet import FILE_SHIFT, Packet, PlainPacket
 from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, reverse_flow
 from kdissect.model.stream import CloseKind
+from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.parser import SegmentParser
+from kdissect.net.store import Store
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.events import Event
 from kdissect.session.info import ConnectionInfo
@@ -36,7 +40,9 @@ IDLE_NS = 30 * 60 * 1_000_000_000
 # in the 60 s form of Linux.
 LINGER_NS = 60 * 1_000_000_000
 SWEEP_EVERY_NS = 10 * 1_000_000_000
-MAX_CONNECTIONS = 200_000  # open at a time; about 2 KB each
+# Past that cap so many of them go at once: to find the one heard longest ago takes a look at all, which a flood of
+# SYNs must not cause with every packet.
+EVICTED_AT_ONCE = 20_000
 
 # `tcp.feed` of a connection, the segment's direction in it, and the connection.
 _Flow = tuple[Callable[[int, PlainSegment, int, int], None], int, ConnectionAnalyzer]
@@ -48,7 +54,7 @@ class Analyzer:
 
     `ports` names ports taken for Kafka brokers without detection. `capture_set_of` maps a file index (`ref >>
     40`) to the name of its capture set; `secrets` open TLS; `names` are those of addresses, for people
-    (`model.hosts`). Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
+    (`model.hosts`); `limits` bound memory. Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
     """
 
     def __init__(
@@ -57,7 +63,10 @@ class Analyzer:
         capture_set_of: Callable[[int], str] | None = None,
         secrets: SecretSource | None = None,
         names: Mapping[str, str] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
+        self.limits = limits
+        self._store = Store(limits)
         self.parser = SegmentParser()
         self._ports = ports
         self._secrets = secrets
@@ -70,7 +79,17 @@ class Analyzer:
         self._events: list[Event] = []
         self._last_ns = 0
         self._next_sweep_ns = 0
-        self.anomalies: list[Anomaly] = []
+        self._log = AnomalyLog()
+
+    @property
+    def anomalies(self) -> list[Anomaly]:
+        """The first anomalies of the analysis as a whole: connections given up because there were too many."""
+        return self._log.kept
+
+    @property
+    def anomaly_counts(self) -> Counter[AnomalyKind]:
+        """How many of each kind there were, those beyond the first included."""
+        return self._log.counts
 
     def feed(self, packet: Packet) -> list[Event]:
         """Analyse one packet; gives the events it completed."""
@@ -137,9 +156,9 @@ class Analyzer:
         info = ConnectionInfo(digest.hexdigest(), self._capture_set, client, broker, time_ns, self._names)
         info.client_direction = 1 if swapped else 0
         forced = info.client_direction if broker.port in self._ports else None
-        connection = ConnectionAnalyzer(info, self._events, forced, self._secrets)
+        connection = ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store)
         flow = (connection.tcp.feed, 0, connection)
-        if len(self._flows) >= 2 * MAX_CONNECTIONS:
+        if sum(map(len, self._tables.values())) >= 2 * self.limits.connections:
             self._evict_oldest(time_ns)
         self._flows[segment.flow] = flow
         self._flows[reverse_flow(segment.flow)] = (connection.tcp.feed, 1, connection)
@@ -159,10 +178,16 @@ class Analyzer:
                 self._drop(connection, flow, CloseKind.IDLE, connection.last_ns)
 
     def _evict_oldest(self, time_ns: int) -> None:
-        oldest, flow = min(_once(self._flows), key=_last_heard)
-        detail = f"more than {MAX_CONNECTIONS} connections open at a time: {oldest.info.id} was given up"
-        self.anomalies.append(Anomaly(AnomalyKind.EVICTED_IDLE, detail, 0, time_ns))
-        self._drop(oldest, flow, CloseKind.IDLE, time_ns)
+        """Too many connections are open, in all capture sets together: those heard longest ago go."""
+        most = self.limits.connections
+        heard = [(*one, table) for table in self._tables.values() for one in _once(table)]
+        heard.sort(key=_last_heard)  # stable: of those heard at one time the first to come
+        for oldest, flow, table in heard[: max(1, min(EVICTED_AT_ONCE, most // 10))]:
+            detail = f"more than {most} connections open at a time: {oldest.info.id} was given up"
+            self._log.note(AnomalyKind.EVICTED_IDLE, detail, 0, time_ns)
+            oldest.close(CloseKind.IDLE, time_ns)
+            table.pop(flow, None)
+            table.pop(reverse_flow(flow), None)
 
 
 def _one_set(_file: int) -> str:
@@ -174,5 +199,5 @@ def _once(table: dict[bytes, _Flow]) -> list[tuple[ConnectionAnalyzer, bytes]]:
     return [(connection, flow) for flow, (_, direction, connection) in table.items() if direction == 0]
 
 
-def _last_heard(entry: tuple[ConnectionAnalyzer, bytes]) -> int:
+def _last_heard(entry: tuple[ConnectionAnalyzer, bytes, dict[bytes, _Flow]]) -> int:
     return entry[0].last_ns

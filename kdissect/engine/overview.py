@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 # People look at the first few; what is wrong with the rest is told by the counts.
 EXAMPLES_KEPT = 20
+# APIs and versions counted one by one; Kafka has 368 of them, hostile requests can name 2^32.
+MAX_KINDS = 10_000
+OTHER_KINDS = (None, None)
 
 
 class Overview:
@@ -60,7 +63,8 @@ class Overview:
 
     def _add_exchange(self, exchange: Exchange) -> None:
         self.states[str(exchange.state)] += 1
-        self.apis[exchange.api_key, exchange.api_version] += 1
+        kind = exchange.api_key, exchange.api_version
+        self.apis[kind if kind in self.apis or len(self.apis) < MAX_KINDS else OTHER_KINDS] += 1
         for code in exchange.response_summary().errors:
             self.errors[error_name(code)] += 1
         self._add_anomalies(exchange.all_anomalies())

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kdissect.decoders.records.batches import iter_batches
+from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.layout import LENGTH_AT, OVERHEAD
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import RecordBatch, RecordFault
@@ -66,7 +67,7 @@ class SegmentReader:
         data, base = self._held, self._base
         end = len(data)
         if is_end and not data.strip(b"\0"):
-            self.padding, end = len(data), 0
+            self.padding, end = self.padding + len(data), 0
         faults: list[RecordFault] = []
         batches = iter_batches(data, 0, end, faults, may_be_cut=not is_end, first=self._count)
         while True:
@@ -82,7 +83,7 @@ class SegmentReader:
         self._base = base + len(data) - len(self._held)
         if len(self._held) > MAX_BATCH + OVERHEAD:
             why = f"more than {MAX_BATCH} bytes for one batch"
-            self.faults.append(RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", self._base, why))
+            note(self.faults, RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", self._base, why))
 
     def _note(self, faults: list[RecordFault], data: bytes, end: int) -> None:
         """Keep what is wrong, with its position in the file; zeros up to the end are nothing wrong."""
@@ -91,4 +92,4 @@ class SegmentReader:
             if not data[start:end].strip(b"\0"):
                 self.padding += end - start
             else:
-                self.faults.append(fault._replace(offset=self._base + fault.offset))
+                note(self.faults, fault._replace(offset=self._base + fault.offset))

@@ -5,7 +5,9 @@ between wanted frames goes away, and the streams are closed over it: readers of 
 was none. Holes in the middle of a wanted frame stay.
 """
 
+from collections import deque
 from collections.abc import Callable
+from heapq import heapify, heappop, heappush
 
 from kdissect.engine.patches import FILLER, Patch, patched
 from kdissect.excerpt.edit import blanked, spliced
@@ -27,10 +29,14 @@ class StreamCutter:
     def __init__(
         self, plan: ConnectionPlan, direction: int, show_secrets: bool, emit: Callable[[Piece], None]
     ) -> None:
-        self._frames: dict[int, list[FramePlan]] = {}  # those still to come, by their first packet
+        # Those still to come, by their first packet and their first bytes.
+        self._frames: dict[int, dict[bytes, deque[FramePlan]]] = {}
         for frame in plan.frames:
             if frame.direction == direction:
-                self._frames.setdefault(frame.first_ref, []).append(frame)
+                self._frames.setdefault(frame.first_ref, {}).setdefault(frame.mark, deque()).append(frame)
+        self._places: list[tuple[int, int, bytes]] | None = (
+            None  # where they begin in the payload at hand: a heap
+        )
         self._keeps_rest = plan.whole and (bool(self._frames) or plan.is_open_end)
         self._is_open_end = plan.is_open_end
         self._direction = direction
@@ -53,6 +59,7 @@ class StreamCutter:
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
         """Keep what belongs to wanted frames."""
         self._settle(payload)
+        self._places = None
         at = 0
         while at < len(payload):
             if self._frame is None:
@@ -91,16 +98,26 @@ class StreamCutter:
 
     def _next_frame(self, payload: bytes, at: int, ref: int) -> int:
         """Begin the next wanted frame; gives its offset, the end of the payload if none begins here."""
-        waiting = self._frames.get(ref, [])
-        found = [
-            (position, index)
-            for index, frame in enumerate(waiting)
-            if (position := _find(payload, frame.mark, at)) >= 0
-        ]
-        if not found:
+        waiting = self._frames.get(ref)
+        if waiting is None:
             return len(payload)
-        position, index = min(found)
-        self._frame = waiting.pop(index)
+        places = self._places
+        if places is None:
+            found = [(_find(payload, mark, at), order, mark) for order, mark in enumerate(waiting)]
+            places = self._places = [place for place in found if place[0] >= 0]
+            heapify(places)
+        while places and places[0][0] < at:  # inside of a frame that was cut out since
+            _, order, mark = heappop(places)
+            position = _find(payload, mark, at)
+            if position >= 0:
+                heappush(places, (position, order, mark))
+        if not places:
+            return len(payload)
+        position, _, mark = places[0]
+        self._frame = waiting[mark].popleft()
+        if not waiting[mark]:
+            del waiting[mark]
+            heappop(places)
         if not waiting:
             del self._frames[ref]
         self._at = 0

@@ -11,7 +11,7 @@ from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.plan import ConnectionPlan, FramePlan
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packet import Packet, PlainPacket
-from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment, Segment
+from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment, Segment, reverse_flow
 from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.tcp import TcpConnection
 from kdissect.session.connection import ConnectionAnalyzer
@@ -161,9 +161,8 @@ class Tap(Analyzer):
         if not listening:
             return flow
         heard = self._listened(feed, listening)
-        for key, (_, side, other) in list(self._flows.items()):
-            if other is connection:
-                self._flows[key] = heard, side, connection
+        for side, key in enumerate((segment.flow, reverse_flow(segment.flow))):
+            self._flows[key] = heard, side, connection
         return heard, direction, connection
 
     def _listened(self, feed: _Feed, listening: Sequence[Listener]) -> _Feed:

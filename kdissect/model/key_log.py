@@ -39,6 +39,7 @@ class KeyLog:
         self._sessions: dict[bytes, dict[str, bytes]] = {}
         self._by_id: dict[bytes, dict[str, bytes]] = {}
         self._rest = b""
+        self._is_too_long = False  # the line under way, counted already
 
     def __len__(self) -> int:
         return len(self._sessions) + len(self._by_id)
@@ -51,16 +52,26 @@ class KeyLog:
         """Take the next bytes of a log."""
         lines = (self._rest + data).split(b"\n")
         self._rest = lines.pop()
-        if len(self._rest) > MAX_LINE:
-            self._rest = b""
-            self.bad_lines += 1
         for line in lines:
-            self._line(line.strip())
+            self._whole_line(line)
+        if len(self._rest) > MAX_LINE:
+            self.bad_lines += not self._is_too_long
+            self._is_too_long = True
+        if self._is_too_long:
+            self._rest = b""
 
     def close(self) -> None:
         """The log ends here: a last line need not have an end."""
         rest, self._rest = self._rest, b""
-        self._line(rest.strip())
+        self._whole_line(rest)
+
+    def _whole_line(self, line: bytes) -> None:
+        if self._is_too_long:
+            self._is_too_long = False
+        elif len(line) > MAX_LINE:
+            self.bad_lines += 1
+        else:
+            self._line(line.strip())
 
     def _line(self, line: bytes) -> None:
         if not line or line.startswith(b"#"):

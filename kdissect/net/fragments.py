@@ -10,16 +10,20 @@ MAX_DATAGRAMS = 256
 LIFETIME_NS = 30_000_000_000
 # An identification is not used again this soon: later fragments with it are copies of ones already used.
 COPY_WINDOW_NS = 1_000_000_000
+# Fragments of one packet: of 576 bytes (the least an IPv4 host must take, RFC 791 section 3.1) they are 120. More are
+# an attack, as is more than the whole packet has.
+MAX_FRAGMENTS = 256
 MAX_PAYLOAD = 0xFFFF  # a length field of 16 bits, RFC 791 section 3.1
 
 _Key = tuple[bytes, int, int]
 
 
 class _Partial:
-    __slots__ = ("done", "ip_id", "length", "pieces", "ref", "time_ns")
+    __slots__ = ("bytes", "done", "ip_id", "length", "pieces", "ref", "time_ns")
 
     def __init__(self, ref: int, time_ns: int, ip_id: int) -> None:
         self.pieces: dict[int, tuple[bytes, int]] = {}  # offset -> captured bytes, length
+        self.bytes = 0  # of all pieces, those that overlap counted twice
         self.length = -1  # of the whole payload, known from the last fragment
         self.ref = ref
         self.time_ns = time_ns
@@ -42,10 +46,14 @@ class FragmentTable:
         partial = self._partial(key, fragment.ip_id, ref, time_ns)
         if partial.done or fragment.offset + fragment.length > MAX_PAYLOAD:
             return None
-        partial.pieces.setdefault(fragment.offset, (fragment.payload, fragment.length))
+        if fragment.offset not in partial.pieces:
+            if len(partial.pieces) >= MAX_FRAGMENTS or partial.bytes > MAX_PAYLOAD:
+                return None
+            partial.pieces[fragment.offset] = fragment.payload, fragment.length
+            partial.bytes += fragment.length
         if not fragment.more:
             partial.length = fragment.offset + fragment.length
-        whole = _join(partial)
+        whole = _join(partial) if partial.bytes >= partial.length else None
         if whole is None:
             return None
         partial.done = True

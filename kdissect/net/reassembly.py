@@ -16,6 +16,7 @@ from kdissect.net.health import Health
 from kdissect.net.parked import Parked
 from kdissect.net.recent import RECENT_BYTES, RECENT_SEGMENTS, Recent, first_difference, holds_copy, is_copy
 from kdissect.net.sequence import MASK
+from kdissect.net.store import Store
 
 # Segments waiting behind a hole: a full receive window of a host with Linux's defaults (tcp_rmem, 6 MB at
 # most).
@@ -70,6 +71,7 @@ class Reassembly:
         "sink",
         "snapped_bytes",
         "start_seq",
+        "store",
         "syn_id",
         "syn_time_ns",
         "trim_at",
@@ -80,8 +82,9 @@ class Reassembly:
         "zero_windows",
     )
 
-    def __init__(self, sink: StreamSink, log: AnomalyLog) -> None:
+    def __init__(self, sink: StreamSink, log: AnomalyLog, store: Store) -> None:
         self.sink = sink
+        self.store = store
         self._log = log
         self.start_seq = self.next_seq = -1
         self.offset = 0
@@ -122,8 +125,8 @@ class Reassembly:
     def reopen(self, seq: int) -> None:
         """A SYN was seen before any byte; a second SYN with another number replaces the first."""
         self.start(seq)
-        self.parked.clear()
-        self.parked_bytes = self.acked = self.waived = self.wait_until = 0
+        self._clear_parked()
+        self.acked = self.waived = self.wait_until = 0
         if not self.opened:
             self.opened = True
             self.sink.opened()
@@ -142,10 +145,17 @@ class Reassembly:
             return
         self.ended = True
         self.next_seq = -1
-        self.parked.clear()
-        self.parked_bytes = 0
+        self._clear_parked()
         self.recent.clear()
         self.sink.end(how, ref, time_ns)
+
+    def _clear_parked(self) -> None:
+        self.parked.clear()
+        self._count_parked(-self.parked_bytes)
+
+    def _count_parked(self, change: int) -> None:
+        self.parked_bytes += change
+        self.store.parked_bytes += change
 
     def is_held(self, segment: Parked, peer: Self) -> bool:
         """Whether a segment must wait for bytes of the other direction that its sender had before."""
@@ -170,7 +180,7 @@ class Reassembly:
         delivered = False
         while self.parked and self.parked[0].offset <= self.offset and not self.is_held(self.parked[0], peer):
             segment = self.parked.pop(0)
-            self.parked_bytes -= len(segment.payload)
+            self._count_parked(-len(segment.payload))
             self.deliver(segment)
             delivered = True
         return delivered
@@ -230,7 +240,7 @@ class Reassembly:
             self.out_of_order += overtaken
             self.retransmissions += not overtaken
         insort(parked, segment, key=_by_offset)
-        self.parked_bytes += len(segment.payload)
+        self._count_parked(len(segment.payload))
 
     def _parked_twin(self, segment: Parked) -> Parked | None:
         at = bisect_left(self.parked, segment.offset, key=_by_offset)
@@ -283,9 +293,10 @@ class Reassembly:
             self._log.note(AnomalyKind.LATE_SEGMENT, detail, segment.ref, segment.time_ns)
             return
         self._stray_count = 0
-        while self.parked:
-            self._deliver_beyond_hole(self.parked.pop(0))
-        self.parked_bytes = 0
+        parked = self.parked[:]
+        self._clear_parked()
+        for earlier in parked:
+            self._deliver_beyond_hole(earlier)
         # Beyond the plausible the sign of a distance says nothing: streams move forward.
         self._deliver_beyond_hole(
             segment._replace(offset=self.offset + ((segment.offset - self.offset) & MASK))

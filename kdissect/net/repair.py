@@ -77,6 +77,11 @@ class Repair:
             detail = f"{stream.parked_bytes} bytes in {len(stream.parked)} segments waited"
             self._log.note(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns)
             self._force(stream, peer, ref, time_ns)
+        elif stream.store.parked_bytes > stream.store.limits.parked_bytes:
+            detail = f"{stream.store.parked_bytes} bytes waited in all connections together"
+            self._log.note(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns)
+            while stream.parked:
+                self._force(stream, peer, ref, time_ns)
         elif not peer.packets and time_ns - stream.parked[0].time_ns > ONE_WAY_GRACE_NS:
             self._force(stream, peer, ref, time_ns)
 

@@ -21,6 +21,7 @@ from kdissect.net.parked import Parked
 from kdissect.net.reassembly import Reassembly
 from kdissect.net.repair import Repair
 from kdissect.net.sequence import HALF, MASK, add, distance
+from kdissect.net.store import Store
 
 # After twice the maximum segment lifetime even a sequence number may come again, RFC 9293 section 3.4.1.
 TWO_MSL_NS = 240_000_000_000
@@ -31,7 +32,7 @@ _CONTROL = FIN | SYN | RST | ACK
 class TcpConnection:
     """Reassembles one connection. `sinks[d]` receives what direction `d` (0 or 1) sends.
 
-    `initiator` is the direction that sent the first SYN (None: not seen). Between calls the state is plain
+    `store` counts what waits in all connections together. `initiator` is the direction that sent the first SYN (None: not seen). Between calls the state is plain
     and can be pickled if the sinks can.
     """
 
@@ -46,9 +47,10 @@ class TcpConnection:
         "last_time_ns",
     )
 
-    def __init__(self, sinks: tuple[StreamSink, StreamSink]) -> None:
+    def __init__(self, sinks: tuple[StreamSink, StreamSink], store: Store | None = None) -> None:
         self._log = AnomalyLog()
-        first, second = Reassembly(sinks[0], self._log), Reassembly(sinks[1], self._log)
+        store = store or Store()
+        first, second = Reassembly(sinks[0], self._log, store), Reassembly(sinks[1], self._log, store)
         self._pairs = ((first, second), (second, first))
         self._repair = Repair(self._pairs, self._log)
         self._troubled = False  # something is parked or awaited: no fast path

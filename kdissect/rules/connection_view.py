@@ -12,6 +12,9 @@ UNSUPPORTED_VERSION = 35  # org.apache.kafka.common.protocol.Errors
 # Requests remembered to see which were in flight when another was sent. Clients have 5, librdkafka at most
 # some thousands.
 REMEMBERED = 1024
+# Requests in flight that rules look at: some look at all of them for each request. Clients have 1 to 5, Kafka's own
+# senders a few hundred, of which the latest tell enough.
+WAITING_KEPT = 100
 # Exchanges kept whole, for facts about one that came late.
 RECENT = 8
 # Of those with more bytes only the last: eight responses of a megabyte on each connection fill the memory.
@@ -135,7 +138,7 @@ class ConnectionView:
         self.previous = exchange
         self._highest_id = max(self._highest_id, exchange.correlation_id or -1)
         if exchange.state is not State.NO_RESPONSE_EXPECTED:
-            self._waiting = [*self._waiting[-REMEMBERED + 1 :], exchange]
+            self._waiting = [*self._waiting[-WAITING_KEPT + 1 :], exchange]
 
     def recent(self, ordinal: int) -> Exchange | None:
         """One of the last exchanges that were judged, by its ordinal."""

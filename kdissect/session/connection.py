@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.stream import CloseKind
+from kdissect.net.store import Store
 from kdissect.net.tcp import TcpConnection
 from kdissect.session.detect import (
     MAX_FRAME_SIZE,
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from kdissect.tls.connection import TlsConnection
     from kdissect.tls.keying import SecretSource
 
+# Places in a segment at which a frame is tried when a reader looks for its position: a try may decode a body that
+# goes on to the end, and crafted bytes can look like a beginning every few bytes.
+MAX_PLACES = 64
 TINY = 64  # bytes; segments this small are tried at every offset when a reader looks for its position
 
 
@@ -43,6 +48,7 @@ class ConnectionAnalyzer:
         "_is_reported",
         "_readers",
         "_secrets",
+        "_store",
         "_tls",
         "info",
         "tcp",
@@ -54,13 +60,15 @@ class ConnectionAnalyzer:
         events: list[Event],
         forced_client: int | None = None,
         secrets: SecretSource | None = None,
+        store: Store | None = None,
     ) -> None:
         self.info = info
         self._events = events
-        self._readers = (FrameReader(self, 0), FrameReader(self, 1))
-        self.tcp = TcpConnection(self._readers)
+        self._store = store = store or Store()
+        self._readers = (FrameReader(self, 0, store), FrameReader(self, 1, store))
+        self.tcp = TcpConnection(self._readers, store)
         self._detection: Detection | None = Detection()
-        self._dialogue = Dialogue(info, events)
+        self._dialogue = Dialogue(info, events, store)
         self._closed = False
         self._forced = forced_client
         self._secrets = secrets
@@ -134,7 +142,7 @@ class ConnectionAnalyzer:
             if verdict is Verdict.MORE:
                 keep = min(keep, offset)
         candidates = self._dialogue.request_places if from_client else self._dialogue.response_places
-        for offset in candidates(data):
+        for offset in islice(candidates(data), MAX_PLACES):
             if check(data, offset, False) is Verdict.YES:
                 return offset
         return ~keep
@@ -222,7 +230,7 @@ class ConnectionAnalyzer:
         self.info.kind = ConnectionKind.TLS
         self.info.tls = TlsInfo()
         outer = self._readers
-        self._readers = (FrameReader(self, 0), FrameReader(self, 1))
+        self._readers = (FrameReader(self, 0, self._store), FrameReader(self, 1, self._store))
         for reader in self._readers:
             reader.opened()  # without the handshake nothing can be decrypted: plaintext begins at its start
         self._detection = Detection()

@@ -23,8 +23,10 @@ from kdissect.session.info import ConnectionKind
 
 HEAD_KEPT = 2048  # bytes of a direction's start that are judged: header, client id and every signature fit
 HELD_BYTES = 64 << 10  # bytes held back per connection; the oldest go first
+HELD_PIECES = 4096  # pieces and holes held back: of a capture of headers alone there is no byte to count
 GIVE_UP_BYTES = 4 << 20  # bytes from the middle of a connection without one plausible request: not Kafka
 _ZOOKEEPER_NEEDS = 32
+SIZE_BYTES = 4  # INT32 (spec/004 "Frame Structure")
 
 
 class _Held(NamedTuple):
@@ -89,19 +91,30 @@ class Detection:
     ) -> ConnectionKind | None:
         """Missing bytes: what stands before them is all there will be."""
         before = next((held.payload for held in reversed(self._held) if held.direction == direction), b"")
-        self._held.append(_Held(direction, b"", length, snapped, ref, time_ns))
+        self._hold_gap(direction, length, snapped, ref, time_ns)
         if is_open and self._heads[direction]:
             return self._from_start(direction, self._heads[direction], cut=True)
         self._headless.add(direction)
         return self._from_middle(direction, before, cut=True) if before else None
+
+    def _hold_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        """Keep a hole for the replay; holes next to each other are one (headers alone were captured)."""
+        if self._held:
+            last = self._held[-1]
+            if last.direction == direction and last.gap > 0 and length > 0 and not last.payload:
+                self._held[-1] = last._replace(gap=last.gap + length, snapped=last.snapped and snapped)
+                return
+        self._held.append(_Held(direction, b"", length, snapped, ref, time_ns))
+        if len(self._held) > HELD_PIECES:
+            self._held_bytes -= len(self._held.pop(0).payload)
 
     def _from_start(self, direction: int, head: bytes, cut: bool) -> ConnectionKind | None:
         foreign = foreign_protocol(head)
         if foreign is not None:
             return foreign
         verdict = request_at(head, 0, cut)
-        if verdict is Verdict.YES and direction == self.listener and not is_certain_request(head, 0):
-            verdict = Verdict.NO
+        if verdict is Verdict.YES and direction == self.listener:
+            verdict = _from_listener(head, cut)
         if verdict is Verdict.YES and len(head) < _ZOOKEEPER_NEEDS and not cut and _may_be_zookeeper(head):
             return None
         self._verdicts[direction] = verdict
@@ -156,3 +169,11 @@ def _give(item: _Held, reader: StreamSink) -> None:
 
 def _may_be_zookeeper(head: bytes) -> bool:
     return head[:3] == b"\0\0\0" and head[3] in (44, 45) and not any(head[4:12])
+
+
+def _from_listener(head: bytes, cut: bool) -> Verdict:
+    """Whether the end that was connected to sends requests: a whole frame must tell, however it came."""
+    is_whole = len(head) >= HEAD_KEPT or len(head) - SIZE_BYTES >= int.from_bytes(head[:SIZE_BYTES])
+    if not is_whole and not cut:
+        return Verdict.MORE
+    return Verdict.YES if is_certain_request(head, 0) else Verdict.NO

@@ -3,6 +3,7 @@
 import struct
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 
 from kdissect.decoders import quirks
 from kdissect.decoders.headers import parse_request_header, response_body_offset
@@ -10,6 +11,7 @@ from kdissect.decoders.messages import body_fits
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame, RequestHeader
+from kdissect.net.store import Store
 from kdissect.schema import registry
 from kdissect.session.detect import is_certain_request, is_plausible_request
 from kdissect.session.events import Event
@@ -34,6 +36,10 @@ ORPHAN_WINDOW = 256
 # apart.
 MAX_INFERENCES = 32
 MIN_INFERRED_BODY = 8
+# Kinds of request of a connection that are remembered; Kafka has 368, hostile requests can name 2^32.
+MAX_KINDS = 1000
+# Raw SASL tokens that wait for their answer: a mechanism asks and answers in turn, one waits.
+MAX_TOKENS = 64
 # When looking for a position: distance from a frame's first byte to what it is recognised by, and how many
 # waiting requests are looked for; brokers answer in order.
 _CLIENT_ID_AT = 12
@@ -59,10 +65,10 @@ class Dialogue:
         "_phase", "_tokens",
     )  # fmt: skip
 
-    def __init__(self, info: ConnectionInfo, events: list[Event]) -> None:
+    def __init__(self, info: ConnectionInfo, events: list[Event], store: Store | None = None) -> None:
         self._info = info
         self._events = events
-        self._pairing = Pairing()
+        self._pairing = Pairing(store)
         self._phase = Phase.REQUESTS
         self._tokens: deque[Exchange] = deque()  # raw SASL frames that wait for their answer
         self._first_token = b""
@@ -108,7 +114,9 @@ class Dialogue:
 
     def _take_request(self, exchange: Exchange, frame: Frame, kind: RequestKind, correlation_id: int) -> None:
         """A request with a header waits for its response."""
-        self._info.api_versions_seen[kind.pair] += 1
+        seen = self._info.api_versions_seen
+        if kind.pair in seen or len(seen) < MAX_KINDS:
+            seen[kind.pair] += 1
         if (
             kind.is_produce
             and not kind.unknown
@@ -182,6 +190,10 @@ class Dialogue:
         exchange.kind = ExchangeKind.SASL_TOKEN
         exchange.request = frame
         self._tokens.append(exchange)
+        if len(self._tokens) > MAX_TOKENS:
+            oldest = self._tokens.popleft()
+            oldest.note(AnomalyKind.PENDING_LIMIT, f"more than {MAX_TOKENS} SASL tokens without an answer")
+            self._emit(oldest)
         if not self._first_token:
             self._first_token = frame.data
             self._info.principal = principal_of(self._info.mechanism, frame.data)
@@ -319,7 +331,7 @@ class Dialogue:
         if frame.is_cut or frame.size < 4 + MIN_INFERRED_BODY:
             return
         fitting = []
-        for key, version in list(self._info.api_versions_seen)[:MAX_INFERENCES]:
+        for key, version in list(islice(self._info.api_versions_seen, MAX_INFERENCES)):
             try:
                 offset = response_body_offset(frame.data, key, version)
             except DecodeError:

@@ -16,6 +16,7 @@ from typing import Protocol
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
+from kdissect.net.store import Store
 from kdissect.session.detect import MAX_FRAME_SIZE
 
 _SIZE = struct.Struct(">i")
@@ -24,6 +25,9 @@ _PREFIX = 4
 _UNKNOWN = -1
 # How many plausible frames after a guess make the position certain again.
 _TRUST_AFTER = 2
+# Bytes by which a frame grows until the store is told; small ones are never counted, they cost nothing so.
+COUNTED_BYTES = 1 << 20
+KEPT_OF_LARGE = 1 << 16  # bytes kept of a frame for which there is no room
 
 
 # Takes a frame, and whether doubt is allowed; says whether the frame's header was plausible.
@@ -76,7 +80,9 @@ class FrameReader:
     """One direction's frames. Implements `StreamSink`; frames go where `start_frames` says."""
 
     __slots__ = (
+        "_again",
         "_connection",
+        "_counted",
         "_doubt",
         "_first_ref",
         "_first_time",
@@ -87,6 +93,8 @@ class FrameReader:
         "_parts",
         "_size",
         "_skipped",
+        "_stop",
+        "_store",
         "_stub",
         "_take",
         "_through",
@@ -96,8 +104,14 @@ class FrameReader:
         "mode",
     )
 
-    def __init__(self, connection: FrameOwner, direction: int) -> None:
+    def __init__(self, connection: FrameOwner, direction: int, store: Store | None = None) -> None:
         self._connection = connection
+        self._store = store or Store()
+        self._counted = 0  # bytes of the frame under way that the store knows of
+        self._stop = 0  # where in the content of the frame under way there is something to do
+        self._again = (
+            b""  # bytes to be looked at once more: a loop, as crafted bytes would make a recursion deep
+        )
         self.direction = direction
         self.mode = Mode.DETECTING
         self._take: TakeFrame = _nowhere
@@ -131,22 +145,59 @@ class FrameReader:
                         self._take(Frame(payload[_PREFIX:], size, ref, ref, time_ns, time_ns), False)
                         return
                 self._cut(payload, ref, time_ns)
+                if self._again:
+                    self._look_again(ref, time_ns)
                 return
             have = self._have + len(payload)
-            if have < self._size:
+            if have < self._stop:
                 self._have = have
                 self._last_ref = ref
                 self._last_time = time_ns
                 if not self._holed:
                     self._parts.append(payload)
                 return
+            if have < self._size:
+                self._go_on(payload, have, ref, time_ns)
+                return
             self._complete(payload, have - self._size, ref, time_ns)
+            self._look_again(ref, time_ns)
         elif self.mode is Mode.LOST:
             self._search(payload, ref, time_ns)
+            self._look_again(ref, time_ns)
         elif self.mode is Mode.DETECTING:
             self._connection.undecided(self.direction, payload, ref, time_ns)
         elif self._through is not None:
             self._through.data(payload, ref, time_ns)
+
+    def _look_again(self, ref: int, time_ns: int) -> None:
+        """Go on with the rest of a segment behind a frame, a wrong size or a place that was found."""
+        while self._again:
+            payload, self._again = self._again, b""
+            if self.mode is Mode.FRAMES:
+                self._cut(payload, ref, time_ns)
+            elif self.mode is Mode.LOST:
+                self._search(payload, ref, time_ns)
+
+    def _go_on(self, payload: bytes, have: int, ref: int, time_ns: int) -> None:
+        """A large frame has grown by `COUNTED_BYTES`: whether all that are under way leave room for it."""
+        store = self._store
+        self._stop = min(self._size, have + COUNTED_BYTES)
+        self._have, self._last_ref, self._last_time = have, ref, time_ns
+        if self._holed:
+            return
+        self._parts.append(payload)
+        self._counted += COUNTED_BYTES
+        store.frame_bytes += COUNTED_BYTES
+        if store.frame_bytes > store.limits.frame_bytes:
+            detail = f"{store.frame_bytes} bytes of frames under way in all connections together"
+            self._connection.note(Anomaly(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns, self.direction))
+            self._parts = [b"".join(self._parts)[:KEPT_OF_LARGE]]
+            self._holed = True
+            self._uncount()
+
+    def _uncount(self) -> None:
+        self._store.frame_bytes -= self._counted
+        self._counted = 0
 
     def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
         """The next `length` bytes were not captured."""
@@ -184,6 +235,7 @@ class FrameReader:
         """Stop looking at the bytes."""
         self.mode = Mode.OPAQUE
         self._parts = []
+        self._uncount()
         self._stub = b""
 
     def go_through(self, sink: StreamSink) -> None:
@@ -194,9 +246,7 @@ class FrameReader:
 
     def _lose(self, why: str) -> None:
         self.mode = Mode.LOST
-        self._size = _UNKNOWN
-        self._parts = []
-        self._holed = False
+        self._reset()
         self._stub = b""
         self._skipped = 0
         self._connection.lost(self.direction, why)
@@ -228,13 +278,13 @@ class FrameReader:
             self._first_ref = ref
             self._first_time = time_ns
             if self.mode is not _FRAMES:
-                if position < end:
-                    self.data(payload[position:], ref, time_ns)
+                self._again = payload[position:]
                 return
         self._stub = payload[position:]
 
     def _begin(self, size: int, content: bytes, ref: int, time_ns: int) -> None:
         self._size = size
+        self._stop = min(size, COUNTED_BYTES)
         self._have = len(content)
         self._parts = [content]
         self._last_ref = ref
@@ -254,12 +304,14 @@ class FrameReader:
         self._reset()
         self._deliver(frame)
         if extra:
-            self.data(payload[-extra:], ref, time_ns)
+            self._again = payload[-extra:]
 
     def _reset(self) -> None:
         self._size = _UNKNOWN
         self._parts = []
         self._holed = False
+        if self._counted:
+            self._uncount()
 
     def _deliver(self, frame: Frame) -> None:
         if not self._doubt:
@@ -307,8 +359,7 @@ class FrameReader:
         self._lose(detail)
         # The size itself is passed over, or the search would find the same bytes again.
         self._skipped = 1
-        if len(rest) > 1:
-            self._search(rest[1:], ref, time_ns)
+        self._again = rest[1:]
 
     # search
 
@@ -330,7 +381,7 @@ class FrameReader:
             self._first_time = time_ns
         self._found(self._skipped + position, ref, time_ns)
         self._stub = buffer[:0] if position >= held else buffer[position:held]
-        self._cut(buffer[max(position, held) :], ref, time_ns)
+        self._again = buffer[max(position, held) :]
 
     def _found(self, skipped: int, ref: int, time_ns: int) -> None:
         self.mode = Mode.FRAMES

@@ -10,10 +10,11 @@ Rules:
 """
 
 from collections import deque
-from itertools import islice
+from itertools import islice, takewhile
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
+from kdissect.net.store import Store
 from kdissect.session.exchange import Exchange, State
 
 # Bytes of request frames kept while they wait for their response. A consumer's or producer's in-flight
@@ -26,6 +27,9 @@ HEADER_KEPT = 64
 NO_RESPONSE_HOLD = 5
 # Answered correlation ids that are remembered, to tell a duplicate response from an orphan.
 ANSWERED_KEPT = 64
+# Requests in flight looked at for one that is earlier than an answer's: they stand in stream order, so the first
+# tells; but for a few that waited behind another of their id.
+FIRST_LOOKED_AT = 8
 
 
 _NO_RESPONSE = State.NO_RESPONSE_EXPECTED
@@ -43,10 +47,16 @@ class Pairing:
         "_lost_before",
         "_pending",
         "_shadowed",
+        "_shadows",
+        "_silent",
+        "_store",
         "last_correlation_id",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store | None = None) -> None:
+        self._store = store or Store()
+        self._shadows = 0  # requests in _shadowed
+        self._silent: deque[Exchange] = deque()  # acks=0 requests, in stream order
         self._pending: dict[int, Exchange] = {}
         self._shadowed: dict[
             int, deque[Exchange]
@@ -68,27 +78,35 @@ class Pairing:
             detail = f"correlation id {correlation_id} is in flight already, as request {earlier}"
             exchange.note(AnomalyKind.REUSED_CORRELATION_ID, detail, frame)
             self._shadowed.setdefault(correlation_id, deque()).append(exchange)
+            self._shadows += 1
         else:
             pending[correlation_id] = exchange
         self.last_correlation_id = correlation_id
+        store = self._store
+        store.pending_requests += 1
+        store.pending_bytes += len(frame.data)
         self._bytes = held = self._bytes + len(frame.data)
-        if held > MAX_PENDING_BYTES:
+        if held > MAX_PENDING_BYTES or store.pending_bytes > store.limits.pending_bytes:
             self._shorten(exchange, frame)
         if exchange.state is _NO_RESPONSE:
             self._holding += 1
-        if not self._holding and len(pending) <= MAX_PENDING:
+            self._silent.append(exchange)
+        is_full = len(pending) + self._shadows > MAX_PENDING
+        if not self._holding and not is_full and store.pending_requests <= store.limits.pending_requests:
             return _NOTHING
         released = self._release(exchange.ordinal - NO_RESPONSE_HOLD) if self._holding else []
-        if len(pending) > MAX_PENDING:
+        if pending and (is_full or store.pending_requests > store.limits.pending_requests):
             oldest = self._take(next(iter(pending)))
-            oldest.note(AnomalyKind.PENDING_LIMIT, f"more than {MAX_PENDING} requests in flight")
+            why = f"more than {MAX_PENDING}" if is_full else f"more than {store.limits.pending_requests}"
+            where = "" if is_full else " of all connections"
+            oldest.note(AnomalyKind.PENDING_LIMIT, f"{why} requests{where} in flight")
             released.append(oldest)
         return released
 
     def _shorten(self, exchange: Exchange, frame: Frame) -> None:
         before = len(frame.data)
         frame.data = frame.data[: max(HEADER_KEPT, exchange.request_body_offset)]
-        self._bytes -= before - len(frame.data)
+        self._count_bytes(len(frame.data) - before)
         exchange.note(
             AnomalyKind.PENDING_LIMIT, f"{before} bytes of the request were dropped while it waited", frame
         )
@@ -96,26 +114,36 @@ class Pairing:
     def _release(self, up_to: int) -> list[Exchange]:
         """Acks=0 requests up to an ordinal: their answer is not coming."""
         due = []
-        for key, exchange in self._pending.items():
-            if exchange.ordinal > up_to:  # in stream order: so is the rest
-                break
-            if exchange.state is _NO_RESPONSE:
-                due.append(key)
-        return [self._take(key) for key in due]
+        silent = self._silent
+        while silent and silent[0].ordinal <= up_to:
+            exchange = silent.popleft()
+            key = exchange.correlation_id or 0
+            # One that waits behind another of its id comes back when that is gone (`_take`).
+            if exchange.state is _NO_RESPONSE and self._pending.get(key) is exchange:
+                due.append(self._take(key))
+        return due
 
     def _take(self, correlation_id: int) -> Exchange:
         exchange = self._pending.pop(correlation_id)
         if self._shadowed:
             waiting = self._shadowed.get(correlation_id)
             if waiting:
-                self._pending[correlation_id] = waiting.popleft()
+                following = self._pending[correlation_id] = waiting.popleft()
+                self._shadows -= 1
+                if following.state is _NO_RESPONSE:
+                    self._silent.appendleft(following)
                 if not waiting:
                     del self._shadowed[correlation_id]
+        self._store.pending_requests -= 1
         if exchange.request is not None:
-            self._bytes -= len(exchange.request.data)
+            self._count_bytes(-len(exchange.request.data))
         if exchange.state is _NO_RESPONSE:
             self._holding -= 1
         return exchange
+
+    def _count_bytes(self, change: int) -> None:
+        self._bytes += change
+        self._store.pending_bytes += change
 
     def responses_lost(self, last_ordinal: int) -> None:
         """Bytes of the broker's direction are missing.
@@ -144,7 +172,8 @@ class Pairing:
         request = exchange.request
         if is_first and request is not None and not self._shadowed and not self._holding:
             del pending[correlation_id]
-            self._bytes -= len(request.data)
+            self._store.pending_requests -= 1
+            self._count_bytes(-len(request.data))
             return exchange, _NOTHING
         exchange = self._take(correlation_id)
         return exchange, _NOTHING if is_first else self._overtaken(exchange)
@@ -153,15 +182,14 @@ class Pairing:
         ordinal = exchange.ordinal
         released = self._release(ordinal) if self._holding else []
         if self._lost_before >= 0:
-            lost = [
-                k for k, e in self._pending.items() if e.ordinal < ordinal and e.ordinal <= self._lost_before
-            ]
-            for key in lost:
+            last = min(ordinal - 1, self._lost_before)
+            # In stream order, but for the few that waited behind another of their id.
+            for key in [k for k, _ in takewhile(lambda item: item[1].ordinal <= last, self._pending.items())]:
                 earlier = self._take(key)
                 earlier.note(AnomalyKind.GAP, "the response may be among bytes that were not captured")
                 released.append(earlier)
             self._lost_before = -1
-        if any(earlier.ordinal < ordinal for earlier in self._pending.values()):
+        if any(earlier.ordinal < ordinal for earlier in islice(self._pending.values(), FIRST_LOOKED_AT)):
             exchange.note(
                 AnomalyKind.OUT_OF_ORDER_RESPONSE, "answered before an earlier request of the connection"
             )
@@ -178,7 +206,10 @@ class Pairing:
             waiting += shadowed
         self._pending = {}
         self._shadowed = {}
-        self._bytes = self._holding = 0
+        self._silent.clear()
+        self._store.pending_requests -= len(waiting)
+        self._count_bytes(-self._bytes)
+        self._holding = self._shadows = 0
         return sorted(waiting, key=_ordinal)
 
 

@@ -56,8 +56,9 @@ class Positions:
         if turn.key == apis.FETCH and turn.request is not None:
             self._asked(turn)
             self._answered(turn)
-        elif turn.key in (apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT) and turn.response is not None:
-            self._committed(turn)
+        elif turn.key in (apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT):
+            if turn.request is not None and turn.response is not None:
+                self._committed(turn)
 
     def of_client(self, client: ClientKey, partition: Partition) -> Position:
         """The position of a client."""

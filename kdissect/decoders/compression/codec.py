@@ -13,18 +13,23 @@ from kdissect.model.record_batch import CODEC_NAMES, Codec
 # compress it (max.request.size), so no stock client writes more; a bomb is cut here.
 MAX_OUTPUT = 128 << 20
 
+# A batch that grows to more than FREE_OUTPUT may have grown by this factor, and no more. Zeros in gzip give 1030
+# (https://zlib.net/zlib_tech.html), in lz4 255, in zstd 32,000: nobody's records are 16 MiB of that.
+MAX_RATIO = 2000
+FREE_OUTPUT = 16 << 20
+
 Decompress = Callable[[memoryview, int, bool], bytes]
 """`(data, limit, is_legacy_lz4) -> bytes`, raising DecodeError with the codec's name for its path."""
 
 
 def decompress(codec: int, data: bytes | memoryview, limit: int = MAX_OUTPUT, *, magic: int = 2) -> bytes:
-    """`data` decompressed, at most `limit` bytes; `magic` is that of the batch it stands in.
+    """`data` decompressed, at most `limit` bytes, and what MAX_RATIO allows; `magic` is that of the batch it stands in.
 
     Raises OutputLimitError where there would be more, and DecodeError for codecs that do not exist (5 to 7)
     and bytes that are not what the codec writes. Whatever the bytes, it takes about `limit` of memory.
     """
     run = _decompressor(codec)
-    return run(memoryview(data), limit, magic == 0)
+    return run(memoryview(data), min(limit, max(FREE_OUTPUT, MAX_RATIO * len(data))), magic == 0)
 
 
 def _decompressor(codec: int) -> Decompress:
@@ -38,7 +43,7 @@ def _decompressor(codec: int) -> Decompress:
 
 def codec_name(codec: int) -> str:
     """`gzip`; `codec 5` for one that does not exist."""
-    return CODEC_NAMES[codec] if codec < len(CODEC_NAMES) else f"codec {codec}"
+    return CODEC_NAMES[codec] if 0 <= codec < len(CODEC_NAMES) else f"codec {codec}"
 
 
 def _plain() -> Decompress:

@@ -20,6 +20,9 @@ def decompress_lz4(data: memoryview, limit: int, is_legacy: bool) -> bytes:
     (KAFKA-3160; KIP-57 put it right with magic 1). Both sums are taken there.
     """
     frame = _with_right_checksum(data) if is_legacy else data
+    claimed = _claimed_size(frame)
+    if claimed > _MAX_RATIO * len(frame):  # the library would believe it, and allocate
+        raise DecodeError("lz4", 0, f"{len(frame)} bytes cannot hold {claimed}")
     try:
         # A stream costs 40 us to set up; so it is used only where the arithmetic does not bound the output.
         if len(frame) * _MAX_RATIO <= limit:
@@ -28,6 +31,14 @@ def decompress_lz4(data: memoryview, limit: int, is_legacy: bool) -> bytes:
         return _bounded(frame, limit)
     except (RuntimeError, EOFError, OSError) as error:
         raise DecodeError("lz4", 0, f"bytes are no lz4 frame ({error})") from None
+
+
+def _claimed_size(frame: bytes | memoryview) -> int:
+    """The content size that a frame's header tells, 0 where it tells none."""
+    start = _FLAGS + 2
+    if len(frame) < start + 8 or frame[:_FLAGS] != _MAGIC or not frame[_FLAGS] & _CONTENT_SIZE:
+        return 0
+    return int.from_bytes(frame[start : start + 8], "little")
 
 
 def _bounded(frame: bytes | memoryview, limit: int) -> bytes:

@@ -36,7 +36,7 @@ def decompress_snappy(data: memoryview, limit: int) -> bytes:
         start = at + _LENGTH
         at = start + length
         if at > len(data):
-            raise DecodeError("snappy", start, f"block of {length} bytes runs past the end")
+            raise DecodeError("snappy", min(start, len(data)), f"block of {length} bytes runs past the end")
         parts.append(_block(data[start:at], limit, start, total))
         total += len(parts[-1])
     return parts[0] if len(parts) == 1 else b"".join(parts)

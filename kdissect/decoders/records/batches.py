@@ -24,7 +24,7 @@ from kdissect.decoders.records.layout import (
     MIN_SIZE,
     OVERHEAD,
 )
-from kdissect.decoders.records.search import find_batch
+from kdissect.decoders.records.search import Effort, find_batch
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
 
@@ -75,15 +75,16 @@ def iter_batches(
     """
     at = start
     count = first
+    effort = Effort()
     while at < end:
         fault = batch_fault(data, at, end)
         if fault is None:
             batch = read_batch(data, at)
-            at = _behind(batch, end)
+            at = _behind(batch, end, effort)
             yield batch
             count += 1
             continue
-        found = _next_batch(data, at, end, may_be_cut and fault.kind is AnomalyKind.CUT_BATCH)
+        found = _next_batch(data, at, end, may_be_cut and fault.kind is AnomalyKind.CUT_BATCH, effort)
         if found is None and fault.kind is AnomalyKind.CUT_BATCH:
             if not may_be_cut:
                 note(faults, fault._replace(path=f"batches[{count}].{fault.path}".rstrip(".")))
@@ -93,24 +94,24 @@ def iter_batches(
     return 0
 
 
-def _next_batch(data: bytes, at: int, end: int, is_legal_cut: bool) -> int | None:
+def _next_batch(data: bytes, at: int, end: int, is_legal_cut: bool, effort: Effort) -> int | None:
     """Offset of the next batch behind bytes that are none.
 
     The end of a Fetch response is nearly always just cut, and the old formats, made of zeros and ones, are
     slow to search.
     """
     if not is_legal_cut:
-        return find_batch(data, at + 1, end)
+        return find_batch(data, at + 1, end, effort=effort)
     if end - at <= MIN_SIZE[CURRENT_MAGIC] or data[at + MAGIC_AT] != CURRENT_MAGIC:
         return None
-    return find_batch(data, at + 1, end, (CURRENT_MAGIC,))
+    return find_batch(data, at + 1, end, (CURRENT_MAGIC,), effort)
 
 
-def _behind(batch: RecordBatch, end: int) -> int:
+def _behind(batch: RecordBatch, end: int, effort: Effort) -> int:
     """Where the next batch begins: at this one's end, unless its checksum says that it swallowed another."""
     if batch.crc_is_right or batch.end == end or batch_fault(batch.data, batch.end, end) is None:
         return batch.end
-    found = find_batch(batch.data, batch.start + MIN_SIZE[batch.magic], end)
+    found = find_batch(batch.data, batch.start + MIN_SIZE[batch.magic], end, effort=effort)
     if found is None or found >= batch.end:
         return batch.end
     why = f"length {batch.size - OVERHEAD} reaches over the batch at byte {found}"

@@ -13,32 +13,45 @@ from kdissect.decoders.records.layout import (
     OVERHEAD,
 )
 
-# Bounds on the work that crafted bytes can cause, a few milliseconds: places that look like a header, and
-# bytes to run checksums over. Real ones are found after a handful of each.
-MAX_PLACES = 20_000
+# Bounds on the work that crafted bytes can cause in one records field, some 20 milliseconds: places that look like a
+# header, and bytes to run checksums over. Real ones are found after a handful of each.
+MAX_PLACES = 60_000
 MAX_CHECKED = 32 << 20
 
 
 ANY_MAGIC = (CURRENT_MAGIC, 1, 0)
 
 
-def find_batch(data: bytes, start: int, end: int, magics: tuple[int, ...] = ANY_MAGIC) -> int | None:
+class Effort:
+    """What may still be spent on searching one records field, however many batches in it are damaged."""
+
+    __slots__ = ("bytes", "places")
+
+    def __init__(self) -> None:
+        self.places = MAX_PLACES
+        self.bytes = MAX_CHECKED
+
+
+def find_batch(
+    data: bytes, start: int, end: int, magics: tuple[int, ...] = ANY_MAGIC, effort: Effort | None = None
+) -> int | None:
     """Offset of the first batch of the first magic of which there is one with a right checksum.
 
-    None without.
+    None without, and where `effort` is spent.
     """
+    effort = effort or Effort()
     for magic in magics:
-        found = _find(data, start, end, magic)
+        found = _find(data, start, end, magic, effort)
         if found is not None:
             return found
     return None
 
 
-def _find(data: bytes, start: int, end: int, magic: int) -> int | None:
+def _find(data: bytes, start: int, end: int, magic: int, effort: Effort) -> int | None:
     mark = bytes((magic,))
-    left = MAX_CHECKED
     place = start + MAGIC_AT - 1
-    for _ in range(MAX_PLACES):
+    while effort.places > 0 and effort.bytes >= 0:
+        effort.places -= 1
         place = data.find(mark, place + 1, end)
         if place < 0:
             return None
@@ -48,9 +61,7 @@ def _find(data: bytes, start: int, end: int, magic: int) -> int | None:
             continue
         if _checksum_is_right(data, at, at + OVERHEAD + length, magic):
             return at
-        left -= length
-        if left < 0:
-            return None
+        effort.bytes -= length
     return None
 
 

@@ -1,6 +1,7 @@
 """ADM013: the cursor of DescribeTopicPartitions must advance."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.body import Body
@@ -34,6 +35,12 @@ class CursorDoesNotAdvance(BodyRule):
         before = getattr(asked, "cursor", None)
         if before is None or after is None:
             return
-        if (after.topic_name, after.partition_index) <= (before.topic_name, before.partition_index):
+        if _place(after) <= _place(before):
             seen = f"{after.topic_name}-{after.partition_index}"
             yield body.fault("next_cursor", f"behind {before.topic_name}-{before.partition_index}", seen)
+
+
+def _place(cursor: Any) -> tuple[bytes, int]:
+    """Where a cursor stands. A name that is not UTF-8 comes as bytes."""
+    name = cursor.topic_name
+    return (name.encode() if isinstance(name, str) else bytes(name)), cursor.partition_index

@@ -1,0 +1,55 @@
+"""Everything in `kdissect.stats` over some events, with the rows that commands print."""
+
+import json
+
+from kdissect.history.topics import TopicNames
+from kdissect.history.turn import Turn
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
+from kdissect.stats.blind_spots import BlindSpots
+from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
+from kdissect.stats.fetch_session_rows import fetch_session_facts
+from kdissect.stats.fetch_sessions import FetchSessionTraffic
+from kdissect.stats.group_links import GroupLinks
+from kdissect.stats.group_rows import group_facts
+from kdissect.stats.groups import GroupTraffic
+from kdissect.stats.producer_rows import producer_facts
+from kdissect.stats.producers import ProducerTraffic
+from kdissect.stats.topic_rows import topic_facts
+from kdissect.stats.topics import TopicTraffic
+from kdissect.stats.traffic import Traffic
+from kdissect.stats.traffic_rows import traffic_facts
+from kdissect.stats.upgrade import UpgradeAudit
+from kdissect.stats.upgrade_rows import upgrade_facts
+
+
+def count(events: list[Event], is_told: bool = True) -> int:
+    """Count all; gives the length of what would be printed if `is_told`."""
+    names = TopicNames({}, None)
+    by = list(DIMENSIONS)[:3]
+    context = Context(names, GroupLinks())
+    traffic, every = Traffic(key_maker(by, context)), Traffic(key_maker(["topic"], context))
+    topics, groups, unseen = TopicTraffic(names, True), GroupTraffic(names), BlindSpots()
+    producers, sessions, audit = ProducerTraffic(names), FetchSessionTraffic(), UpgradeAudit("4.0")
+    for event in events:
+        unseen.add(event)
+        producers.add(event, True)
+        sessions.add(event, True)
+        audit.add(event, True)
+        if isinstance(event, Exchange):
+            turn = Turn(event)
+            context.groups.learn(turn)
+            traffic.add(turn)
+            every.add(turn)
+            topics.add(turn)
+            groups.add(turn, True)
+    producers.finish()
+    sessions.finish()
+    if not is_told:
+        return 0
+    facts = [
+        traffic_facts(traffic, by, None, 20, "exchanges"), traffic_facts(every, ["topic"], 9, 20, "exchanges"),
+        topic_facts(topics), group_facts(groups), producer_facts(producers), fetch_session_facts(sessions),
+        upgrade_facts(audit),
+    ]  # fmt: skip
+    return len(json.dumps(facts))

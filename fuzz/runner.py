@@ -1,0 +1,146 @@
+"""Runs one target: mutate, run, measure, keep what reached new lines or broke something."""
+
+import resource
+import signal
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+from fuzz.coverage import Coverage
+from fuzz.outcome import Bug, Outcome, bug_of
+from fuzz.target import BrokenInvariantError, Target
+
+# Of so many inputs one is traced for coverage and one has its memory measured: both cost many times the run.
+TRACE_EVERY = 32
+TRACE_ALL_OF_FIRST = 200
+MEASURE_EVERY = 997
+# The bound on time: CPU seconds for a MB of input and what it decompresses to, beside `Target.free_seconds`.
+SECONDS_PER_MB = 1.0
+SHORTEST = 4096  # bytes an input counts at least, where the worst time is told
+FREE_BYTES = 4 << 20
+HANG_SECONDS = 20
+MOST_CORPUS = 4000
+MOST_BUGS = 40
+KEPT_OF_A_BUG = 3
+
+
+class HangError(Exception):
+    """An input that did not come to an end."""
+
+
+def _hang(_signal: int, _frame: object) -> None:
+    raise HangError(f"more than {HANG_SECONDS} s of CPU")
+
+
+class Runner:
+    """One target with its corpus and figures. The same seed gives the same inputs."""
+
+    def __init__(self, target: Target, seed: int, crashes: Path) -> None:
+        self._target = target
+        self._dice = Random(f"{target.name} {seed}")
+        self._crashes = crashes
+        self._coverage = Coverage()
+        self._corpus = target.seeds()
+        self._bugs: Counter[str] = Counter()
+        self._inputs = 0
+        self._worst = 0.0
+        self._worst_size = 0
+        for data in self._corpus:
+            self._run(data)
+
+    def run(self, runs: int, seconds: float, tell: Callable[[Outcome], None] | None = None) -> Outcome:
+        """Until `runs` inputs (0: any number) or `seconds` (0: any) are over, or too many bugs were found."""
+        signal.signal(signal.SIGPROF, _hang)
+        start = time.process_time()
+        last = wall = time.monotonic()
+        while (not runs or self._inputs < runs) and len(self._bugs) < MOST_BUGS:
+            for _ in range(500):
+                self._run(self._mutant())
+            now = time.monotonic()
+            if seconds and now - wall > seconds:
+                break
+            if tell is not None and now - last > 60:
+                last = now
+                tell(self.outcome(time.process_time() - start))
+        return self.outcome(time.process_time() - start)
+
+    def outcome(self, seconds: float) -> Outcome:
+        """The figures so far."""
+        reached, lines = self._coverage.of(self._target.modules)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        return Outcome(
+            self._target.name, self._inputs, round(seconds, 1), len(self._corpus), reached, lines,
+            self._coverage.total, round(self._worst, 3), self._worst_size, round(peak, 1), dict(self._bugs),
+        )  # fmt: skip
+
+    def _mutant(self) -> bytes:
+        dice, corpus = self._dice, self._corpus
+        # What was found lately leads to what was not found yet.
+        first = dice.random() if dice.random() < 0.6 else 1 - dice.random() ** 3
+        data = corpus[min(int(first * len(corpus)), len(corpus) - 1)]
+        other = corpus[int(dice.random() * len(corpus))]
+        return self._target.mutate(data, dice, other)[: self._target.longest]
+
+    def _run(self, data: bytes) -> None:
+        self._inputs += 1
+        count = self._inputs
+        try:
+            signal.setitimer(signal.ITIMER_PROF, HANG_SECONDS)
+            if count % TRACE_EVERY == 0 or count <= TRACE_ALL_OF_FIRST:
+                self._traced(data)
+            elif count % MEASURE_EVERY == 0:
+                self._measured(data)
+            else:
+                self._timed(data)
+        except Exception as error:  # whatever it is, it is a bug
+            self._note(bug_of(error, data))
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _traced(self, data: bytes) -> None:
+        with self._coverage:
+            self._target.run(data)
+        if self._coverage.take_new() and len(self._corpus) < MOST_CORPUS:
+            self._corpus.append(data)
+
+    def _timed(self, data: bytes) -> None:
+        begin = time.thread_time()
+        added = self._target.run(data)
+        took = time.thread_time() - begin
+        size = len(data) + added
+        if took > self._target.free_seconds + SECONDS_PER_MB * size / 1e6:
+            took = min(self._again(data) for _ in range(3))
+            if took > self._target.free_seconds + SECONDS_PER_MB * size / 1e6:
+                raise BrokenInvariantError(f"{took:.3f} s for {size} bytes")
+        per_mb = took / max(size, SHORTEST) * 1e6
+        if per_mb > self._worst:
+            per_mb = min(per_mb, self._again(data) / max(size, SHORTEST) * 1e6)  # without what is done once
+        if per_mb > self._worst:
+            self._worst, self._worst_size = per_mb, size
+
+    def _again(self, data: bytes) -> float:
+        begin = time.thread_time()
+        self._target.run(data)
+        return time.thread_time() - begin
+
+    def _measured(self, data: bytes) -> None:
+        self._target.run(data)  # fills what is filled once
+        tracemalloc.start()
+        try:
+            added = self._target.run(data)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        if peak > FREE_BYTES + self._target.bytes_per_byte * (len(data) + added):
+            raise BrokenInvariantError(f"{peak} bytes of memory for {len(data)}")
+
+    def _note(self, bug: Bug) -> None:
+        self._bugs[bug.key] += 1
+        if self._bugs[bug.key] <= KEPT_OF_A_BUG:
+            with suppress(OSError):
+                path = bug.keep(self._crashes, self._target.name)
+                print(f"{self._target.name}: {bug.key}: {path}", flush=True)  # noqa: T201

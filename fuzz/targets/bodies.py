@@ -1,0 +1,244 @@
+"""Bodies of all APIs at all versions, whole frames, and pasted hex."""
+
+import struct
+from functools import cache
+from random import Random
+
+from fuzz.mutators import mutate_bytes, number
+from fuzz.target import Target, demand
+from kdissect.decoders.bodies import request_to_jsonable, response_to_jsonable
+from kdissect.decoders.compiled import decoder, json_decoder
+from kdissect.decoders.encoder import encode, encode_request, encode_response
+from kdissect.decoders.frames import dissect_request, dissect_response
+from kdissect.decoders.hexerror import HexError
+from kdissect.decoders.hexinput import parse_hex
+from kdissect.decoders.jsonable import to_jsonable
+from kdissect.decoders.messages import decode_request, decode_response
+from kdissect.decoders.plain import plain_decoder
+from kdissect.decoders.spanned import dissect
+from kdissect.decoders.summary import summarizer
+from kdissect.decoders.tree import render
+from kdissect.model.errors import DecodeError
+from kdissect.schema import registry
+from kdissect.schema.types import Message
+from tests.conformance.random_values import ValueMaker, all_bodies
+
+_HEAD = struct.Struct(">hh")
+HEAD = _HEAD.size
+
+
+def _message(data: bytes, is_response: bool) -> tuple[Message, int] | None:
+    """API key and version as the first bytes say, bent to one there is."""
+    if len(data) < HEAD:
+        return None
+    key, version = _HEAD.unpack_from(data)
+    keys = sorted(registry.api_keys())
+    api = registry.api(key if key in keys else keys[key % len(keys)])
+    assert api is not None
+    message = api.response if is_response else api.request
+    versions = message.versions
+    span = versions.last - versions.first + 1
+    return message, version if version in versions else versions.first + version % span
+
+
+class BodyTarget(Target):
+    """Bodies: compiled, spanned, JSON, summary and plain decoders agree; only DecodeError is raised."""
+
+    modules = (
+        "kdissect.decoders.cursor", "kdissect.decoders.spanned", "kdissect.decoders.jsonable",
+        "kdissect.decoders.quirks", "kdissect.decoders.values", "kdissect.decoders.plain",
+    )  # fmt: skip
+    longest = 700
+    is_response = False
+    bytes_per_byte = 1500  # the tree of `spanned`, "some hundred times the memory of its bytes"
+
+    def seeds(self) -> list[bytes]:
+        """Every body, small, in two makings."""
+        made = []
+        for message, version in all_bodies():
+            if message is not _side(message, self.is_response):
+                continue
+            head = _HEAD.pack(_key(message), version)
+            for seed in (1, 2):
+                maker = ValueMaker(message, version, seed, most=1 if seed == 1 else 2)
+                data = encode(message, version, maker.body())
+                if len(data) <= self.longest:
+                    made.append(head + data)
+        return made
+
+    def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
+        """Mostly the body; sometimes it is read as another version, or as another API."""
+        kind = dice.random()
+        if kind < 0.08:
+            return data[:2] + other[2:4] + data[4:]
+        if kind < 0.1:
+            return other[:4] + data[4:]
+        if kind < 0.2:
+            at = 4 + int(dice.random() * max(len(data) - 4, 1))
+            put = dice.choice(
+                (b"\xff\xff\xff\xff\x0f", b"\x80\x80\x80\x80\x10", b"\0", b"\1", b"\xff\xff\xff\xff")
+            )
+            return data[:at] + put + data[at + dice.choice((0, 1, len(put))) :]
+        return data[:4] + mutate_bytes(data[4:], dice, other[4:])
+
+    def run(self, data: bytes) -> int:
+        """All decoders of one body."""
+        found = _message(data, self.is_response)
+        if found is None:
+            return 0
+        message, version = found
+        body = data[HEAD:]
+        summary = summarizer(message, version)(body, 0)
+        demand(len(summary.topics) + len(summary.errors) <= len(body), "a summary of what is there")
+        tree = dissect(message, version, body)
+        try:
+            value, end = decoder(message, version)(body, 0)
+        except DecodeError as error:
+            demand(str(tree.error) == str(error), ("spanned", tree.error, error))
+            demand(0 <= error.offset <= len(body), "an offset in the body")
+            demand(_json_fails(message, version, body), "JSON of what does not fit")
+            demand(plain_decoder(message, version)(body, 0) is None, "plain, but does not fit")
+            return 0
+        demand(tree.error is None and (tree.value, tree.end) == (value, end), ("spanned", tree.error))
+        told = json_decoder(message, version, True)(body, 0)
+        demand(told == (to_jsonable(value, True), end), "JSON")
+        plain = plain_decoder(message, version)(body, 0)
+        demand(plain is None or plain == (value, end), "plain")
+        return 0
+
+
+def _json_fails(message: Message, version: int, body: bytes) -> bool:
+    try:
+        json_decoder(message, version)(body, 0)
+    except DecodeError:
+        return True
+    return False
+
+
+@cache
+def _key(message: Message) -> int:
+    return next(api.key for api in registry.all_apis() if message in (api.request, api.response))
+
+
+def _side(message: Message, is_response: bool) -> Message:
+    api = registry.api(_key(message))
+    assert api is not None
+    return api.response if is_response else api.request
+
+
+class RequestBodies(BodyTarget):
+    """Requests."""
+
+    name = "request-bodies"
+    about = "every request at every version: compiled == spanned == JSON == plain"
+
+
+class ResponseBodies(BodyTarget):
+    """Responses."""
+
+    name = "response-bodies"
+    about = "every response at every version, likewise"
+    is_response = True
+
+
+class Frames(Target):
+    """Whole frames: `decode_*` raise only DecodeError, trees fill their bytes."""
+
+    name = "frames"
+    about = "whole frames with headers, sizes, payloads: decode_*, trees, JSON as printed"
+    modules = (
+        "kdissect.decoders.frames", "kdissect.decoders.headers", "kdissect.decoders.messages",
+        "kdissect.decoders.tree", "kdissect.decoders.naming", "kdissect.decoders.node",
+        "kdissect.decoders.payloads.nesting",
+    )  # fmt: skip
+    longest = 500
+    bytes_per_byte = 2500
+
+    def seeds(self) -> list[bytes]:
+        """A request and a response of every API: a byte tells which, then key and version, then the frame."""
+        made = []
+        for message, version in all_bodies():
+            key = _key(message)
+            is_response = message is _side(message, True)
+            body = ValueMaker(message, version, 3, most=1).body()
+            frame = (
+                encode_response(key, version, 7, body)
+                if is_response
+                else encode_request(key, version, 7, "me", body)
+            )
+            if len(frame) <= self.longest:
+                made.append(bytes((is_response,)) + _HEAD.pack(key, version) + frame)
+        return made
+
+    def run(self, data: bytes) -> int:
+        """Decode and dissect the frame."""
+        if len(data) < 5:
+            return 0
+        key, version = _HEAD.unpack_from(data, 1)
+        frame = data[5:]
+        if data[0] & 1:
+            _raises_decode_error(lambda: decode_response(frame, key, version, strict=bool(data[0] & 2)))
+            tree = dissect_response(frame, key, version)
+            _raises_decode_error(lambda: response_to_jsonable(frame, min(8, len(frame)), key, version))
+        else:
+            _raises_decode_error(lambda: decode_request(frame, strict=bool(data[0] & 2)))
+            tree = dissect_request(frame)
+            _raises_decode_error(lambda: request_to_jsonable(frame, min(16, len(frame)), key, version))
+        demand((tree.start, tree.end) == (0, len(frame)) or tree.error is not None, "a tree of all bytes")
+        for line in render(tree, frame):
+            demand("\n" not in line and "\x1b" not in line, "one line without controls")
+        return 0
+
+
+def _raises_decode_error(run: "object") -> None:
+    try:
+        run()  # type: ignore[operator]
+    except DecodeError:
+        pass
+
+
+class Hex(Target):
+    """What people paste."""
+
+    name = "hex"
+    about = "hex dumps, C strings and plain hex as people paste them"
+    modules = ("kdissect.decoders.hexinput", "kdissect.decoders.hexdump", "kdissect.decoders.hexerror")
+    longest = 600
+
+    def seeds(self) -> list[bytes]:
+        """The forms that are known."""
+        content = bytes(range(48))
+        xxd = b"".join(
+            b"%08x: %s  %s\n"
+            % (at, b" ".join(content[at + n : at + n + 2].hex().encode() for n in range(0, 16, 2)), b"." * 16)
+            for at in range(0, 48, 16)
+        )
+        hexdump = (
+            b"00000000  00 01 02 03 04 05 06 07  08 09 0a 0b 0c 0d 0e 0f  |................|\n*\n00000030\n"
+        )
+        return [
+            content.hex().encode(), xxd, hexdump, rb'b"\x00\x01ab\n\101"', b"00 01, 0x02; ff:ee", b"# comment\n0001",
+            rb"'\u00e9' \"\\\"", b"0000  00 00 00 10 00 12 00 03   ........\n",
+        ]  # fmt: skip
+
+    def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
+        """Text stays text most of the time."""
+        if dice.random() < 0.3:
+            return mutate_bytes(data, dice, other)
+        out = bytearray(data)
+        for _ in range(1 + int(dice.random() * 4)):
+            at = int(dice.random() * (len(out) + 1))
+            put = dice.choice(
+                (b"\n", b" ", b"\\x", b"0x", b"*", b"|", b"'", b'"', b":", b"zz", b"00", b"ffffffff", b"#")
+            )
+            out[at : at + (dice.random() < 0.5)] = put if dice.random() < 0.8 else number(dice).hex().encode()
+        return bytes(out)
+
+    def run(self, data: bytes) -> int:
+        """Bytes or HexError."""
+        try:
+            found = parse_hex(data.decode("utf-8", "replace"))
+        except HexError as error:
+            demand(str(error) != "", "a reason")
+            return 0
+        return len(found)

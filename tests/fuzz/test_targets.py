@@ -1,0 +1,60 @@
+"""A bounded run of every fuzzing target: some mutants each. `python -m fuzz` runs them for hours (docs/fuzzing.md)."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from fuzz.runner import Runner
+from fuzz.target import BrokenInvariantError, Target
+from fuzz.targets import TARGETS
+
+MUTANTS = 60
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_some_mutants(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kdissect.rules import judge
+
+    monkeypatch.setattr(judge, "Subjects", judge.Subjects)  # put back what the target of the rules replaces
+    target = TARGETS[name]()
+    seeds, dice = target.seeds(), Random(name)
+    assert seeds
+    for _ in range(MUTANTS):
+        data = target.mutate(dice.choice(seeds), dice, dice.choice(seeds))[: target.longest]
+        target.run(data)
+
+
+class Broken(Target):
+    """Breaks its invariant at a byte, raises at another, hangs at a third."""
+
+    name = "broken"
+    about = ""
+    modules = ("kdissect.model.packet",)
+
+    def seeds(self) -> list[bytes]:
+        return [b"seed"]
+
+    def run(self, data: bytes) -> int:
+        if b"B" in data:
+            raise BrokenInvariantError("on purpose")
+        if b"R" in data:
+            raise IndexError
+        if b"T" in data:
+            sum(range(4_000_000))
+        return 0
+
+
+def test_the_runner_finds_what_is_broken(tmp_path: Path) -> None:
+    outcome = Runner(Broken(), 1, tmp_path).run(4000, 0)
+    kinds = [text.split()[0] for text in outcome.bugs]
+    assert "IndexError" in kinds
+    assert kinds.count("BrokenInvariantError") == 2  # on purpose, and the time
+    assert outcome.inputs >= 4000
+    assert any(b"R" in path.read_bytes() for path in tmp_path.iterdir() if path.suffix != ".txt")
+
+
+def test_the_same_seed_gives_the_same_inputs(tmp_path: Path) -> None:
+    runs = [Runner(TARGETS["hex"](), 7, tmp_path).run(300, 0) for _ in "ab"]
+    assert runs[0].corpus == runs[1].corpus
+    assert runs[0].reached == runs[1].reached > 0
