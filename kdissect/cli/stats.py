@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kdissect.api import Dissection
 from kdissect.cli.filters import add_filter, open_filtered, selected
 from kdissect.cli.inputs import add_inputs, add_topic_ids
+from kdissect.cli.metering import Metering, add_metrics
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
@@ -55,6 +56,7 @@ def _parser() -> ArgumentParser:
         "what rows come first; broker: its p99, throttle: all of it; default: exchanges"
     ))  # fmt: skip
     add("--over-time", action="store_true", help="also rates in one interval after the other")
+    add_metrics(parser)
     add_tables(parser)
     return parser
 
@@ -84,8 +86,8 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
     traffic = Traffic(key_maker(options.by, context))
     test = selected(options, dissection)
     links = "group" in options.by
-    with reading:
-        for turn in turns_of(dissection):
+    with Metering(options, dissection) as metering, reading:
+        for turn in turns_of(dissection, metering):
             if links:
                 context.groups.learn(turn)
             if test is None or test(turn.exchange):

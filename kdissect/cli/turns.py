@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.progress import progress_of
 from kdissect.history.turn import Turn
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kdissect.cli.metering import Metering
 
 
 class Reading:
@@ -36,11 +40,12 @@ class Reading:
             raise KeyboardInterrupt
 
 
-def events_of(dissection: Dissection) -> Iterator[Event]:
-    """All events, with a progress line where one is due."""
+def events_of(dissection: Dissection, metering: Metering | None = None) -> Iterator[Event]:
+    """All events, with a progress line where one is due, counted where metrics are asked for."""
     progress = progress_of(dissection)
+    events = dissection.events()
     try:
-        for event in dissection.events():
+        for event in events if metering is None else metering.watch(events):
             if progress is not None:
                 progress.tick()
             yield event
@@ -49,8 +54,8 @@ def events_of(dissection: Dissection) -> Iterator[Event]:
             progress.clear()
 
 
-def turns_of(dissection: Dissection) -> Iterator[Turn]:
+def turns_of(dissection: Dissection, metering: Metering | None = None) -> Iterator[Turn]:
     """The exchanges in the order of their completion, each decoded at most once."""
-    for event in events_of(dissection):
+    for event in events_of(dissection, metering):
         if isinstance(event, Exchange):
             yield Turn(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -59,6 +60,7 @@ class ConnectionAnalyzer:
         self._events = events
         self._readers = (FrameReader(self, 0), FrameReader(self, 1))
         self.tcp = TcpConnection(self._readers)
+        info.tcp_anomalies = self.tcp.anomaly_counts
         self._detection: Detection | None = Detection()
         self._dialogue = Dialogue(info, events)
         self._closed = False
@@ -285,4 +287,5 @@ class ConnectionAnalyzer:
         for anomaly in self.tcp.anomalies:
             if len(info.anomalies) < 200:
                 info.anomalies.append(anomaly)
+        info.tcp_anomalies = Counter()  # first: another thread that adds both must not count them twice
         info.anomaly_counts.update(self.tcp.anomaly_counts)
