@@ -1,12 +1,13 @@
 """The library's front door: captures in, exchanges out."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 
 from kdissect.capture.files import Captures, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics import TopicNames
+from kdissect.model.packet import PlainPacket
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -42,16 +43,27 @@ class Dissection:
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
         """Names of topic ids; `topic_ids` are known beforehand."""
+        self.observer: Callable[[Event], None] | None = None
+        """Sees each event before it is given (`kdissect.metrics`)."""
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
-        feed = self.analyzer.feed_batch
+        feed = self.analyzer.feed_batch if self.observer is None else self._feed_observed
         for packets in self.captures.batches():
             if len(self.file_names) < len(self.captures.files):
                 self._name_files()
             yield from feed(packets)
         self._name_files()
-        yield from self.analyzer.close()
+        yield from self._observed(self.analyzer.close())
+
+    def _feed_observed(self, packets: Sequence[PlainPacket]) -> list[Event]:
+        return self._observed(self.analyzer.feed_batch(packets))
+
+    def _observed(self, events: list[Event]) -> list[Event]:
+        if self.observer is not None:
+            for event in events:
+                self.observer(event)
+        return events
 
     def _name_files(self) -> None:
         for file in self.captures.files[len(self.file_names) :]:

@@ -112,8 +112,8 @@ def _label(text: str) -> tuple[str, str]:
 
 def _judge(dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None) -> Verdict:
     taken = _taken(dissection, judge, options)
-    with Metering(options, dissection, judge.findings.all) as metering:
-        for event in events_of(dissection, metering):
+    with Metering(options, dissection, judge.findings.all):
+        for event in events_of(dissection):
             if taken is not None and isinstance(event, Exchange):
                 taken.add(event)
             judge.add(event)

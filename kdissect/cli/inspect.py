@@ -9,6 +9,7 @@ from typing import Protocol
 from kdissect.api import Dissection
 from kdissect.cli.filters import add_filter, open_filtered, selected
 from kdissect.cli.inputs import add_inputs, add_topic_ids
+from kdissect.cli.metering import Metering
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_printing, printing
@@ -62,7 +63,8 @@ def list_exchanges(parser: ArgumentParser, options: Namespace) -> int:
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
-        _print(dissection, options, output)
+        with Metering(options, dissection):
+            _print(dissection, options, output)
 
     return printing(parser, options, dissection, body)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kdissect.cli.inputs import add_inputs
 from kdissect.cli.inspect import add_listing, list_exchanges
 from kdissect.cli.live_options import settings_of
+from kdissect.cli.metering import add_metrics
 from kdissect.cli.parser import command_parser
 
 
@@ -19,6 +20,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_inputs(parser, live=True)
     add_listing(parser)
+    add_metrics(parser)
     parser.set_defaults(live=True)
     options = parser.parse_args(arguments)
     if options.paths not in ([], ["-"]):

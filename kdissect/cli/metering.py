@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
+from kdissect.capture.files import Captures
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import USAGE
 from kdissect.model.finding import Finding
-from kdissect.session.events import Event
 
 if TYPE_CHECKING:
     from kdissect.metrics.address import Address
@@ -32,9 +32,9 @@ def add_metrics(parser: ArgumentParser) -> None:
 
 
 class Metering:
-    """Within it metrics are served, if they were asked for; `watch` counts what goes by.
+    """Within it what is read is counted and served, if that was asked for.
 
-    `findings` and `capture` say where those counts come from. Entering raises SystemExit behind one line on
+    `findings` says where those are, if traffic is judged. Entering raises SystemExit behind one line on
     stderr, where metrics cannot be served.
     """
 
@@ -43,54 +43,62 @@ class Metering:
         options: Namespace,
         dissection: Dissection,
         findings: Callable[[], Iterable[Finding]] | None = None,
-        capture: Callable[[], CaptureCounts] | None = None,
     ) -> None:
-        self._address: Address | None = options.metrics
-        self._limit: int | None = options.metrics_series
+        # `inspect`, which shares its listing with `live`, has no such options.
+        self._address: Address | None = getattr(options, "metrics", None)
+        self._limit: int | None = getattr(options, "metrics_series", None)
         self._dissection = dissection
         self._findings = findings
-        self._capture = capture
-        self._meter: Meter | None = None
         self._server: MetricsServer | None = None
 
-    def __enter__(self) -> Metering:
+    def __enter__(self) -> None:
         if self._address is None:
-            return self
+            return
         from kdissect.metrics.errors import MetricsError
         from kdissect.metrics.server import MetricsServer
 
-        self._meter = self._new_meter()
+        meter = self._new_meter()
         try:
-            self._server = MetricsServer(self._address, self._meter.snapshot)
+            self._server = MetricsServer(self._address, meter.snapshot)
         except MetricsError as error:
             say(str(error))
             raise SystemExit(USAGE) from None
+        self._dissection.observer = meter.add
         say(f"metrics at {self._server.address.url}")
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._dissection.observer = None
         if self._server is not None:
             self._server.close()
 
-    def watch(self, events: Iterable[Event]) -> Iterator[Event]:
-        """The events, counted as they go by."""
-        return iter(events) if self._meter is None else self._meter.watch(events)
-
     def _new_meter(self) -> Meter:
-        from kdissect.metrics.capture_counts import file_counts
         from kdissect.metrics.label_sets import MAX_LABEL_SETS
         from kdissect.metrics.meter import Meter
 
         dissection = self._dissection
         meter = Meter(dissection.topics, self._limit or MAX_LABEL_SETS)
         meter.findings = self._findings
-        meter.capture = self._capture or (lambda: file_counts(dissection.captures.files))
+        meter.capture = lambda: _capture_counts(dissection.captures)
         meter.other_anomalies = lambda: {
             str(kind): count for kind, count in dissection.analyzer.parser.anomaly_counts.items()
         }
         return meter
+
+
+def _capture_counts(captures: Captures) -> CaptureCounts:
+    from kdissect.metrics.capture_counts import file_counts
+
+    if not captures.is_live:
+        return file_counts(captures.files)
+    from kdissect.capture.live.captures import LiveCaptures
+
+    if not isinstance(captures, LiveCaptures):  # a pipe, which somebody else writes
+        return file_counts(captures.files)
+    lost = {"kernel": captures.drops, "kdissect": captures.unanalysed}
+    lag_ns = int(captures.behind().seconds * 1e9)
+    return file_counts(captures.files)._replace(dropped=lost, lag_ns=lag_ns)
 
 
 def _address(text: str) -> Address:

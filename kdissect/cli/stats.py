@@ -86,8 +86,8 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
     traffic = Traffic(key_maker(options.by, context))
     test = selected(options, dissection)
     links = "group" in options.by
-    with Metering(options, dissection) as metering, reading:
-        for turn in turns_of(dissection, metering):
+    with Metering(options, dissection), reading:
+        for turn in turns_of(dissection):
             if links:
                 context.groups.learn(turn)
             if test is None or test(turn.exchange):

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.progress import progress_of
 from kdissect.history.turn import Turn
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
-
-if TYPE_CHECKING:
-    from kdissect.cli.metering import Metering
 
 
 class Reading:
@@ -40,12 +36,11 @@ class Reading:
             raise KeyboardInterrupt
 
 
-def events_of(dissection: Dissection, metering: Metering | None = None) -> Iterator[Event]:
-    """All events, with a progress line where one is due, counted where metrics are asked for."""
+def events_of(dissection: Dissection) -> Iterator[Event]:
+    """All events, with a progress line where one is due."""
     progress = progress_of(dissection)
-    events = dissection.events()
     try:
-        for event in events if metering is None else metering.watch(events):
+        for event in dissection.events():
             if progress is not None:
                 progress.tick()
             yield event
@@ -54,8 +49,8 @@ def events_of(dissection: Dissection, metering: Metering | None = None) -> Itera
             progress.clear()
 
 
-def turns_of(dissection: Dissection, metering: Metering | None = None) -> Iterator[Turn]:
+def turns_of(dissection: Dissection) -> Iterator[Turn]:
     """The exchanges in the order of their completion, each decoded at most once."""
-    for event in events_of(dissection, metering):
+    for event in events_of(dissection):
         if isinstance(event, Exchange):
             yield Turn(event)

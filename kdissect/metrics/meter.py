@@ -8,7 +8,7 @@ grow, and each was right at some moment of the scrape.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import Any
 
@@ -46,12 +46,6 @@ class Meter:
         """Of exchanges, and of connections that are closed."""
         self._told: Counter[str] = Counter()
         """Anomalies as they were told last: a connection that closes meanwhile must not make them fewer."""
-
-    def watch(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Count events as they go by."""
-        for event in events:
-            self.add(event)
-            yield event
 
     def add(self, event: Event) -> None:
         """Count the analyzer's next event."""

@@ -22,8 +22,8 @@ COPY_WINDOW_NS = 1_000_000_000
 # RFC 6298 section 2.4 asks for 1 s, Linux takes 200 ms, its tail loss probes two round trips.
 COPY_WINDOW_WITHOUT_ID_NS = 2_000_000
 # Before segmentation offload (GSO, TSO) and after receive offload (GRO) a packet is many: one interface of a
-# host shows 64 KiB at once, the next one each packet of it, numbered on from the large one's identification. No
-# packet but the last is smaller than the default maximum segment size, RFC 9293 section 3.7.1.
+# host shows 64 KiB at once, the next one each packet of it, numbered on from the large one. No packet but the
+# last is smaller than the default maximum segment size, RFC 9293 section 3.7.1.
 SMALLEST_PIECE = 536
 
 

@@ -37,7 +37,8 @@ def metered(name: str, limit: int = 1000) -> dict[str, Counts]:
     dissection = Dissection(str(CAPTURES / name))
     meter = Meter(dissection.topics, limit)
     meter.capture = lambda: file_counts(dissection.captures.files)
-    for _ in meter.watch(dissection.events()):
+    dissection.observer = meter.add
+    for _ in dissection:
         pass
     return scraped(meter)
 

@@ -1,5 +1,6 @@
 """How far analysis is behind the recorder."""
 
+import threading
 import time
 from collections import deque
 from typing import NamedTuple
@@ -25,6 +26,7 @@ class Lag:
         """The furthest it was behind, as `behind` found it."""
         self._marks: deque[tuple[int, float]] = deque()
         self._next_mark = 0.0
+        self._lock = threading.Lock()  # who asks forgets marks
 
     def wrote(self, count: int) -> None:
         """Bytes were recorded."""
@@ -39,7 +41,11 @@ class Lag:
         self.analysed += count
 
     def behind(self) -> Behind:
-        """How far it is behind now. For the thread that analyses."""
+        """How far it is behind now. For any thread."""
+        with self._lock:
+            return self._behind()
+
+    def _behind(self) -> Behind:
         marks, analysed = self._marks, self.analysed
         while len(marks) > 1 and marks[1][0] <= analysed:
             marks.popleft()
