@@ -1,6 +1,7 @@
 """A live capture as the input of a command: its start, its end by signal, and what is said about it."""
 
 import atexit
+import os
 import signal
 import threading
 import time
@@ -17,6 +18,7 @@ from kdissect.cli.live_options import settings_of
 # A lag is told once it is one that a person would notice, and then no more often than this.
 _LAG_TOLD_S = 2.0
 _LAG_EVERY_S = 5.0
+_NICE = 10
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has the first two
 
 
@@ -34,6 +36,7 @@ def start_capture(options: Namespace) -> LiveCaptures:
         say(str(error))
         raise SystemExit(UNREADABLE) from None
     atexit.register(captures.close)
+    _give_way()
     _end_by_signals(captures)
     _watch_lag(captures)
     _say_what_is_captured(captures)
@@ -50,6 +53,12 @@ def report_capture(captures: Captures) -> int:
     for line in _summary(captures):
         say(line)
     return UNREADABLE if captures.trouble else OK
+
+
+def _give_way() -> None:
+    """Analysis has time, and packets are lost in milliseconds: whoever records them goes first."""
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
 
 
 def _check_filter(expression: str) -> None:
@@ -114,7 +123,7 @@ def _summary(captures: LiveCaptures) -> list[str]:
         )
     if captures.unanalysed:
         lines.append(
-            f"warning: {captures.unanalysed} packets were removed with old files before they were analysed: "
+            f"warning: {_size(captures.unanalysed)} were removed with old files before they were analysed: "
             "--keep more, or larger files"
         )
     return lines

@@ -9,25 +9,58 @@ import queue
 import threading
 from collections.abc import Iterator
 from platform import system as platform
+from typing import Protocol
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.capture.live.choose import open_source
+from kdissect.capture.live.child import ChildSource
+from kdissect.capture.live.choose import first_that_works
 from kdissect.capture.live.errors import LiveError
 from kdissect.capture.live.lag import Behind, Lag
 from kdissect.capture.live.piped import PipeSource
+from kdissect.capture.live.programs import Program
 from kdissect.capture.live.recorder import ByteSource, Recorder, SpoolSink
+from kdissect.capture.live.recording import Recording
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.settings import STDIN, LiveSettings
-from kdissect.capture.live.tapes import GrowingFile, Spool
+from kdissect.capture.live.tapes import FollowedFile, GrowingFile, Spool
 from kdissect.capture.rotation import set_names
 from kdissect.model.errors import CaptureError
 from kdissect.model.packet import Packet, PlainPacket
 
+Tape = FollowedFile | GrowingFile | Spool
 _WAIT_S = 0.5  # Python on Windows cannot interrupt a wait without an end
 
 
+class Backend(Protocol):
+    """Who puts packets on tapes: a `Recorder` in a thread, or a `Recording` in another process."""
+
+    name: str
+    trouble: str
+    packets: int
+
+    @property
+    def drops(self) -> int:
+        """Packets lost, as far as it knows."""
+
+    @property
+    def paths(self) -> list[str]:
+        """Files that it wrote."""
+
+    def start(self) -> None:
+        """Begin. Called once."""
+
+    def stop(self) -> None:
+        """End. Safe in a signal handler; more than once is fine."""
+
+    def join(self) -> None:
+        """Wait for the end."""
+
+    def measure(self) -> None:
+        """Bring `Lag` up to date."""
+
+
 class LiveCaptures:
-    """A live capture that runs. Made by `open_live`.
+    """A live capture that runs. Made by `open_live`. Raises LiveError where it cannot be started.
 
     `files` grows: one entry for each file of a ring, else there is one.
     """
@@ -35,22 +68,28 @@ class LiveCaptures:
     is_live = True
     total_bytes = None
 
-    def __init__(self, source: ByteSource, settings: LiveSettings) -> None:
+    def __init__(self, settings: LiveSettings, source: ByteSource | None = None) -> None:
         self.settings = settings
-        self.source_name = source.name
         self.files: list[CaptureFile] = []
         self.lag = Lag()
         self.unanalysed = 0
-        """Packets in files that the ring removed before the analysis came to them: our own loss."""
-        self._tapes: queue.SimpleQueue[GrowingFile | Spool | None] = queue.SimpleQueue()
-        self._source = source
-        self._ring: FileRing | None = None
-        self._recorder = Recorder(source, self._sink(), settings.comment(source.name), self._ended)
+        """Bytes in files that the ring removed before the analysis came to them: our own loss."""
+        self._tapes: queue.SimpleQueue[Tape | None] = queue.SimpleQueue()
+        self._spool: Spool | None = None
+        if source is not None:
+            self._backend: Backend = self._recorder(source)
+        else:
+            self._backend = first_that_works(settings, self._start)
         self._timer: threading.Timer | None = None
+
+    @property
+    def source_name(self) -> str:
+        """What captures."""
+        return self._backend.name
 
     def start(self) -> None:
         """Begin to record. Called once."""
-        self._recorder.start()
+        self._backend.start()
         if self.settings.duration:
             self._timer = threading.Timer(self.settings.duration, self.stop)
             self._timer.daemon = True
@@ -58,21 +97,39 @@ class LiveCaptures:
 
     def stop(self) -> None:
         """Capture no further. What is recorded is still given by `batches`, which ends behind it."""
-        self._source.stop()
+        self._backend.stop()
 
     def close(self) -> None:
         """Stop, and wait until everything is written. What was not analysed is in the files of `-w` only."""
         self.stop()
         if self._timer is not None:
             self._timer.cancel()
-        for tape in self._open_spools():
-            tape.close()  # a recorder that waits for room gets on
-        self._recorder.join()
+        if self._spool is not None:
+            self._spool.close()  # a recorder that waits for room gets on
+        self._backend.join()
+
+    def _start(self, program: Program) -> Backend:
+        if self.settings.path is not None and program.writes_files:
+            return Recording(program, self.settings, self.lag, self._tapes.put, self._ended)
+        return self._recorder(ChildSource(program, self.settings))
+
+    def _recorder(self, source: ByteSource) -> Recorder:
+        sink: FileRing | SpoolSink
+        if self.settings.path is not None:
+            sink = FileRing(self.settings.path, self.settings.ring, self._tapes.put, self.lag)
+        else:
+            self._spool = Spool(_spool_name(self.settings), self.lag)
+            self._tapes.put(self._spool)
+            sink = SpoolSink(self._spool)
+        return Recorder(source, sink, self.settings.comment(source.name), self._ended)
+
+    def _ended(self) -> None:
+        self._tapes.put(None)
 
     def batches(self) -> Iterator[list[PlainPacket]]:
         """The packets, in non-empty lists, as they come; ends when the capture does. Raises nothing."""
         while (tape := self._next()) is not None:
-            if isinstance(tape, GrowingFile) and tape.is_removed:
+            if not isinstance(tape, Spool) and tape.is_removed:
                 self.unanalysed += tape.skip()
                 continue
             file = CaptureFile(tape.path, tape, None)
@@ -89,22 +146,22 @@ class LiveCaptures:
     @property
     def captured(self) -> int:
         """Packets recorded so far."""
-        return self._recorder.packets
+        return max(self._backend.packets, sum(file.packets for file in self.files))
 
     @property
     def drops(self) -> int:
         """Packets that the kernel or the interface dropped, as far as the source has told."""
-        return self._recorder.drops
+        return max(self._backend.drops, sum(file.drops for file in self.files))
 
     @property
     def written(self) -> list[str]:
         """Paths of the files that hold the capture."""
-        return list(self._ring.paths) if self._ring is not None else []
+        return self._backend.paths
 
     @property
     def trouble(self) -> str:
         """Why the capture ended before anybody asked for it; empty else."""
-        return self._recorder.trouble
+        return self._backend.trouble
 
     @property
     def errors(self) -> list[CaptureError]:
@@ -119,23 +176,10 @@ class LiveCaptures:
 
     def behind(self) -> Behind:
         """How far the analysis is behind the capture."""
+        self._backend.measure()
         return self.lag.behind()
 
-    def _sink(self) -> FileRing | SpoolSink:
-        if self.settings.path is not None:
-            self._ring = FileRing(self.settings.path, self.settings.ring, self.lag, self._tapes.put)
-            return self._ring
-        self._spool = Spool(_spool_name(self.settings), self.lag)
-        self._tapes.put(self._spool)
-        return SpoolSink(self._spool)
-
-    def _open_spools(self) -> list[Spool]:
-        return [] if self._ring is not None else [self._spool]
-
-    def _ended(self) -> None:
-        self._tapes.put(None)
-
-    def _next(self) -> GrowingFile | Spool | None:
+    def _next(self) -> Tape | None:
         while True:
             try:
                 return self._tapes.get(timeout=_WAIT_S)
@@ -143,19 +187,19 @@ class LiveCaptures:
                 continue
 
     def _capture_set(self, path: str) -> str:
-        if self._ring is None:
+        if self.settings.path is None:
             return STDIN if self.source_name == "-" else "live"
         return set_names([os.path.abspath(path)])[0]  # noqa: PTH100  as of the file when it is read later
 
 
 def open_live(settings: LiveSettings) -> LiveCaptures:
     """Start a live capture; interfaces are a default where none is named. Raises LiveError."""
+    source: ByteSource | None = None
     if settings.source == STDIN:
-        source: ByteSource = PipeSource()
+        source = PipeSource()
     else:
         settings = settings._replace(interfaces=tuple(settings.interfaces) or (default_interface(),))
-        source = open_source(settings)
-    captures = LiveCaptures(source, settings)
+    captures = LiveCaptures(settings, source)
     captures.start()
     return captures
 

@@ -1,13 +1,14 @@
-"""A program that captures, as a source of bytes."""
+"""A program that captures: its start, its words, its end."""
 
 import os
 import subprocess
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable
 
 from kdissect.capture.live.errors import LiveError, MissingError
-from kdissect.capture.live.programs import Program, error_of, lost_packets
+from kdissect.capture.live.programs import FILE, Program, error_of, lost_packets
 from kdissect.capture.live.settings import LiveSettings
 
 # Seconds until a program that does not say that it captures is given up; dumpcap takes 0.3 s.
@@ -19,29 +20,28 @@ _PIPE = 1 << 20  # fcntl(2) F_SETPIPE_SZ: the most that is allowed without privi
 _WORDS = 40  # lines of stderr that are kept: the last ones say what went wrong
 
 
-class ChildSource:
-    """Runs a program; constructed when it captures. Raises LiveError where it does not."""
+class Child:
+    """Runs a program; constructed when it captures. Raises LiveError where it does not.
 
-    def __init__(self, program: Program, settings: LiveSettings) -> None:
+    `new_file` is called, from a thread, with the path of each file that it begins to write.
+    """
+
+    def __init__(
+        self, program: Program, settings: LiveSettings, new_file: Callable[[str], None] | None = None
+    ) -> None:
         self.name = program.name
         self._program = program
+        self._new_file = new_file
         self._words: deque[str] = deque(maxlen=_WORDS)
         self._ready = threading.Event()
         self._asked = False
         self._process = self._start(program, settings)
-        assert self._process.stdout is not None
-        self._stdout = self._process.stdout.fileno()
-        _widen(self._stdout)
-        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener = threading.Thread(target=self._listen, name=f"kdissect-{self.name}", daemon=True)
         self._listener.start()
         self._wait_until_ready()
 
-    def read(self) -> bytes:
-        """The next bytes, waits for them; empty at the end."""
-        return os.read(self._stdout, _READ)
-
     def stop(self) -> None:
-        """Ask it to end; kill it if it does not."""
+        """Ask it to end; kill it if it does not. Safe in a signal handler; more than once is fine."""
         if self._asked:
             return
         self._asked = True
@@ -54,13 +54,16 @@ class ChildSource:
         timer.daemon = True
         timer.start()
 
+    def wait(self) -> None:
+        """Wait until it has ended by itself, or because it was asked to."""
+        self._process.wait()
+        self._listener.join(_END_S)
+
     def failure(self) -> str:
         """Its last words, if it ended by itself. Waits for its end."""
         was_asked = self._asked
         self._collect()
-        if was_asked:
-            return ""
-        return f"{self.name}: {error_of(self.name, list(self._words))}"
+        return "" if was_asked else f"{self.name}: {error_of(self.name, list(self._words))}"
 
     def drops(self) -> int:
         """Packets lost, from what it said on stderr."""
@@ -82,11 +85,13 @@ class ChildSource:
     def _listen(self) -> None:
         assert self._process.stderr is not None
         for line in self._process.stderr:
-            text = line.decode("utf-8", "replace").strip()
-            if text and not self._ready.is_set() and self._program.ready in text:
+            text = line.decode(sys.getfilesystemencoding(), "surrogateescape").strip()
+            if text.startswith(FILE) and self._new_file is not None:
+                self._new_file(text.removeprefix(FILE))
+            if text.startswith(self._program.ready):
                 self._ready.set()
             elif text:
-                self._words.append(text)
+                self._words.append(text.encode("utf-8", "replace").decode())
         self._ready.set()
 
     def _wait_until_ready(self) -> None:
@@ -108,6 +113,20 @@ class ChildSource:
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
+
+
+class ChildSource(Child):
+    """A program that writes the packets to its standard output."""
+
+    def __init__(self, program: Program, settings: LiveSettings) -> None:
+        super().__init__(program, settings._replace(path=None))
+        assert self._process.stdout is not None
+        self._stdout = self._process.stdout.fileno()
+        _widen(self._stdout)
+
+    def read(self) -> bytes:
+        """The next bytes, waits for them; empty at the end."""
+        return os.read(self._stdout, _READ)
 
 
 def _widen(handle: int) -> None:

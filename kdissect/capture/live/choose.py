@@ -2,11 +2,10 @@
 
 import sys
 from collections.abc import Callable
+from typing import TypeVar
 
-from kdissect.capture.live.child import ChildSource
 from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError, NotPermittedError
-from kdissect.capture.live.programs import PROGRAMS
-from kdissect.capture.live.recorder import ByteSource
+from kdissect.capture.live.programs import PROGRAMS, Program
 from kdissect.capture.live.settings import AUTO, DUMPCAP, LIBPCAP, TCPDUMP, LiveSettings
 
 # Measured (docs/live.md): libpcap shows an exchange after 5 ms, dumpcap, which lets the kernel gather packets
@@ -14,38 +13,32 @@ from kdissect.capture.live.settings import AUTO, DUMPCAP, LIBPCAP, TCPDUMP, Live
 WATCHING = (LIBPCAP, DUMPCAP, TCPDUMP)
 KEEPING = (DUMPCAP, LIBPCAP, TCPDUMP)
 
-
-def open_source(settings: LiveSettings) -> ByteSource:
-    """Start capturing. Raises LiveError; of several that do not work, for the reason that can be mended."""
-    if settings.source != AUTO:
-        return _open(settings.source, settings)
-    return first_that_works(
-        KEEPING if settings.path is not None else WATCHING, lambda name: _open(name, settings)
-    )
+T = TypeVar("T")
 
 
-def first_that_works(names: tuple[str, ...], opened: Callable[[str], ByteSource]) -> ByteSource:
-    """The first that opens. A bad filter is bad for all of them."""
+def first_that_works(settings: LiveSettings, start: Callable[[Program], T]) -> T:
+    """What `start` makes of the first program that captures. Raises LiveError.
+
+    A bad filter is bad for all of them; of several that do not work, the reason is told that can be mended.
+    """
+    names = KEEPING if settings.path is not None else WATCHING
     reasons: list[LiveError] = []
-    for name in names:
+    for name in names if settings.source == AUTO else (settings.source,):
         try:
-            return opened(name)
+            return start(PROGRAMS[name])
         except BadFilterError:
             raise
         except LiveError as error:
             reasons.append(error)
-    for kind in (NotPermittedError, LiveError, MissingError):  # MissingError is a LiveError as well
-        for reason in reasons:
-            if isinstance(reason, kind) and (kind is not LiveError or not isinstance(reason, MissingError)):
-                raise reason
-    raise LiveError("nothing to capture with")
+    raise _worst(reasons, settings)
 
 
-def _open(name: str, settings: LiveSettings) -> ByteSource:
-    try:
-        return ChildSource(PROGRAMS[name], settings)
-    except NotPermittedError as error:
-        raise NotPermittedError(f"{error} ({how_to_permit(settings)})") from None
+def _worst(reasons: list[LiveError], settings: LiveSettings) -> LiveError:
+    for reason in reasons:
+        if isinstance(reason, NotPermittedError):
+            return NotPermittedError(f"no permission to capture: {how_to_permit(settings)}")
+    present = [reason for reason in reasons if not isinstance(reason, MissingError)]
+    return (present or reasons)[0]
 
 
 def how_to_permit(settings: LiveSettings) -> str:

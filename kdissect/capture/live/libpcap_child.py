@@ -1,9 +1,9 @@
-"""A process that captures with libpcap and writes pcapng to its standard output: our own dumpcap.
+"""A process that captures with libpcap and writes pcapng to files or standard output: our own dumpcap.
 
 A process and not a thread, because analysis holds the interpreter for milliseconds at a time, and a ring of
 the kernel that nobody empties drops packets. Run as `python -m kdissect.capture.live.libpcap_child SETTINGS`
-with a JSON object; says `ready` on stderr when it captures, one line with the kind of the error when it
-cannot go on; ends when its standard input is closed.
+with a JSON object of `LiveSettings`. On stderr it names each file it begins, says `ready` when it captures,
+and what keeps it from going on. It ends when its standard input is closed.
 """
 
 import json
@@ -11,14 +11,17 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from io import BytesIO
-from typing import Any
 
 from kdissect.capture.live.bindings import Handle
+from kdissect.capture.live.blocks import Blocks, statistics_block
 from kdissect.capture.live.errors import LiveError
+from kdissect.capture.live.programs import FILE, READY
+from kdissect.capture.live.ring import FileRing
+from kdissect.capture.live.settings import LIBPCAP, LiveSettings, Ring
 from kdissect.capture.writer import PcapngWriter
 
-READY = "ready"
 _STDOUT = 1
 _STATISTICS_S = 1.0
 # What is gathered before it is written while packets keep coming; a pipe holds 1 MiB at most.
@@ -26,118 +29,148 @@ _BATCH = 1 << 18
 
 
 class _Output:
-    """One stream of blocks that several threads write."""
+    """One place for the blocks of several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: LiveSettings) -> None:
         self._lock = threading.Lock()
-        self._blocks = BytesIO()
-        self.writer = PcapngWriter(self._blocks, application="kdissect")
+        self._ring = None
+        if settings.path is not None:
+            self._ring = FileRing(settings.path, settings.ring, lambda file: _say(FILE + file.path))
+        self.preamble = b""
+        self.drops: dict[int, int] = {}
 
-    def flush(self, blocks: bytes = b"") -> None:
+    def begin(self, preamble: bytes) -> None:
+        """Write the section and the interfaces."""
+        self.preamble = preamble
+        self.put(Blocks(preamble, 0))
+
+    def put(self, blocks: Blocks) -> None:
+        """Write blocks. Raises OSError."""
         with self._lock:
-            rest = memoryview(self._blocks.getvalue() + blocks)
-            self._blocks.seek(0)
-            self._blocks.truncate()
+            if self._ring is not None:
+                self._ring.write(blocks, self.preamble, self.drops)
+                return
+            rest = memoryview(blocks.data)
             while rest:
                 rest = rest[os.write(_STDOUT, rest) :]
+
+    def note_drops(self, interface: int, drops: int) -> None:
+        """Tell of losses; a file has them at its end."""
+        self.drops[interface] = drops
+        if self._ring is None:
+            self.put(Blocks(statistics_block(interface, drops, time.time_ns()), 0))
+
+    def close(self) -> None:
+        """The end. Raises OSError."""
+        if self._ring is not None:
+            self._ring.close(self.drops)
 
 
 class _Reader:
     """The packets of one interface, as blocks."""
 
-    def __init__(self, handle: Handle, number: int, output: _Output, resolution: int) -> None:
+    def __init__(
+        self, handle: Handle, number: int, output: _Output, writer: PcapngWriter, out: BytesIO
+    ) -> None:
         self._handle = handle
         self._number = number
         self._output = output
-        self._blocks = BytesIO()
-        # A writer of its own, for its interfaces count; what it begins with is not wanted.
-        self._writer = PcapngWriter(self._blocks)
-        for _ in range(number + 1):
-            self._writer.interface(handle.link_type, resolution=resolution)
-        self._empty()
+        self._writer = writer  # writes to `out`, and knows all interfaces
+        self._blocks = out
+        self._packets = 0
 
     def run(self) -> None:
-        due = time.monotonic() + _STATISTICS_S
-        drops = 0
+        due, told = time.monotonic() + _STATISTICS_S, 0
         while self._handle.dispatch(self._take) >= 0:
+            self._flush()
             now = time.monotonic()
             if now >= due:
-                due = now + _STATISTICS_S
-                before, drops = drops, self._handle.drops()
-                if drops != before:
-                    self._writer.statistics(self._number, drops, time_ns=time.time_ns())
-            self._flush()
-        self._writer.statistics(self._number, self._handle.drops(), time_ns=time.time_ns())
+                due, before, told = now + _STATISTICS_S, told, self._handle.drops()
+                if told != before:
+                    self._output.note_drops(self._number, told)
         self._flush()
+        self._output.note_drops(self._number, self._handle.drops())
 
     def _take(self, time_ns: int, data: bytes, wire_length: int) -> None:
         self._writer.write(time_ns, data, wire_length, interface=self._number)
+        self._packets += 1
         if self._blocks.tell() >= _BATCH:
             self._flush()
 
     def _flush(self) -> None:
-        if self._blocks.tell():
-            self._output.flush(self._blocks.getvalue())
-            self._empty()
-
-    def _empty(self) -> None:
-        self._blocks.seek(0)
-        self._blocks.truncate()
+        if self._packets:
+            blocks = Blocks(self._blocks.getvalue(), self._packets)
+            self._blocks.seek(0)
+            self._blocks.truncate()
+            self._packets = 0
+            self._output.put(blocks)
 
 
 def main() -> int:
     """Capture until standard input ends; gives the exit code."""
-    settings: dict[str, Any] = json.loads(sys.argv[1])
+    settings = LiveSettings(**json.loads(sys.argv[1]))
+    settings = settings._replace(ring=Ring(*settings.ring))
+    failures: list[Exception] = []
     try:
-        handles = _open(settings)
-    except LiveError as error:
+        handles = [_open(name, settings) for name in settings.interfaces]
+        output = _Output(settings)
+        preamble, readers = _begin(handles, settings, output)
+        output.begin(preamble)
+    except (LiveError, OSError) as error:
         return _fail(error)
-    output = _Output()
-    readers = []
-    for number, handle in enumerate(handles):
-        resolution = 9 if handle.multiplier == 1 else 6
-        output.writer.interface(
-            handle.link_type,
-            snaplen=settings["snaplen"],
-            resolution=resolution,
-            name=handle.name,
-            capture_filter=settings["capture_filter"],
-        )
-        readers.append(_Reader(handle, number, output, resolution))
-    output.flush()
-    failures: list[LiveError] = []
-    threads = [threading.Thread(target=_run, args=(reader, handles, failures)) for reader in readers]
+    threads = [threading.Thread(target=_run, args=(reader.run, handles, failures)) for reader in readers]
     for thread in threads:
         thread.start()
     _say(READY)
     threading.Thread(target=_wait_for_end, args=(handles,), daemon=True).start()
     for thread in threads:
         thread.join()
-    for handle in handles:
-        handle.close()
+    try:
+        output.close()
+    except OSError as error:
+        failures.append(error)
     return _fail(failures[0]) if failures else 0
 
 
-def _open(settings: dict[str, Any]) -> list[Handle]:
-    return [
-        Handle(
-            name,
-            settings["capture_filter"],
-            promiscuous=settings["promiscuous"],
-            snaplen=settings["snaplen"],
-            buffer_mib=settings["buffer_mib"],
-        )
-        for name in settings["interfaces"]
-    ]
+def _open(name: str, settings: LiveSettings) -> Handle:
+    return Handle(
+        name,
+        settings.capture_filter,
+        promiscuous=settings.promiscuous,
+        snaplen=settings.snaplen,
+        buffer_mib=settings.buffer_mib,
+    )
 
 
-def _run(reader: _Reader, handles: list[Handle], failures: list[LiveError]) -> None:
+def _begin(handles: list[Handle], settings: LiveSettings, output: _Output) -> tuple[bytes, list[_Reader]]:
+    """What every file begins with, and a reader for each interface."""
+    preamble, readers = b"", []
+    for number, handle in enumerate(handles):
+        out = BytesIO()
+        comment = settings.comment(LIBPCAP)
+        writer = PcapngWriter(out, comment=comment, application=settings.program)
+        for one in handles:
+            writer.interface(
+                one.link_type,
+                snaplen=settings.snaplen,
+                resolution=9 if one.multiplier == 1 else 6,
+                name=one.name,
+                capture_filter=settings.capture_filter,
+            )
+        preamble = out.getvalue()
+        out.seek(0)
+        out.truncate()
+        readers.append(_Reader(handle, number, output, writer, out))
+    return preamble, readers
+
+
+def _run(read: Callable[[], None], handles: list[Handle], failures: list[Exception]) -> None:
     try:
-        reader.run()
-    except LiveError as error:
-        failures.append(error)
+        read()
     except BrokenPipeError:
         pass  # whoever started us is gone
+    except (LiveError, OSError) as error:
+        failures.append(error)
     for handle in handles:  # one gone interface ends the capture: what is missing would not be seen
         handle.stop()
 
@@ -149,14 +182,16 @@ def _wait_for_end(handles: list[Handle]) -> None:
         handle.stop()
 
 
-def _fail(error: LiveError) -> int:
-    _say(f"{type(error).__name__}: {error}")
+def _fail(error: Exception) -> int:
+    name = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
+    what = error.strerror if isinstance(error, OSError) else str(error)
+    _say(f"{type(error).__name__}: {name}{what}")
     return 1
 
 
 def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
+    sys.stderr.buffer.write(os.fsencode(line) + b"\n")
+    sys.stderr.buffer.flush()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Programs that capture: their command lines, when they are ready, and what their last words mean.
 
-Sources: dumpcap(1) of Wireshark 4, tcpdump(1) of tcpdump 4.99.
+dumpcap and our own libpcap child write the files of `-w` themselves: nothing of ours then stands between the
+kernel and the disk. Sources: dumpcap(1) of Wireshark 4, tcpdump(1) of tcpdump 4.99.
 """
 
 import json
@@ -12,28 +13,39 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError, NotPermittedError
-from kdissect.capture.live.libpcap_child import READY
 from kdissect.capture.live.settings import DUMPCAP, LIBPCAP, TCPDUMP, LiveSettings
+
+READY = "ready"
+FILE = "File: "
+"""What stands before the name of a file that is begun: dumpcap's word, and our child's."""
 
 _PERMISSION = re.compile(r"(?i)permi(?:ssion|tted)|EACCES|EPERM|CAP_NET_RAW")
 _FILTER = re.compile(r"(?i)invalid capture filter|syntax error|can't parse filter|BadFilterError")
 _LOST = re.compile(r"(\d+) packets? dropped by")  # "by kernel", "by interface": tcpdump(1)
+_KILOBYTE = 1000  # dumpcap(1) -b filesize
 
 
 class Program(NamedTuple):
-    """How to run one. `ready` is in a line of its stderr once it captures."""
+    """How to run one. A line of its stderr begins with `ready` once it captures."""
 
     name: str
     command: Callable[[LiveSettings], Sequence[str]]
     ready: str
     ends_with_stdin: bool = False
     """It stops when its standard input is closed, not by a signal."""
+    writes_files: bool = True
+    """It can write the files of a ring itself, and says which."""
 
 
 def _dumpcap(settings: LiveSettings) -> Sequence[str]:
+    command = [_find("dumpcap"), "-q", "-n"]
+    if settings.path is None:
+        command += ["-w", "-"]
+    else:
+        command += ["-w", settings.path, "--capture-comment", settings.comment(DUMPCAP)]
+        command += _dumpcap_ring(settings)
     # What stands before the first -i is for all interfaces.
-    command = [_find("dumpcap"), "-q", "-n", "-w", "-", "-s", str(settings.snaplen)]
-    command += ["-B", str(settings.buffer_mib)]
+    command += ["-s", str(settings.snaplen), "-B", str(settings.buffer_mib)]
     if not settings.promiscuous:
         command.append("-p")
     if settings.capture_filter:
@@ -41,6 +53,17 @@ def _dumpcap(settings: LiveSettings) -> Sequence[str]:
     for interface in settings.interfaces:
         command += ["-i", interface]
     return command
+
+
+def _dumpcap_ring(settings: LiveSettings) -> list[str]:
+    ring, options = settings.ring, []
+    if ring.bytes:
+        options += ["-b", f"filesize:{max(1, ring.bytes // _KILOBYTE)}"]
+    if ring.seconds:
+        options += ["-b", f"duration:{ring.seconds:g}"]
+    if ring.keep:
+        options += ["-b", f"files:{ring.keep}"]
+    return options
 
 
 def _tcpdump(settings: LiveSettings) -> Sequence[str]:
@@ -55,39 +78,30 @@ def _tcpdump(settings: LiveSettings) -> Sequence[str]:
 
 
 def _libpcap(settings: LiveSettings) -> Sequence[str]:
-    wishes = {
-        "interfaces": list(settings.interfaces),
-        "capture_filter": settings.capture_filter,
-        "promiscuous": settings.promiscuous,
-        "snaplen": settings.snaplen,
-        "buffer_mib": settings.buffer_mib,
-    }
+    wishes = settings._asdict() | {"interfaces": list(settings.interfaces), "ring": list(settings.ring)}
     return [sys.executable, "-m", "kdissect.capture.live.libpcap_child", json.dumps(wishes)]
 
 
 PROGRAMS = {
     LIBPCAP: Program(LIBPCAP, _libpcap, READY, ends_with_stdin=True),
-    DUMPCAP: Program(DUMPCAP, _dumpcap, "File: "),
-    TCPDUMP: Program(TCPDUMP, _tcpdump, "listening on"),
+    DUMPCAP: Program(DUMPCAP, _dumpcap, FILE),
+    TCPDUMP: Program(TCPDUMP, _tcpdump, "tcpdump: listening on", writes_files=False),
 }
 
 
 def _find(name: str) -> str:
     """The program on the path; on Debian tcpdump stands where only root's path leads."""
-    path = shutil.which(name) or shutil.which(
-        name, path=os.pathsep.join(("/usr/sbin", "/sbin", "/usr/local/sbin"))
-    )
+    beside = os.pathsep.join(("/usr/sbin", "/sbin", "/usr/local/sbin"))
+    path = shutil.which(name) or shutil.which(name, path=beside)
     if path is None:
         raise MissingError(f"{name} is not installed")
     return path
 
 
 def error_of(name: str, words: Sequence[str]) -> LiveError:
-    """What the last words of a program that did not start say."""
-    said = " ".join(" ".join(words).split())
-    said = re.sub(r"^.*?Capturing on '[^']*' ", "", said)  # dumpcap says so before it fails
-    said = re.sub(r"^(?:\w+Error|dumpcap|tcpdump): ", "", said) or "ended without a word"
-    text = " ".join(words)
+    """What the last words of a program that did not start, or did not go on, say."""
+    text = " ".join(line for line in words if not line.startswith(("Capturing on", FILE)))
+    said = re.sub(r"^(?:\w+Error|dumpcap|tcpdump): ", "", text) or "ended without a word"
     if _FILTER.search(text):
         return BadFilterError(said)
     if _PERMISSION.search(text):

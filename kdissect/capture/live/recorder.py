@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 from kdissect.capture.live.blocks import Blocks, Cutter, cutter_for, statistics_block
-from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.tapes import Spool
 
 _HEAD = 12  # bytes that tell what kind of stream it is
@@ -33,6 +32,8 @@ class ByteSource(Protocol):
 class Sink(Protocol):
     """Where blocks go."""
 
+    paths: list[str]
+
     def write(self, blocks: Blocks, preamble: bytes, drops: dict[int, int]) -> None:
         """Take blocks. Raises OSError."""
 
@@ -45,6 +46,7 @@ class SpoolSink:
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
+        self.paths: list[str] = []
 
     def write(self, blocks: Blocks, _preamble: bytes, _drops: dict[int, int]) -> None:
         """Take blocks; waits while there is no room."""
@@ -60,10 +62,9 @@ class SpoolSink:
 class Recorder:
     """Copies a source to a sink until either ends. `trouble` then says what went wrong, if anything."""
 
-    def __init__(
-        self, source: ByteSource, sink: FileRing | SpoolSink, comment: str, ended: Callable[[], None]
-    ) -> None:
+    def __init__(self, source: ByteSource, sink: Sink, comment: str, ended: Callable[[], None]) -> None:
         self._source = source
+        self.name = source.name
         self._sink = sink
         self._comment = comment
         self._ended = ended
@@ -79,6 +80,18 @@ class Recorder:
         cutter = self._cutter
         told = cutter.drops_before + sum(cutter.drops.copy().values()) if cutter is not None else 0
         return max(told, self._source.drops())
+
+    @property
+    def paths(self) -> list[str]:
+        """Paths of the files there are."""
+        return list(self._sink.paths)
+
+    def measure(self) -> None:
+        """Nothing: what is written is counted when it is."""
+
+    def stop(self) -> None:
+        """Ask the source to end."""
+        self._source.stop()
 
     def start(self) -> None:
         """Begin, in a thread."""

@@ -23,10 +23,12 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) | ge
 class FileRing:
     """Writes blocks. `opened` is called with each new file, before the first bytes are in it."""
 
-    def __init__(self, path: str, ring: Ring, lag: Lag, opened: Callable[[GrowingFile], None]) -> None:
+    def __init__(
+        self, path: str, ring: Ring, opened: Callable[[GrowingFile], None], lag: Lag | None = None
+    ) -> None:
         self._path = path
         self._ring = ring
-        self._lag = lag
+        self._lag = lag or Lag()
         self._opened = opened
         self._handle = -1
         self._number = 0
