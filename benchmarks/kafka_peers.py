@@ -33,16 +33,18 @@ def framed(content: bytes) -> bytes:
     return struct.pack(">i", len(content)) + content
 
 
-def request(key: int, version: int, correlation_id: int, body: bytes = b"") -> bytes:
+def request(
+    key: int, version: int, correlation_id: int, body: bytes = b"", client_id: bytes = CLIENT_ID
+) -> bytes:
     """A request frame with header v1."""
-    return framed(struct.pack(">hhi", key, version, correlation_id) + text(CLIENT_ID) + body)
+    return framed(struct.pack(">hhi", key, version, correlation_id) + text(client_id) + body)
 
 
-def produce(correlation_id: int, records: bytes) -> bytes:
+def produce(correlation_id: int, records: bytes, client_id: bytes = CLIENT_ID) -> bytes:
     """Produce v7, acks=1, one partition. The records are opaque here."""
     head = struct.pack(">hhi", -1, 1, 30_000)  # no transactional id, acks, timeout
     section = struct.pack(">i", 1) + text(TOPIC) + struct.pack(">ii", 1, 0) + struct.pack(">i", len(records))
-    return request(PRODUCE, PRODUCE_VERSION, correlation_id, head + section + records)
+    return request(PRODUCE, PRODUCE_VERSION, correlation_id, head + section + records, client_id)
 
 
 def answer(content: bytes) -> bytes:

@@ -96,9 +96,11 @@ def _capture_counts(captures: Captures) -> CaptureCounts:
 
     if not isinstance(captures, LiveCaptures):  # a pipe, which somebody else writes
         return file_counts(captures.files)
-    lost = {"kernel": captures.drops, "kdissect": captures.unanalysed}
-    lag_ns = int(captures.behind().seconds * 1e9)
-    return file_counts(captures.files)._replace(dropped=lost, lag_ns=lag_ns)
+    return file_counts(captures.files)._replace(
+        dropped={"kernel": captures.drops},
+        lag_ns=int(captures.behind().seconds * 1e9),
+        unanalysed_bytes=captures.unanalysed,
+    )
 
 
 def _address(text: str) -> Address:

@@ -10,7 +10,8 @@ class CaptureCounts(NamedTuple):
     """Packets and bytes that were analysed, packets lost by where they were, how far behind analysis is.
 
     `lag_ns`: how long the oldest packet that is captured and not analysed has waited; 0 where none waits.
-    `last_time_ns`: time of the newest packet that was analysed, None before the first.
+    `last_time_ns`: time of the newest packet that was analysed, None before the first. `unanalysed_bytes`: of
+    capture files that a ring removed before analysis came to them.
     """
 
     packets: int
@@ -18,6 +19,7 @@ class CaptureCounts(NamedTuple):
     dropped: Mapping[str, int]
     lag_ns: int = 0
     last_time_ns: int | None = None
+    unanalysed_bytes: int = 0
 
 
 def file_counts(files: list[CaptureFile]) -> CaptureCounts:

@@ -142,6 +142,8 @@ METRICS: tuple[Metric, ...] = tuple(
         ("capture_bytes_total", _C, (), "bytes of these packets, link layer included",
          _captured(lambda counts: counts.bytes)),
         ("capture_dropped_packets_total", _C, ("where",), "packets lost while capturing, by where", _dropped),
+        ("capture_unanalysed_bytes_total", _C, (), "bytes of capture files that --keep removed unread",
+         _captured(lambda counts: counts.unanalysed_bytes)),
         ("capture_lag_seconds", _G, (), "how long the oldest packet not analysed has waited; 0: none waits",
          _captured(lambda counts: counts.lag_ns / 1e9)),
         ("capture_last_packet_timestamp_seconds", _G, (), "time of the newest packet analysed",

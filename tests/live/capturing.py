@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -33,11 +34,14 @@ def free_port() -> int:
 class Live:
     """A running `kdissect live`, from when it says that it captures. `lines` are its output so far."""
 
+    started: ClassVar[list["Live"]] = []
+
     def __init__(self, *arguments: object, before: Sequence[str] = ()) -> None:
         self.process = subprocess.Popen(
             [*before, *command("live", *arguments)], cwd=CHECKOUT, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
         )  # fmt: skip
+        Live.started.append(self)
         self.lines: list[str] = []
         self.said: list[str] = []
         self._changed = threading.Condition()
@@ -69,7 +73,19 @@ class Live:
 
     def end(self) -> Ran:
         """Wait for its end; code, output and what it said."""
-        code = self.process.wait(END_SECONDS)
+        try:
+            code = self.process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it does not end; it said: {''.join(self.said)}") from None
+        return self._collect(code)
+
+    def kill(self) -> None:
+        """End what a failed test left behind."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self._collect(self.process.wait())
+
+    def _collect(self, code: int) -> Ran:
         for thread in self._threads:
             thread.join(END_SECONDS)
         for stream in (self.process.stdout, self.process.stderr):
