@@ -4,6 +4,7 @@ A packet from container to container passes a veth, a bridge and a veth; `any` s
 peers say they exchanged is the truth: each exchange once, a retransmission only where a kernel counts one.
 """
 
+import json
 import re
 import shutil
 import signal
@@ -16,6 +17,7 @@ from kdissect.api import Dissection
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange, State
+from tests.live.capturing import Live
 from tests.live.network import RIGHT, RIGHT6, Lab, lab, wait_for
 
 REQUESTS, SIZE = 5, 60_000  # 60 kB make packets of several segments, and fit every queue on the way
@@ -96,3 +98,22 @@ def test_each_exchange_is_there_once(
     if not sent_again:
         assert info.tcp.retransmissions == info.tcp.out_of_order == 0
         assert set(info.anomaly_counts) == {AnomalyKind.DUPLICATE_CAPTURE}
+
+
+@pytest.mark.parametrize(
+    "options", [("-i", "any"), ("-i", "veth-left", "-i", "br0", "-i", "veth-right")], ids=" ".join
+)
+@pytest.mark.parametrize("path", ["container_to_container", "host_to_container"])
+def test_live_prints_each_exchange_once(network: Lab, options: tuple[str, ...], path: str) -> None:
+    """Also where each interface has a capture of its own."""
+    role, address = PATHS[path]
+    live = Live(*options, "-f", "tcp port 9092", "--format", "jsonl", before=network.inside("host", ()))
+    rows = network.client(role, address, REQUESTS, SIZE)
+    live.wait_for(len(rows))
+    live.signal(signal.SIGINT)
+    ran = live.end()
+    assert ran.code == 0
+    found = [json.loads(line) for line in ran.out.splitlines()]
+    told = [(row["correlation_id"], row["request"]["bytes"], row["response"]["bytes"]) for row in found]
+    assert told == rows
+    assert {row["state"] for row in found} == {"complete"}
