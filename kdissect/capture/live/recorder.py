@@ -107,7 +107,8 @@ class Recorder:
         except OSError as error:
             name = f"{error.filename}: " if error.filename else ""
             self.trouble = f"{name}{error.strerror or error}"
-        self._source.stop()
+        if self.trouble:
+            self._source.stop()
         try:
             self._sink.close(self._last_drops())
         except OSError as error:
