@@ -109,7 +109,8 @@ class LiveCaptures:
         self._backend.join()
 
     def _start(self, program: Program) -> Backend:
-        if self.settings.path is not None and program.writes_files:
+        writes = program.writes_rings if self.settings.ring.is_rotated else program.writes_file
+        if self.settings.path is not None and writes:
             return Recording(program, self.settings, self.lag, self._tapes.put, self._ended)
         return self._recorder(ChildSource(program, self.settings))
 

@@ -12,9 +12,9 @@ from kdissect.capture.live.programs import FILE, Program, error_of, lost_packets
 from kdissect.capture.live.settings import LiveSettings
 
 # Seconds until a program that does not say that it captures is given up; dumpcap takes 0.3 s.
-_START_S = 15.0
+_START_S = 30.0
 # Seconds until a program that does not end when asked is killed.
-_END_S = 5.0
+_END_S = 10.0
 _READ = 1 << 20
 _PIPE = 1 << 20  # fcntl(2) F_SETPIPE_SZ: the most that is allowed without privilege
 _WORDS = 40  # lines of stderr that are kept: the last ones say what went wrong

@@ -10,6 +10,7 @@ from kdissect.capture.live.settings import AUTO, DUMPCAP, LIBPCAP, TCPDUMP, Live
 
 # Measured (docs/live.md): libpcap shows an exchange after 5 ms, dumpcap, which lets the kernel gather packets
 # for 250 ms, after 200; where packets come at their fastest dumpcap is the one that still takes them all.
+# A ring is written by the libpcap child: dumpcap puts no comment into files of a ring.
 WATCHING = (LIBPCAP, DUMPCAP, TCPDUMP)
 KEEPING = (DUMPCAP, LIBPCAP, TCPDUMP)
 
@@ -21,7 +22,7 @@ def first_that_works(settings: LiveSettings, start: Callable[[Program], T]) -> T
 
     A bad filter is bad for all of them; of several that do not work, the reason is told that can be mended.
     """
-    names = KEEPING if settings.path is not None else WATCHING
+    names = KEEPING if settings.path is not None and not settings.ring.is_rotated else WATCHING
     reasons: list[LiveError] = []
     for name in names if settings.source == AUTO else (settings.source,):
         try:

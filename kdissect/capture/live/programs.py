@@ -21,8 +21,8 @@ FILE = "File: "
 
 _PERMISSION = re.compile(r"(?i)permi(?:ssion|tted)|EACCES|EPERM|CAP_NET_RAW")
 _FILTER = re.compile(r"(?i)invalid capture filter|syntax error|can't parse filter|BadFilterError")
+_CHATTER = ("Capturing on", "Packets captured", "Packets received", FILE)  # dumpcap's, whatever happened
 _LOST = re.compile(r"(\d+) packets? dropped by")  # "by kernel", "by interface": tcpdump(1)
-_KILOBYTE = 1000  # dumpcap(1) -b filesize
 
 
 class Program(NamedTuple):
@@ -33,8 +33,10 @@ class Program(NamedTuple):
     ready: str
     ends_with_stdin: bool = False
     """It stops when its standard input is closed, not by a signal."""
-    writes_files: bool = True
-    """It can write the files of a ring itself, and says which."""
+    writes_rings: bool = False
+    """It writes the files of a ring itself, and says which."""
+    writes_file: bool = False
+    """It writes a file itself, and says when."""
 
 
 def _dumpcap(settings: LiveSettings) -> Sequence[str]:
@@ -43,7 +45,6 @@ def _dumpcap(settings: LiveSettings) -> Sequence[str]:
         command += ["-w", "-"]
     else:
         command += ["-w", settings.path, "--capture-comment", settings.comment(DUMPCAP)]
-        command += _dumpcap_ring(settings)
     # What stands before the first -i is for all interfaces.
     command += ["-s", str(settings.snaplen), "-B", str(settings.buffer_mib)]
     if not settings.promiscuous:
@@ -53,17 +54,6 @@ def _dumpcap(settings: LiveSettings) -> Sequence[str]:
     for interface in settings.interfaces:
         command += ["-i", interface]
     return command
-
-
-def _dumpcap_ring(settings: LiveSettings) -> list[str]:
-    ring, options = settings.ring, []
-    if ring.bytes:
-        options += ["-b", f"filesize:{max(1, ring.bytes // _KILOBYTE)}"]
-    if ring.seconds:
-        options += ["-b", f"duration:{ring.seconds:g}"]
-    if ring.keep:
-        options += ["-b", f"files:{ring.keep}"]
-    return options
 
 
 def _tcpdump(settings: LiveSettings) -> Sequence[str]:
@@ -83,9 +73,9 @@ def _libpcap(settings: LiveSettings) -> Sequence[str]:
 
 
 PROGRAMS = {
-    LIBPCAP: Program(LIBPCAP, _libpcap, READY, ends_with_stdin=True),
-    DUMPCAP: Program(DUMPCAP, _dumpcap, FILE),
-    TCPDUMP: Program(TCPDUMP, _tcpdump, "tcpdump: listening on", writes_files=False),
+    LIBPCAP: Program(LIBPCAP, _libpcap, READY, ends_with_stdin=True, writes_rings=True, writes_file=True),
+    DUMPCAP: Program(DUMPCAP, _dumpcap, FILE, writes_file=True),  # files of its rings have no comment
+    TCPDUMP: Program(TCPDUMP, _tcpdump, "tcpdump: listening on"),
 }
 
 
@@ -100,7 +90,7 @@ def _find(name: str) -> str:
 
 def error_of(name: str, words: Sequence[str]) -> LiveError:
     """What the last words of a program that did not start, or did not go on, say."""
-    text = " ".join(line for line in words if not line.startswith(("Capturing on", FILE)))
+    text = " ".join(line for line in words if not line.startswith(_CHATTER))
     said = re.sub(r"^(?:\w+Error|dumpcap|tcpdump): ", "", text) or "ended without a word"
     if _FILTER.search(text):
         return BadFilterError(said)

@@ -107,14 +107,13 @@ class Recorder:
         except OSError as error:
             name = f"{error.filename}: " if error.filename else ""
             self.trouble = f"{name}{error.strerror or error}"
-        if not self.trouble:  # before it is asked to end: then it has no failure of its own any more
-            self.trouble = self._source.failure()
-        self._source.stop()
+        if self.trouble:
+            self._source.stop()
         try:
             self._sink.close(self._last_drops())
         except OSError as error:
             self.trouble = self.trouble or str(error.strerror or error)
-        self._source.failure()  # waits for its end
+        self.trouble = self.trouble or self._source.failure()
         self._ended()
 
     def _copy(self) -> None:

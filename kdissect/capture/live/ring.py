@@ -42,25 +42,40 @@ class FileRing:
 
     def write(self, blocks: Blocks, preamble: bytes, drops: dict[int, int]) -> None:
         """Write blocks; `preamble` is what a file with them has to begin with. Raises OSError."""
-        if self._file is not None and blocks.packets and self._is_full(self._file, len(blocks.data)):
-            self._finish(drops)
-        if self._file is None:
-            file = self._open()
-            if blocks.packets:
-                self._put(file, preamble, 0)
-        assert self._file is not None
-        self._put(self._file, blocks.data, blocks.packets)
+        rest: Blocks | None = blocks
+        while rest is not None:
+            if self._file is not None and rest.packets and self._is_over(self._file, rest.data):
+                self._finish(drops)
+            file = self._file
+            if file is None:
+                file = self._open()
+                if rest.packets:
+                    self._put(file, preamble, 0)
+            part, rest = self._fitting(file, rest)
+            self._put(file, part.data, part.packets)
 
     def close(self, drops: dict[int, int]) -> None:
         """The capture is over. Raises OSError where the last block found no room."""
         if self._file is not None:
             self._finish(drops)
 
-    def _is_full(self, file: GrowingFile, more: int) -> bool:
+    def _is_over(self, file: GrowingFile, data: bytes) -> bool:
+        """Whether the next packet belongs into the next file. No file is without packets."""
         if not file.packets:
             return False
         too_long = self._ring.seconds and time.monotonic() - self._began >= self._ring.seconds
-        return bool(too_long or (self._ring.bytes and file.written + more > self._ring.bytes))
+        return bool(too_long or (self._ring.bytes and file.written + _first_length(data) > self._ring.bytes))
+
+    def _fitting(self, file: GrowingFile, blocks: Blocks) -> tuple[Blocks, Blocks | None]:
+        """What still goes into the file, one block at least, and the rest."""
+        if not self._ring.bytes or not blocks.packets:
+            return blocks, None
+        room = max(self._ring.bytes - file.written, _first_length(blocks.data))
+        if len(blocks.data) <= room:
+            return blocks, None
+        size, count = whole_blocks(blocks.data, room)
+        count = min(count, blocks.packets)
+        return Blocks(blocks.data[:size], count), Blocks(blocks.data[size:], max(blocks.packets - count, 1))
 
     def _open(self) -> GrowingFile:
         self._number += 1
@@ -119,6 +134,11 @@ class FileRing:
             file.wrote(whole, min(count, packets))
             raise
         file.wrote(len(data), packets)
+
+
+def _first_length(data: bytes) -> int:
+    length: int = _LENGTH(data, 4)[0]
+    return length
 
 
 def whole_blocks(data: bytes, size: int) -> tuple[int, int]:
