@@ -2,8 +2,8 @@
 
 Real brokers and clients talk on loopback while both capture. Demanded of each scenario:
 - `live -w F --format jsonl` printed, byte for byte, what `inspect F --format jsonl` prints afterwards;
-- in the window that both captured, the exchanges of F are those of dumpcap's file: client, broker, API, version,
-  correlation id, bytes of request and response.
+- in the window that both captured, the exchanges of F are those of dumpcap's file: client, broker, API,
+  version, correlation id, bytes of request and response.
 The corpus itself is left alone.
 """
 
@@ -16,11 +16,12 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
+from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from captures.record import java, workshop
+from captures.record import java
 from captures.record.broker import Cluster
 from captures.record.catalogue import catalogue, story
 from captures.record.lab import Lab
@@ -108,7 +109,15 @@ def _compare(module: ModuleType, options: argparse.Namespace) -> bool:
         f"dumpcap's file has {len(theirs)}, {missing} of them missing, {extra} too many; {sniffer.summary}",
         flush=True,
     )
+    if not same:
+        _show_difference(printed, later)
     return same and not missing and not extra and bool(ours)
+
+
+def _show_difference(printed: bytes, later: bytes) -> None:
+    pairs = zip_longest(printed.splitlines(), later.splitlines(), fillvalue=b"nothing")
+    different = [pair for pair in pairs if pair[0] != pair[1]]
+    print(f"    {len(different)} lines differ; the first: {different[0][0]!r} is not {different[0][1]!r}")
 
 
 def _run(module: ModuleType, options: argparse.Namespace, folder: Path) -> BothSniffers:
