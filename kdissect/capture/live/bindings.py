@@ -108,20 +108,30 @@ class Handle:
     def dispatch(self, take: Callable[[int, bytes, int], None]) -> int:
         """Give the packets of one kernel buffer to `take` (time in ns, data, wire length); waits for some.
 
-        Returns their number, 0 after a while without any, -2 after `stop`. Raises LiveError.
+        Returns their number, 0 after a while without any, -2 after `stop`. Raises LiveError, and what `take`
+        raises.
         """
         multiplier, string_at = self.multiplier, ctypes.string_at
+        failures: list[Exception] = []
 
         def one(_: object, header: Any, data: Any) -> None:
+            if failures:
+                return
             facts = header.contents
             stamp = facts.ts
-            take(
-                stamp.tv_sec * 1_000_000_000 + stamp.tv_usec * multiplier,
-                string_at(data, facts.caplen),
-                facts.len,
-            )
+            try:
+                take(
+                    stamp.tv_sec * 1_000_000_000 + stamp.tv_usec * multiplier,
+                    string_at(data, facts.caplen),
+                    facts.len,
+                )
+            except Exception as error:  # through libpcap it would not get: ctypes prints it and goes on
+                failures.append(error)
+                self.stop()
 
         count = int(self._pcap.pcap_dispatch(self._handle, -1, self._pcap.pcap_handler(one), None))
+        if failures:
+            raise failures[0]
         if count == -1:
             raise LiveError(f"{self.name}: {_text(self._pcap.pcap_geterr(self._handle))}")
         return count

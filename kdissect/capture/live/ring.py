@@ -131,6 +131,7 @@ class FileRing:
         except OSError:
             whole, count = whole_blocks(data, len(data) - len(rest))
             os.ftruncate(self._handle, file.written + whole)
+            os.lseek(self._handle, 0, os.SEEK_END)  # or what is written next would leave a hole
             file.wrote(whole, min(count, packets))
             raise
         file.wrote(len(data), packets)
