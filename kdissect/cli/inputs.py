@@ -12,6 +12,7 @@ from kdissect.model.anomaly import AnomalyKind
 
 # Names a file for every command, so that it need not be given each time; -n leaves it out.
 HOSTS_VARIABLE = "KDISSECT_HOSTS"
+_WARNINGS = (AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS)
 
 
 def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
@@ -120,7 +121,8 @@ def report(dissection: Dissection) -> int:
     """Say on stderr what was wrong with the inputs; gives the exit code.
 
     A file that ends inside a packet is a warning: that is how a capture looks while it is written, or after
-    a crash. Anything else that keeps bytes from being read is an error.
+    a crash. So are packets that were dropped while capturing. Anything else that keeps bytes from being read
+    is an error.
     """
     code = OK
     for file in dissection.captures.files:
@@ -129,7 +131,7 @@ def report(dissection: Dissection) -> int:
             code = UNREADABLE
             continue
         for anomaly in file.anomalies:
-            if anomaly.kind is AnomalyKind.CUT_CAPTURE:
+            if anomaly.kind in _WARNINGS:
                 say(f"warning: {file.path}: {anomaly.detail}")
     if is_live(dissection):
         from kdissect.cli.live_input import report_capture

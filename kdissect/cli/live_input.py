@@ -118,9 +118,7 @@ def _summary(captures: LiveCaptures) -> list[str]:
         more = f" and {len(written) - 1} more" if len(written) > 1 else ""
         lines[0] += f"; written to {written[0]}{more}"
     if captures.drops:
-        lines.append(
-            "warning: packets were dropped while capturing: a larger --buffer-size or a narrower -f helps"
-        )
+        lines.append("packets that the kernel drops are fewer with a larger --buffer-size or a narrower -f")
     if captures.unanalysed:
         lines.append(
             f"warning: {_size(captures.unanalysed)} were removed with old files before they were analysed: "

@@ -12,6 +12,7 @@ from kdissect.cli.parser import ParserShownError
 from tests.support.console import CAPTURES, TXN, command, run
 
 GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
+TLS = CAPTURES / "kafka44_java_tls13.pcapng"
 
 
 @pytest.mark.parametrize(
@@ -116,4 +117,23 @@ def test_drops_are_told(tmp_path: Path) -> None:
     ran = run("live", "-", stdin=path.read_bytes())
     assert ran.code == 0
     assert "1 packets captured (60 bytes), 12 dropped" in ran.err
-    assert "warning: packets were dropped" in ran.err
+    assert "warning: -: 12 packets were dropped while capturing" in ran.err
+    assert "--buffer-size" in ran.err
+
+
+def test_keys_that_come_while_it_runs(tmp_path: Path) -> None:
+    data, keys = TLS.read_bytes(), TLS.with_suffix(".keys").read_bytes()
+    log = tmp_path / "keys"
+    log.touch()
+    arguments = ("live", "-", "--keylog", log, "-w", tmp_path / "f.pcapng", "--format", "jsonl")
+    with subprocess.Popen(
+        command(*arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(data[:3000])  # not all of the first handshake
+        process.stdin.flush()
+        log.write_bytes(keys)
+        out, _ = process.communicate(data[3000:])
+    later = run("inspect", tmp_path / "f.pcapng", "--keylog", log, "--format", "jsonl")
+    assert out.decode() == later.out
+    assert len(out.splitlines()) > 10
