@@ -60,6 +60,8 @@ def test_a_reader_that_meets_a_change_reads_again() -> None:
 
     meter.other_anomalies = changing
     assert meter.snapshot().anomalies == {"gap": 7}
+    meter.other_anomalies = lambda: {"gap": 6}  # read at an odd moment: a counter must not fall
+    assert meter.snapshot().anomalies == {"gap": 7}
 
 
 def test_findings_are_counted_by_rule() -> None:
