@@ -1,7 +1,7 @@
 """From the wire to the printed line: `python -m benchmarks.live_latency [OPTION of kdissect live ...]`.
 
 Exchanges of a recorded capture are said once more over loopback, one at a time, each waited for on the
-standard output of `kdissect live`. What is measured is the time from the first byte of the request to the line,
+standard output of `kdissect live`. Measured is the time from the first byte of the request to the line,
 the answer of the fake broker (some 30 us) included.
 """
 
