@@ -8,7 +8,7 @@ import time
 from argparse import Namespace
 from types import FrameType
 
-from kdissect.capture.files import Captures
+from kdissect.capture.files import Captures, open_captures
 from kdissect.capture.live.captures import LiveCaptures, open_live
 from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError
 from kdissect.cli.diagnostics import say
@@ -108,8 +108,8 @@ def _say_what_is_captured(captures: LiveCaptures) -> None:
 
 def _summary(captures: LiveCaptures) -> list[str]:
     captures.behind()
-    size = sum(file.captured_bytes for file in captures.files)
-    lines = [f"{captures.captured} packets captured ({_size(size)}), {captures.drops} dropped"]
+    packets, size, drops = _totals(captures)
+    lines = [f"{packets} packets captured ({_size(size)}), {drops} dropped"]
     most = captures.lag.most
     if most.seconds >= _LAG_TOLD_S:
         lines[0] += f"; analysis was at most {most.seconds:.1f} s behind"
@@ -117,7 +117,7 @@ def _summary(captures: LiveCaptures) -> list[str]:
     if written:
         more = f" and {len(written) - 1} more" if len(written) > 1 else ""
         lines[0] += f"; written to {written[0]}{more}"
-    if captures.drops:
+    if drops:
         lines.append("packets that the kernel drops are fewer with a larger --buffer-size or a narrower -f")
     if captures.unanalysed:
         lines.append(
@@ -125,6 +125,19 @@ def _summary(captures: LiveCaptures) -> list[str]:
             "--keep more, or larger files"
         )
     return lines
+
+
+def _totals(captures: LiveCaptures) -> tuple[int, int, int]:
+    """Packets, bytes and drops; of the whole file where the analysis ended before it."""
+    files = captures.files
+    if captures.written and not captures.is_drained:
+        again = open_captures(captures.written)
+        for _ in again.batches():
+            pass
+        files = again.files
+    packets = max(captures.captured, sum(file.packets for file in files))
+    drops = max(captures.drops, sum(file.drops for file in files))
+    return packets, sum(file.captured_bytes for file in files), drops
 
 
 def _size(count: int) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kdissect.capture.files import open_captures
 from kdissect.cli import main
 from tests.support.console import CAPTURES, run
 from tests.support.live import LiveRun, free_port, why_not, written
@@ -78,6 +79,15 @@ def test_filters_and_limit(port: int) -> None:
     list(replay(GROUPS, port))
     ran = live.wait()
     assert (ran.code, ran.out) == (0, "api\n" + "ApiVersions\n" * 3)
+
+
+def test_the_summary_counts_what_is_in_the_file(source: str, port: int, tmp_path: Path) -> None:
+    path = tmp_path / "f.pcapng"
+    live = listening(port, "--source", source, "-w", path, "--limit", "1")
+    list(replay(GROUPS, port))
+    ran = live.wait()
+    packets = len(list(open_captures([path]).packets()))
+    assert f"kdissect: {packets} packets captured" in ran.err
 
 
 def test_a_connection_that_was_open_before(port: int) -> None:

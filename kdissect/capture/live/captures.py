@@ -74,6 +74,8 @@ class LiveCaptures:
         self.lag = Lag()
         self.unanalysed = 0
         """Bytes in files that the ring removed before the analysis came to them: our own loss."""
+        self.is_drained = False
+        """Whether `batches` has given everything."""
         self._tapes: queue.SimpleQueue[Tape | None] = queue.SimpleQueue()
         self._spool: Spool | None = None
         if source is not None:
@@ -138,6 +140,7 @@ class LiveCaptures:
             file.capture_set = self._capture_set(tape.path)
             self.files.append(file)
             yield from file.batches()
+        self.is_drained = True
 
     def packets(self) -> Iterator[Packet]:
         """The same, one by one, with names."""

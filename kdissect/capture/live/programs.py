@@ -63,6 +63,8 @@ def _tcpdump(settings: LiveSettings) -> Sequence[str]:
     command += ["-s", str(settings.snaplen), "-B", str(settings.buffer_mib * 1024)]
     if not settings.promiscuous:
         command.append("-p")
+    if settings.path is None:  # else the kernel gathers packets for a second, which loses fewer of them
+        command.append("--immediate-mode")
     command += ["-i", settings.interfaces[0]]
     return [*command, "--", settings.capture_filter] if settings.capture_filter else command
 

@@ -34,8 +34,10 @@ def test_dumpcap() -> None:
 
 def test_tcpdump() -> None:
     assert command("tcpdump", SETTINGS._replace(interfaces=("any",), snaplen=96)) == (
-        "/usr/bin/tcpdump -n -U -w - --time-stamp-precision=nano -s 96 -B 65536 -p -i any -- tcp port 9092"
+        "/usr/bin/tcpdump -n -U -w - --time-stamp-precision=nano -s 96 -B 65536 -p "
+        "--immediate-mode -i any -- tcp port 9092"
     )
+    assert "--immediate-mode" not in command("tcpdump", SETTINGS._replace(interfaces=("any",), path="f"))
     with pytest.raises(LiveError, match="one interface at a time"):
         command("tcpdump", SETTINGS)
 
