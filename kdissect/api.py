@@ -1,13 +1,14 @@
 """The library's front door: captures in, exchanges out."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 
-from kdissect.capture.files import CaptureSet, open_captures
+from kdissect.capture.files import Captures, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics import TopicNames
 from kdissect.model.limits import DEFAULT_LIMITS, Limits
+from kdissect.model.packet import PlainPacket
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -25,24 +26,21 @@ class Dissection:
 
     def __init__(
         self,
-        paths: Paths,
+        paths: Paths | Captures,
         ports: Iterable[int] = (),
         topic_ids: Mapping[bytes, str] | None = None,
         key_logs: Sequence[str] = (),
         hosts: Mapping[str, str] | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        named = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-        self.captures: CaptureSet = open_captures([str(path) for path in named])
+        self.captures: Captures = _captures(paths)
         files = self.captures.files
         self.file_names = [_text(file.path) for file in files]
-        """Names of the inputs by file index, as they stand in rows."""
+        """Names of the inputs by file index, as they stand in rows. Those of a live capture come with it."""
         self.ports = frozenset(ports)
         """Ports taken for brokers without detection."""
         self._key_log_paths = tuple(key_logs)
-        self.key_logs = KeyLogs(
-            self._key_log_paths, may_grow=any(file.is_stream for file in files), captures=files
-        )
+        self.key_logs = KeyLogs(self._key_log_paths, may_grow=self.captures.is_live, captures=files)
         """Secrets of TLS: of the files named, and of those the captures hold."""
         self.analyzer = Analyzer(
             self.ports, lambda index: files[index].capture_set, self.key_logs, hosts, limits
@@ -50,13 +48,31 @@ class Dissection:
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
         """Names of topic ids; `topic_ids` are known beforehand."""
+        self.observer: Callable[[Event], None] | None = None
+        """Sees each event before it is given (`kdissect.metrics`)."""
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
-        feed = self.analyzer.feed_batch
+        feed = self.analyzer.feed_batch if self.observer is None else self._feed_observed
         for packets in self.captures.batches():
+            if len(self.file_names) < len(self.captures.files):
+                self._name_files()
             yield from feed(packets)
-        yield from self.analyzer.close()
+        self._name_files()
+        yield from self._observed(self.analyzer.close())
+
+    def _feed_observed(self, packets: Sequence[PlainPacket]) -> list[Event]:
+        return self._observed(self.analyzer.feed_batch(packets))
+
+    def _observed(self, events: list[Event]) -> list[Event]:
+        if self.observer is not None:
+            for event in events:
+                self.observer(event)
+        return events
+
+    def _name_files(self) -> None:
+        for file in self.captures.files[len(self.file_names) :]:
+            self.file_names.append(_text(file.path))
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
         """The exchanges of the files once more, for the names they tell."""
@@ -71,6 +87,14 @@ class Dissection:
         for event in self.analyzer.close():
             if isinstance(event, Exchange):
                 yield event
+
+
+def _captures(paths: Paths | Captures) -> Captures:
+    if isinstance(paths, (str, PathLike)):
+        return open_captures([str(paths)])
+    if isinstance(paths, Sequence):
+        return open_captures([str(path) for path in paths])
+    return paths
 
 
 def _text(path: str) -> str:

@@ -13,7 +13,7 @@ from kdissect.capture.compression import (
 from kdissect.capture.detect import MAGIC_BYTES, describe_other, parser_for
 from kdissect.capture.parser import CaptureParser
 from kdissect.capture.source import FileSource, Source
-from kdissect.model.anomaly import Anomaly
+from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import CaptureError
 from kdissect.model.packet import PlainPacket
 
@@ -77,8 +77,12 @@ class CaptureFile:
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """Damage found so far, at most `parser.MAX_ANOMALIES`."""
-        return self._parser.anomalies if self._parser else []
+        """Damage found so far, at most `parser.MAX_ANOMALIES`, and what the capturing host lost."""
+        found = self._parser.anomalies if self._parser else []
+        if not self.drops:
+            return found
+        lost = f"{self.drops} packets were dropped while capturing"
+        return [*found, Anomaly(AnomalyKind.DROPPED_PACKETS, lost)]
 
     @property
     def secrets(self) -> list[tuple[int, bytes]]:

@@ -12,12 +12,13 @@ from kdissect.cli.check_evidence import add_evidence, check_evidence, write_evid
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
 from kdissect.cli.filters import add_filter, filter_of, open_filtered
 from kdissect.cli.inputs import add_inputs
+from kdissect.cli.metering import Metering, add_metrics
 from kdissect.cli.output import Output, OutputError
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
-from kdissect.cli.progress import progress_of
 from kdissect.cli.reports import FORMATS, PrintSchema, ReportFiles, render, report_option
 from kdissect.cli.taken_exchanges import TakenExchanges
+from kdissect.cli.turns import events_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
 from kdissect.report.baseline import Baseline
@@ -68,7 +69,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _parser() -> ArgumentParser:
     parser = command_parser("check", "Hold the traffic of captures to the rules of the protocol.")
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_config(parser)
     add_filter(parser, "only findings about exchanges for which EXPR holds")
     rules = parser.add_argument_group("which rules (see: kdissect rules)").add_argument
@@ -83,6 +84,7 @@ def _parser() -> ArgumentParser:
     verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 whatever is found")
     add_baseline(verdict)
     add_evidence(verdict)
+    add_metrics(parser)
     report = parser.add_argument_group("the report").add_argument
     report("--format", choices=FORMATS, default="text", help="default: text")
     report("--report", metavar="FORMAT=FILE", type=report_option, action="append", default=[], help=(
@@ -109,19 +111,15 @@ def _label(text: str) -> tuple[str, str]:
 
 
 def _judge(dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None) -> Verdict:
-    progress = progress_of(dissection)
     taken = _taken(dissection, judge, options)
-    for event in dissection.events():
-        if progress is not None:
-            progress.tick()
-        if taken is not None and isinstance(event, Exchange):
-            taken.add(event)
-        judge.add(event)
-        if taken is not None and isinstance(event, ConnectionClosed):
-            taken.forget(event.connection.id)
-    judge.finish()
-    if progress is not None:
-        progress.clear()
+    with Metering(options, dissection, judge.findings.all):
+        for event in events_of(dissection):
+            if taken is not None and isinstance(event, Exchange):
+                taken.add(event)
+            judge.add(event)
+            if taken is not None and isinstance(event, ConnectionClosed):
+                taken.forget(event.connection.id)
+        judge.finish()
     files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
     quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files))

@@ -17,6 +17,7 @@ from kdissect.cli.printing import add_output, printing
 from kdissect.cli.progress import progress_of
 from kdissect.engine.overview import DeepCounts, Overview
 from kdissect.engine.times import rfc3339
+from kdissect.model.anomaly import Anomaly
 from kdissect.model.link import link_name
 
 Facts = dict[str, Any]
@@ -25,7 +26,7 @@ Facts = dict[str, Any]
 def run(arguments: Sequence[str]) -> int:
     """Print the facts of the captures; gives the exit code."""
     parser = command_parser("info", "What captures hold: files, connections, APIs, gaps, anomalies.")
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_filter(parser, "count only exchanges for which EXPR holds, and their connections")
     parser.add_argument(
         "--deep",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kdissect.api import Dissection
 from kdissect.cli.filters import add_filter, open_filtered, selected
 from kdissect.cli.inputs import add_inputs, add_topic_ids
+from kdissect.cli.metering import Metering, add_metrics
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
@@ -42,7 +43,7 @@ def _parser() -> ArgumentParser:
     parser = command_parser(
         "stats", "How many exchanges, how fast, how large: response times, rates and errors."
     )
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_selection(parser)
     add_filter(parser, "count only exchanges for which EXPR holds")
@@ -55,6 +56,7 @@ def _parser() -> ArgumentParser:
         "what rows come first; broker: its p99, throttle: all of it; default: exchanges"
     ))  # fmt: skip
     add("--over-time", action="store_true", help="also rates in one interval after the other")
+    add_metrics(parser)
     add_tables(parser)
     return parser
 
@@ -84,7 +86,7 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
     traffic = Traffic(key_maker(options.by, context))
     test = selected(options, dissection)
     links = "group" in options.by
-    with reading:
+    with Metering(options, dissection), reading:
         for turn in turns_of(dissection):
             if links:
                 context.groups.learn(turn)

@@ -13,6 +13,7 @@ class AnomalyKind(StrEnum):
     # capture and network
     CUT_CAPTURE = "cut_capture"  # the file ends inside a packet or block
     CORRUPT_CAPTURE = "corrupt_capture"  # lengths or magic of the capture file make no sense from here on
+    DROPPED_PACKETS = "dropped_packets"  # the capturing side lost them, and says so
     TIME_STEP_BACK = "time_step_back"
     UNSUPPORTED_LINK = "unsupported_link"
     MALFORMED_PACKET = "malformed_packet"

@@ -14,7 +14,15 @@ from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
 from kdissect.net.parked import Parked
-from kdissect.net.recent import RECENT_BYTES, RECENT_SEGMENTS, Recent, first_difference, holds_copy, is_copy
+from kdissect.net.recent import (
+    RECENT_BYTES,
+    RECENT_SEGMENTS,
+    Delivered,
+    Recent,
+    first_difference,
+    holds_copy,
+    is_copy,
+)
 from kdissect.net.sequence import MASK
 from kdissect.net.store import Store
 
@@ -66,6 +74,7 @@ class Reassembly:
         "parked_bytes",
         "recent",
         "recent_gaps",
+        "resent",
         "resets",
         "retransmissions",
         "sink",
@@ -90,6 +99,7 @@ class Reassembly:
         self.offset = 0
         self.opened = self.ended = False
         self.recent: Recent = deque(maxlen=RECENT_SEGMENTS)
+        self.resent: Delivered | None = None  # the last segment that was sent again
         self.trim_at = 2 * RECENT_BYTES
         self.recent_gaps: deque[tuple[int, int]] = deque(maxlen=RECENT_GAPS)
         self.parked: list[Parked] = []  # by offset
@@ -147,6 +157,7 @@ class Reassembly:
         self.next_seq = -1
         self._clear_parked()
         self.recent.clear()
+        self.resent = None
         self.sink.end(how, ref, time_ns)
 
     def _clear_parked(self) -> None:
@@ -219,7 +230,7 @@ class Reassembly:
         """Forget old payloads; due when `offset` passes `trim_at`."""
         keep_from = self.offset - RECENT_BYTES
         recent = self.recent
-        while recent and recent[0][0] < keep_from:
+        while recent and recent[0][0] + len(recent[0][1]) <= keep_from:
             recent.popleft()
         self.trim_at = self.offset + RECENT_BYTES
 
@@ -254,14 +265,22 @@ class Reassembly:
             return
         if segment.end - segment.offset <= 1 and segment.end == self.offset:
             return  # a keep-alive: at most one byte of garbage before the next, RFC 9293 section 3.8.4
-        copied = holds_copy(self.recent, segment.offset, segment.payload, segment.ip_id, segment.time_ns)
+        copied = self._is_copy(segment)
         if not copied and any(low < segment.end and segment.offset < high for low, high in self.recent_gaps):
             detail = f"{len(segment.payload)} bytes came after they were given up"
             self._log.note(AnomalyKind.LATE_SEGMENT, detail, segment.ref, segment.time_ns)
             return
         self._count_repeat(copied, segment)
         if not copied:
+            self.resent = (segment.offset, segment.payload, segment.ip_id, segment.time_ns)
             self._compare(segment)
+
+    def _is_copy(self, segment: Parked) -> bool:
+        """Whether it was delivered before, or is a copy of what was sent again."""
+        offset, payload, ip_id, time_ns = segment.offset, segment.payload, segment.ip_id, segment.time_ns
+        return holds_copy(self.recent, offset, payload, ip_id, time_ns) or (
+            self.resent is not None and holds_copy((self.resent,), offset, payload, ip_id, time_ns)
+        )
 
     def _count_repeat(self, copied: bool, segment: Parked) -> None:
         if copied:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,7 @@ class ConnectionAnalyzer:
         self._store = store = store or Store()
         self._readers = (FrameReader(self, 0, store), FrameReader(self, 1, store))
         self.tcp = TcpConnection(self._readers, store)
+        info.tcp_anomalies = self.tcp.anomaly_counts
         self._detection: Detection | None = Detection()
         self._dialogue = Dialogue(info, events, store)
         self._closed = False
@@ -293,4 +295,5 @@ class ConnectionAnalyzer:
         for anomaly in self.tcp.anomalies:
             if len(info.anomalies) < 200:
                 info.anomalies.append(anomaly)
+        info.tcp_anomalies = Counter()  # first: another thread that adds both must not count them twice
         info.anomaly_counts.update(self.tcp.anomaly_counts)

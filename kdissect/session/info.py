@@ -44,7 +44,8 @@ class ConnectionInfo:
     """One connection. Until the roles are known `client` is the end that opened it or spoke first.
 
     `states` counts the exchanges emitted so far by what became of them; `bytes` is payload in both directions
-    as captured. `names` are those of addresses; `client_text` and `broker_text` have them.
+    as captured. `names` are those of addresses; `client_text` and `broker_text` have them. `anomaly_counts`
+    has what TCP noticed from the end of the connection on, `anomalies_so_far` at any time.
     """
 
     __slots__ = (
@@ -72,6 +73,7 @@ class ConnectionInfo:
         "start_ns",
         "states",
         "tcp",
+        "tcp_anomalies",
         "tls",
     )
 
@@ -104,6 +106,8 @@ class ConnectionInfo:
         self.anomalies: list[Anomaly] = []
         self.anomaly_counts: Counter[AnomalyKind] = Counter()
         self.tcp: TcpSummary | None = None
+        self.tcp_anomalies: Counter[AnomalyKind] = Counter()
+        """Those of TCP, while the connection is open."""
         self.tls: TlsInfo | None = None
         """What carries the connection, where that is TLS; `kind` is what its plaintext is, if any."""
 
@@ -127,6 +131,10 @@ class ConnectionInfo:
             return address
         name = names.get(address) or names.get(end.host)
         return address if name is None else f"{name}:{end.port}"
+
+    def anomalies_so_far(self) -> Counter[AnomalyKind]:
+        """How many anomalies of each kind there were, also while the connection is open."""
+        return self.anomaly_counts + self.tcp_anomalies
 
     def note(self, anomaly: Anomaly) -> None:
         """Count an anomaly and keep it while there is room."""

@@ -17,6 +17,7 @@ from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
+from kdissect.session.exchange import Exchange
 from kdissect.stats.client import client_of, is_follower, text_of
 from kdissect.stats.denials import Named, denied_topics
 from kdissect.stats.group_links import GroupLinks, client_key
@@ -29,7 +30,7 @@ TOPICS_KEPT = 2_000  # 5 to 20 KB each; later ones count in `other`
 _ROLES = {
     apis.PRODUCE: Role.WRITE, apis.FETCH: Role.READ, apis.SHARE_FETCH: Role.SHARE,
 }  # fmt: skip
-_Place = tuple[str | bytes, int | None]
+Place = tuple[str | bytes, int | None]
 
 
 class TopicTraffic:
@@ -69,7 +70,7 @@ class TopicTraffic:
         """Count a Produce, Fetch or ShareFetch."""
         client, link = client_of(turn), client_key(turn)
         users: dict[str | bytes, tuple[Topic, Use]] = {}
-        errors = _errors(turn)
+        errors = partition_errors(turn)
         for named in _topics_named(turn):
             topic = self._topic(turn, named)
             use = topic.user(role, client, link)
@@ -119,14 +120,24 @@ def _topics_named(turn: Turn) -> list[str | bytes]:
     return list(found)
 
 
-def _errors(turn: Turn) -> dict[_Place, int]:
-    """Error codes of an answer by topic and partition."""
-    found: dict[_Place, int] = {}
+def partition_errors(turn: Turn) -> dict[Place, int]:
+    """Codes of a Produce, Fetch or ShareFetch answer by topic (name or id) and partition, 0 included."""
+    found: dict[Place, int] = {}
     for topic in sent(turn.response, "responses", None) or ():
         name = _name(topic)
         for index, row in _rows(topic):
             found[name, index] = row.error_code
     return found
+
+
+def topic_bytes(exchange: Exchange, names: TopicNames) -> Iterator[tuple[str, int]]:
+    """The topic of each records field of an exchange, by name or id, and the field's size in bytes."""
+    for records in record_sets(exchange):
+        section = records.section
+        name, topic_id = section.topic, section.topic_id or b""
+        if name is None:
+            name = names.name(exchange.connection, topic_id) or topic_id_text(topic_id)
+        yield name, section.end - section.start
 
 
 def _rows(topic: Any) -> Iterator[tuple[int, Any]]:

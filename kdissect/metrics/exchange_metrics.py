@@ -1,0 +1,101 @@
+"""Exchanges counted by API, broker, client id, topic and error code, in bounded memory.
+
+Rules:
+- An exchange counts once by API, broker and client id, so that sums over labels are right. Only the metrics
+  by topic count it under each of its topics.
+- An error code counts once an exchange, as in `stats`. By topic it counts where the response says of which
+  topic it is, or the exchange has one topic only; else under `SEVERAL`.
+- What the labels are told apart by is `stats.dimensions`, how long the broker took `stats.response_time`.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from kdissect.history import apis
+from kdissect.history.topics import TopicNames
+from kdissect.history.turn import Turn
+from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels, LabelSets
+from kdissect.metrics.tallies import Count, ExchangeTally, TopicTally
+from kdissect.metrics.time_histogram import TimeHistogram
+from kdissect.schema.errors import error_name
+from kdissect.stats.dimensions import MANY, Context, key_maker
+from kdissect.stats.group_links import GroupLinks
+from kdissect.stats.response_time import response_time
+from kdissect.stats.topics import partition_errors, topic_bytes
+from kdissect.stats.watermarks import Watermarks
+
+SEVERAL = "(several)"
+_BY_PARTITION = frozenset({apis.PRODUCE, apis.FETCH, apis.SHARE_FETCH})
+
+Copies = tuple[
+    dict[Labels, ExchangeTally], dict[Labels, Count], dict[Labels, TimeHistogram], dict[Labels, TopicTally],
+    dict[Labels, Count],
+]  # fmt: skip
+
+
+class ExchangeMetrics:
+    """Feed it exchanges with `add`. Its parts are label sets with counts; labels in the order named here.
+
+    `exchanges`: api, broker, client id. `errors`: api, error, broker, client id. `brokers`: api, broker.
+    `topics`: api, topic. `topic_errors`: api, error, topic. `limit` bounds each of them.
+    """
+
+    def __init__(self, names: TopicNames, limit: int = MAX_LABEL_SETS) -> None:
+        self._names = names
+        context = Context(names, GroupLinks())
+        self._key = key_maker(("api", "broker", "client_id"), context)
+        self._topics_of = key_maker(("topic",), context)
+        self._watermarks = Watermarks()
+        self.exchanges = LabelSets(ExchangeTally, limit)
+        self.errors = LabelSets(Count, limit)
+        self.brokers = LabelSets(TimeHistogram, limit)
+        self.topics = LabelSets(TopicTally, limit)
+        self.topic_errors = LabelSets(Count, limit)
+
+    def add(self, turn: Turn) -> None:
+        """Count the next exchange, in the order in which the analyzer reports them."""
+        exchange = turn.exchange
+        times = response_time(turn, self._watermarks)
+        api, broker, client_id = self._key(turn)[0]
+        self.exchanges.at((api, broker, client_id)).add(exchange, times)
+        if times is not None and times.broker is not None:
+            self.brokers.at((api, broker)).add(times.broker)
+        codes = exchange.response_summary().errors
+        for code in codes:
+            self.errors.at((api, error_name(code), broker, client_id)).value += 1
+        topics = [topic for (topic,) in self._topics_of(turn) if topic is not None]
+        if topics:
+            self._count_topics(turn, api, topics, codes)
+
+    def copies(self) -> Copies:
+        """All counts as they are now."""
+        return (
+            self.exchanges.copies(), self.errors.copies(), self.brokers.copies(), self.topics.copies(),
+            self.topic_errors.copies(),
+        )  # fmt: skip
+
+    def _count_topics(self, turn: Turn, api: str | None, topics: list[str], codes: Sequence[int]) -> None:
+        latency = turn.exchange.latency_ns
+        for topic in topics:
+            tally = self.topics.at((api, topic))
+            tally.requests += 1
+            if latency is not None:
+                tally.latency.add(latency)
+        for topic, size in topic_bytes(turn.exchange, self._names):
+            self.topics.at((api, topic)).record_bytes += size
+        if codes:
+            for topic, code in self._topic_errors(turn, topics, codes):
+                self.topic_errors.at((api, error_name(code), topic)).value += 1
+
+    def _topic_errors(self, turn: Turn, topics: list[str], codes: Sequence[int]) -> Iterator[tuple[str, int]]:
+        if len(topics) == 1:
+            owner = SEVERAL if topics[0] == MANY else topics[0]
+            yield from ((owner, code) for code in codes)
+            return
+        found = set()
+        errors = partition_errors(turn) if turn.key in _BY_PARTITION else {}
+        for (named, _), code in errors.items():
+            name = self._names.name(turn.info, named) if isinstance(named, bytes) else named
+            if code and name is not None:
+                found.add((name, code))
+        yield from sorted(found)
+        yield from ((SEVERAL, code) for code in codes if code not in {told for _, told in found})

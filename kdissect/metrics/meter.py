@@ -1,0 +1,109 @@
+"""Counts an analyzer's events while they go by, and gives all counts at any moment, to any thread.
+
+The thread that analyses calls `add`; the server's threads call `snapshot`. A lock keeps one exchange's counts
+together. What others own (findings, anomalies of open connections) is read without it: those are numbers that
+grow, and each was right at some moment of the scrape.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from threading import Lock
+from typing import Any
+
+from kdissect.history.topics import TopicNames
+from kdissect.history.turn import Turn
+from kdissect.metrics.capture_counts import CaptureCounts
+from kdissect.metrics.exchange_metrics import ExchangeMetrics
+from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels
+from kdissect.metrics.snapshot import Snapshot
+from kdissect.model.finding import Finding
+from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+# A dict that grows while it is read makes the reader begin again; growth is too rare for this to be reached.
+_TRIES = 20
+
+
+class Meter:
+    """`limit` bounds label sets. Whoever has them sets where the other counts come from:
+
+    `capture` gives counts of the capture, `findings` the findings so far, `other_anomalies` anomalies of
+    packets and files by kind.
+    """
+
+    def __init__(self, names: TopicNames, limit: int = MAX_LABEL_SETS) -> None:
+        self.capture: Callable[[], CaptureCounts] | None = None
+        self.findings: Callable[[], Iterable[Finding]] | None = None
+        self.other_anomalies: Callable[[], Mapping[str, int]] | None = None
+        self._lock = Lock()
+        self._exchanges = ExchangeMetrics(names, limit)
+        self._connections: Counter[str] = Counter()
+        self._open: dict[str, ConnectionInfo] = {}
+        self._anomalies: Counter[str] = Counter()
+        """Of exchanges, and of connections that are closed."""
+        self._told: Counter[str] = Counter()
+        """Anomalies as they were told last: a connection that closes meanwhile must not make them fewer."""
+
+    def add(self, event: Event) -> None:
+        """Count the analyzer's next event."""
+        with self._lock:
+            if isinstance(event, Exchange):
+                self._exchanges.add(Turn(event))
+                for anomaly in event.all_anomalies():
+                    self._anomalies[str(anomaly.kind)] += 1
+            elif isinstance(event, ConnectionOpened):
+                self._connections[str(event.connection.kind)] += 1
+                self._open[event.connection.id] = event.connection
+            elif isinstance(event, ConnectionClosed):
+                self._open.pop(event.connection.id, None)
+                _count(self._anomalies, event.connection.anomaly_counts)
+
+    def snapshot(self) -> Snapshot:
+        """All counts as they are now."""
+        with self._lock:
+            counted = self._exchanges.copies()
+            connections = dict(self._connections)
+            infos = list(self._open.values())
+            anomalies = self._anomalies.copy()
+        return Snapshot(
+            *counted,
+            connections,
+            dict.fromkeys(connections, 0) | Counter(str(info.kind) for info in infos),
+            self._all_anomalies(anomalies, infos),
+            None if self.findings is None else _by_rule(self.findings()),
+            None if self.capture is None else self.capture(),
+        )
+
+    def _all_anomalies(self, found: Counter[str], infos: list[ConnectionInfo]) -> Mapping[str, int]:
+        for info in infos:
+            _count(found, _patiently(info.anomalies_so_far))
+        if self.other_anomalies is not None:
+            found.update(_patiently(self.other_anomalies))
+        with self._lock:
+            self._told |= found  # the larger of both
+            return dict(self._told)
+
+
+def _by_rule(findings: Iterable[Finding]) -> dict[Labels, int]:
+    found: Counter[Labels] = Counter()
+    for finding in findings:
+        found[finding.code, str(finding.severity)] += finding.count
+    return dict(found)
+
+
+def _count(into: Counter[str], counts: Mapping[Any, int]) -> None:
+    for kind, count in counts.items():
+        into[str(kind)] += count
+
+
+def _patiently(read: Callable[[], Mapping[Any, int]]) -> Mapping[Any, int]:
+    """What another thread is changing; nothing if it never holds still."""
+    for _ in range(_TRIES):
+        try:
+            return read()
+        except RuntimeError:  # a dictionary changed its size during iteration
+            continue
+    return {}

@@ -1,0 +1,93 @@
+"""Runs `kdissect ... -i lo` on real packets of this machine, where that is allowed."""
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from threading import Timer
+from typing import IO
+
+from kdissect.capture.live.child import ChildSource
+from kdissect.capture.live.errors import LiveError
+from kdissect.capture.live.programs import PROGRAMS
+from kdissect.capture.live.settings import LiveSettings
+from tests.support.console import CHECKOUT, Ran, command
+
+# A capture that has not ended by then is killed, and its test fails.
+_PATIENCE_S = 120
+
+
+@cache
+def why_not(source: str, interface: str = "lo") -> str:
+    """Why a source does not capture here; empty if it does."""
+    try:
+        child = ChildSource(PROGRAMS[source], LiveSettings((interface,), "tcp port 1"))
+    except LiveError as error:
+        return str(error)
+    child.stop()
+    while child.read():
+        pass
+    child.failure()
+    return ""
+
+
+def free_port() -> int:
+    """A port that nobody has."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+class LiveRun:
+    """A command that captures. Constructed when it does."""
+
+    def __init__(self, *arguments: object, prefix: Sequence[str] = ()) -> None:
+        environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "PYTHONUNBUFFERED": "1"}
+        self.process = subprocess.Popen(
+            [*prefix, *command(*arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=CHECKOUT,
+            env=environment,
+        )
+        self._timer = Timer(_PATIENCE_S, self.process.kill)
+        self._timer.start()
+        self._out = b""
+        self.said = self._pipe(self.process.stderr).readline().decode()
+
+    def lines(self, count: int) -> list[str]:
+        """Wait for that many lines more on standard output."""
+        out = self._pipe(self.process.stdout)
+        found = [out.readline() for _ in range(count)]
+        self._out += b"".join(found)
+        return [line.decode() for line in found]
+
+    def end(self, number: signal.Signals = signal.SIGINT) -> Ran:
+        """End it by a signal."""
+        self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> Ran:
+        """Wait for its end."""
+        # Not communicate(): what readline has read ahead is in the streams' buffers.
+        out = self.process.stdout.read() if self.process.stdout is not None else b""
+        err = self._pipe(self.process.stderr).read()
+        self.process.wait()
+        self._timer.cancel()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+        return Ran(self.process.returncode, (self._out + out).decode(), self.said + err.decode())
+
+    @staticmethod
+    def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+        assert stream is not None
+        return stream
+
+
+def written(ran: Ran, path: Path) -> bool:
+    """Whether the summary names the file."""
+    return f"written to {path}" in ran.err
