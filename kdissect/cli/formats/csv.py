@@ -5,8 +5,9 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.cli.columns import LIST_SEPARATOR, Column, cell
+from kdissect.cli.columns import Column
 from kdissect.cli.printable import printable
+from kdissect.report.cell_text import LIST_SEPARATOR, cell
 
 
 class CsvFormat:

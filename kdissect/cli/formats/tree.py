@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator
 
 from kdissect.cli.colour import paint
-from kdissect.cli.formats.durations import duration
-from kdissect.cli.formats.exchange_columns import api_cell, outcome
 from kdissect.cli.printable import printable
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.node import Node
@@ -14,6 +12,8 @@ from kdissect.decoders.tree import render
 from kdissect.engine.facts import payload_facts
 from kdissect.engine.rows import ExchangeRows, Row
 from kdissect.model.frame import Frame
+from kdissect.report.columns.exchanges import api_cell, outcome
+from kdissect.report.durations import duration
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 
