@@ -47,6 +47,11 @@ class LogWriter:
     def __len__(self) -> int:
         return self._rows
 
+    @property
+    def waiting(self) -> int:
+        """Exchanges that were added since the last `take`."""
+        return len(self._columns["flags"])
+
     def add(self, exchange: Exchange) -> int:
         """Take an exchange; gives its row."""
         row = self._rows

@@ -138,3 +138,11 @@ class LoggedExchange(Exchange):
     def response_summary(self) -> Summary:
         """Error codes, and topics of both sides."""
         return self._log.summary(self.row)
+
+    def topics(self) -> tuple[str, ...]:
+        """Topics by name, also those of ids."""
+        return self._log.topics(self.row)
+
+    def codes(self) -> tuple[str, ...]:
+        """Codes of the findings about it."""
+        return self._log.codes(self.row)
