@@ -14,6 +14,9 @@ How it fits together, and how a view is added:
   `Follow(connection)`, `Tell(text)`. The app's `selected_row` is the exchange that is selected everywhere.
 - When the filter changes, studies run anew over what it takes, and every view gets `Change.SHOWN`, then
   `Change.RESULT`. A study with `has_own_filter` sees everything (findings).
+- A view brings its style as `DEFAULT_CSS`; keys of its own as `BINDINGS`, which the help and docs/tui.md list. Lists
+  of more than some hundred rows draw their lines themselves, as `exchange_list.ExchangeList` does (Line API).
+- `state.State` holds what is kept from one time to the next; the app is given one.
 - Text from the wire goes through `inert.text`, which gives a `rich.text.Text` without markup, with everything that
   does not print escaped. Never hand a `str` with such text to a widget: Textual reads markup in it.
 """

@@ -15,6 +15,7 @@ from kdissect.tui.bars import TopLine, ViewBar
 from kdissect.tui.filter_bar import FilterBar
 from kdissect.tui.inert import text
 from kdissect.tui.session import Change, Session
+from kdissect.tui.state import State
 from kdissect.tui.view import VIEWS, Follow, GoTo, Selected, Spec, Tell, UseFilter, View, new_view
 
 # A slice of filtering between two keys: far below the 50 ms in which a key is to be answered.
@@ -37,9 +38,10 @@ class KdissectApp(App[None]):
         Binding("q", "quit", "Quit"),
     ]
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, state: State | None = None) -> None:
         super().__init__()
         self.session = session
+        self.state = State() if state is None else state
         self.selected_row: int | None = None
         self._changes: dict[tuple[Change, str], None] = {}
         self._is_filtering = False
@@ -56,6 +58,11 @@ class KdissectApp(App[None]):
     async def on_mount(self) -> None:
         """Start to listen; show the first view."""
         loop = asyncio.get_running_loop()
+        if self.state.theme in self.available_themes:
+            self.theme = self.state.theme
+        bar = self.query_one(FilterBar)
+        bar.history = self.state.history
+        bar.accepted(self.session.filter_text)
 
         def call(function: Any, *arguments: Any) -> None:
             if not loop.is_closed():
@@ -66,7 +73,10 @@ class KdissectApp(App[None]):
         self.set_interval(1 / UPDATES, self._pass_on)
 
     def on_unmount(self) -> None:
-        """End the workers."""
+        """End the workers, keep what is to be kept."""
+        self.state.theme = self.theme
+        self.state.history = self.query_one(FilterBar).history
+        self.state.save()
         self.session.close()
 
     # views
