@@ -1,0 +1,165 @@
+"""The columns of the list of exchanges: what stands in them, how wide they are, which give way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kdissect.engine.log import ExchangeLog
+from kdissect.engine.times import rfc3339
+from kdissect.report.durations import duration
+from kdissect.schema.errors import error_name
+from kdissect.schema.registry import api_name
+from kdissect.session.exchange import State
+from kdissect.tui.inert import plain
+
+Cell = tuple[str, str]
+"""Text, inert already, and the name of a style: empty, dim, name, good, odd, bad."""
+
+
+class ExchangeColumn(NamedTuple):
+    """A column. `width` cells, and with `grows` what is left; `priority` 0 stays longest in a narrow terminal.
+
+    `field` is what a quick filter on a cell names, `value` the cell's text in the filter language.
+    """
+
+    name: str
+    title: str
+    width: int
+    priority: int
+    cell: Callable[[ExchangeLog, int], Cell]
+    field: str = ""
+    value: Callable[[ExchangeLog, int], str | None] | None = None
+    right: bool = False
+    grows: bool = False
+
+
+def _time(log: ExchangeLog, row: int) -> Cell:
+    return rfc3339(log.time_ns(row))[11:26], ""
+
+
+def _api(log: ExchangeLog, row: int) -> Cell:
+    key = log.api_key(row)
+    if key is None:
+        return ("SASL token" if log.is_token(row) else "unknown"), "dim"
+    return f"{api_name(key) or f'key {key}'} v{log.api_version(row)}", "name"
+
+
+def _topics(log: ExchangeLog, row: int) -> Cell:
+    topics = log.topic_texts(row)
+    more = f" +{len(topics) - 1}" if len(topics) > 1 else ""
+    return (plain(topics[0]) + more if topics else ""), ""
+
+
+def _size(log: ExchangeLog, row: int) -> Cell:
+    request, response = log.bytes_on_wire(row, "request"), log.bytes_on_wire(row, "response")
+    return f"{_short(request)} {_short(response)}", ""
+
+
+def _short(count: int | None) -> str:
+    if count is None:
+        return "   -"
+    if count < 1000:
+        return f"{count:4}"
+    if count < 1_000_000:
+        return f"{count / 1000:3.0f}K" if count >= 9950 else f"{count / 1000:.1f}K"
+    return f"{count / 1e6:3.0f}M" if count >= 9_950_000 else f"{count / 1e6:.1f}M"
+
+
+def _latency(log: ExchangeLog, row: int) -> Cell:
+    latency = log.latency_ns(row)
+    return ("" if latency is None else duration(latency)), ""
+
+
+def _outcome(log: ExchangeLog, row: int) -> Cell:
+    errors, state = log.errors(row), log.state(row)
+    odd = " ~" if log.is_odd(row) else ""
+    if errors:
+        return ", ".join(str(error_name(code)) for code in errors) + odd, "bad"
+    if state is State.COMPLETE:
+        return f"ok{odd}", "odd" if odd else "good"
+    if state is State.NO_RESPONSE_EXPECTED:
+        return f"no reply due{odd}", "dim"
+    if state is State.UNANSWERED:
+        return f"no answer{odd}", "bad"
+    return f"orphan{odd}", "odd"
+
+
+def _findings(log: ExchangeLog, row: int) -> Cell:
+    codes = log.codes(row)
+    if not codes:
+        return "", ""
+    return f"{codes[0]}{f' +{len(codes) - 1}' if len(codes) > 1 else ''}", "odd"
+
+
+def _quoted(text: str | None) -> str | None:
+    if text is None:
+        return None
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _first_topic(log: ExchangeLog, row: int) -> str | None:
+    topics = log.topics(row)
+    return _quoted(topics[0]) if topics else None
+
+
+def _api_value(log: ExchangeLog, row: int) -> str | None:
+    key = log.api_key(row)
+    return None if key is None else str(api_name(key) or key)
+
+
+def _latency_value(log: ExchangeLog, row: int) -> str | None:
+    latency = log.latency_ns(row)
+    return None if latency is None else f"{latency}ns"
+
+
+def _error_value(log: ExchangeLog, row: int) -> str | None:
+    errors = log.errors(row)
+    return str(error_name(errors[0])) if errors else None
+
+
+def _code_value(log: ExchangeLog, row: int) -> str | None:
+    codes = log.codes(row)
+    return codes[0] if codes else None
+
+
+COLUMNS: tuple[ExchangeColumn, ...] = (
+    ExchangeColumn("number", "#", 7, 3, lambda log, row: (str(row + 1), "dim"), right=True),
+    ExchangeColumn("time", "Time", 15, 1, _time, "time", lambda log, row: rfc3339(log.time_ns(row))),
+    ExchangeColumn(
+        "client", "Client", 21, 4, lambda log, row: (log.connection(row).client_text, ""), "client",
+        lambda log, row: str(log.connection(row).client),
+    ),
+    ExchangeColumn(
+        "broker", "Broker", 21, 6, lambda log, row: (log.connection(row).broker_text, ""), "broker",
+        lambda log, row: str(log.connection(row).broker),
+    ),
+    ExchangeColumn(
+        "client_id", "Client id", 14, 8, lambda log, row: (plain(log.client_id(row) or ""), "dim"), "client_id",
+        lambda log, row: _quoted(log.client_id(row)),
+    ),
+    ExchangeColumn("api", "API", 20, 0, _api, "api", _api_value),
+    ExchangeColumn("topic", "Topic", 12, 0, _topics, "topics", _first_topic, grows=True),
+    ExchangeColumn("size", "Req  Resp", 9, 5, _size, right=True),
+    ExchangeColumn("latency", "Latency", 9, 1, _latency, "latency", _latency_value, right=True),
+    ExchangeColumn("outcome", "Outcome", 14, 0, _outcome, "errors", _error_value),
+    ExchangeColumn("findings", "Findings", 10, 2, _findings, "has finding", _code_value),
+)  # fmt: skip
+
+GUTTER = 2
+
+
+def fitting(names: Sequence[str], width: int) -> list[tuple[ExchangeColumn, int]]:
+    """The columns of these names that fit, with the widths they get."""
+    chosen = [column for column in COLUMNS if not names or column.name in names]
+    while len(chosen) > 1 and GUTTER + sum(column.width + 1 for column in chosen) > width:
+        chosen.remove(max(chosen, key=lambda column: column.priority))
+    left = width - GUTTER - sum(column.width + 1 for column in chosen)
+    growing = [column for column in chosen if column.grows] or chosen[-1:]
+    extra = max(left, 0)
+    outcome = min(extra // 4, 16)
+    widths = []
+    for column in chosen:
+        more = extra - outcome if column in growing else outcome if column.name == "outcome" else 0
+        widths.append((column, column.width + more))
+    return widths

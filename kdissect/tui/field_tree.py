@@ -1,0 +1,244 @@
+"""The tree of an exchange: its lines that are open, drawn as they come into sight."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from kdissect.tui.dissection import Dissected, Item, walk
+
+_KINDS = ("side", "fact", "bad", "odd", "group", "value", "type")
+_INDENT = 2
+
+
+class FieldTree(ScrollView, can_focus=True):
+    """`cursor` is a line. `Chosen` tells which field is under it."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "tree--cursor", "tree--cursor-blurred", *(f"tree--{name}" for name in _KINDS),
+    }  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home,g", "go(0)", "First field", show=False),
+        Binding("end,G", "go(-1)", "Last field", show=False),
+        Binding("left", "close", "Close, or to the parent", show=False),
+        Binding("right", "open", "Open", show=False),
+        Binding("enter,space", "toggle", "Open or close", show=False),
+        Binding("asterisk", "open_all", "Open everything below", show=False, key_display="*"),
+    ]
+    # Lines that `*` opens at most.
+    MOST_OPENED = 5000
+
+    cursor: reactive[int] = reactive(0)
+
+    class Chosen(Message):
+        """Another field is under the cursor."""
+
+        def __init__(self, item: Item) -> None:
+            self.item = item
+            super().__init__()
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._dissected: Dissected | None = None
+        self._lines: list[Item] = []
+        self._line_styles: dict[str, Style] = {}
+        self.note = ""
+
+    @property
+    def item(self) -> Item | None:
+        """The line under the cursor."""
+        return self._lines[self.cursor] if self.cursor < len(self._lines) else None
+
+    # content
+
+    def show(self, dissected: Dissected | None, note: str = "") -> None:
+        """Show another exchange; `note` says why there is none."""
+        old = self.item
+        side, names = (old.side, _path(old)) if old is not None else ("", [])
+        self._dissected = dissected
+        self.note = note
+        self._layout()
+        self.set_reactive(FieldTree.cursor, 0)
+        self.scroll_to(0, 0, animate=False, immediate=True)
+        if dissected is not None and side and names:
+            self._stay(dissected, side, names)
+        self.refresh()
+        self._tell()
+
+    def _stay(self, dissected: Dissected, side: str, names: list[str]) -> None:
+        """Go where the cursor was in the exchange before, as far as this one has the same fields."""
+        item = dissected.root(side)
+        for name in names[1:]:
+            inner = next((each for each in item.children if each.label == name), None) if item else None
+            if inner is None:
+                break
+            item = inner
+        if item is not None:
+            self.choose(item)
+
+    def choose(self, item: Item) -> None:
+        """Open what is around a line, and put the cursor on it."""
+        above = item.parent
+        while above is not None:
+            above.is_open = True
+            above = above.parent
+        self._layout()
+        if item in self._lines:
+            self.cursor = self._lines.index(item)
+            self._tell()
+
+    def _layout(self) -> None:
+        self._lines = list(walk(self._dissected.roots)) if self._dissected is not None else []
+        self.virtual_size = Size(self.size.width, max(len(self._lines), 1))
+        self.refresh()
+
+    def _tell(self) -> None:
+        item = self.item
+        if item is not None:
+            self.post_message(self.Chosen(item))
+
+    def watch_cursor(self) -> None:
+        """Keep it in sight."""
+        height = max(self.scrollable_content_region.height, 1)
+        top = round(self.scroll_y)
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False, immediate=True)
+        elif self.cursor >= top + height:
+            self.scroll_to(y=self.cursor - height + 1, animate=False, immediate=True)
+        self.refresh()
+
+    # drawing
+
+    def on_resize(self) -> None:
+        """Another width."""
+        self._layout()
+
+    def notify_style_update(self) -> None:
+        """Another theme."""
+        super().notify_style_update()
+        self._line_styles.clear()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the window."""
+        width, base = self.size.width, self.rich_style
+        index = round(self.scroll_offset.y) + y
+        if not self._lines and y == 0 and self.note:
+            return Strip([Segment(" " + self.note, base + self._style("type"))]).adjust_cell_length(width, base)
+        if index >= len(self._lines):
+            return Strip.blank(width, base)
+        item = self._lines[index]
+        is_here = index == self.cursor
+        if is_here:
+            base = base + self._style("cursor" if self.has_focus else "cursor-blurred")
+        return self._draw(item, base, is_here, width)
+
+    def _draw(self, item: Item, base: Style, is_here: bool, width: int) -> Strip:
+        arrow = ("▼ " if item.is_open else "▶ ") if item.can_open else "  "
+        lead = " " * (item.depth * _INDENT) + arrow
+        kind = item.kind if item.kind in _KINDS else ""
+        label = base + self._style(kind) if kind and not is_here else base
+        value = base if is_here or kind == "bad" else base + self._style("value")
+        segments = [Segment(lead, base), Segment(item.label, label)]
+        if item.value:
+            segments += [Segment(": " if item.kind == "fact" else " ", base), Segment(item.value, value)]
+        if item.node is not None and not item.can_open and item.node.type:
+            segments.append(Segment(f"  {item.node.type}", base if is_here else base + self._style("type")))
+        return Strip(segments).adjust_cell_length(width, base).crop(0, width)
+
+    def _style(self, name: str) -> Style:
+        found = self._line_styles.get(name)
+        if found is None:
+            found = self._line_styles[name] = self.get_component_rich_style(f"tree--{name}", partial=True)
+        return found
+
+    # keys and mouse
+
+    def go_to(self, index: int) -> None:
+        """Move the cursor to a line."""
+        self.cursor = max(0, min(index, len(self._lines) - 1))
+        self._tell()
+
+    def action_move(self, step: int) -> None:
+        """One up or down."""
+        self.go_to(self.cursor + step)
+
+    def action_page(self, step: int) -> None:
+        """A screenful up or down."""
+        self.go_to(self.cursor + step * max(self.scrollable_content_region.height - 1, 1))
+
+    def action_go(self, index: int) -> None:
+        """To the first or last line."""
+        self.go_to(index if index >= 0 else len(self._lines) - 1)
+
+    def action_toggle(self) -> None:
+        """Open or close."""
+        item = self.item
+        if item is not None and item.can_open:
+            item.is_open = not item.is_open
+            self._layout()
+
+    def action_open(self) -> None:
+        """Open; to the first line below where it is open."""
+        item = self.item
+        if item is None or not item.can_open:
+            return
+        if item.is_open:
+            self.go_to(self.cursor + 1)
+        else:
+            self.action_toggle()
+
+    def action_close(self) -> None:
+        """Close; to the line around it where it is closed."""
+        item = self.item
+        if item is None:
+            return
+        if item.can_open and item.is_open:
+            self.action_toggle()
+        elif item.parent is not None:
+            self.go_to(self._lines.index(item.parent))
+
+    def action_open_all(self) -> None:
+        """Open everything below, as far as it can be read by anybody."""
+        item = self.item
+        waiting = [item] if item is not None else []
+        opened = 0
+        while waiting and opened < self.MOST_OPENED:
+            each = waiting.pop()
+            if each.can_open:
+                each.is_open = True
+                waiting += each.children
+                opened += len(each.children)
+        self._layout()
+
+    def on_click(self, event: events.Click) -> None:
+        """Move the cursor; on an arrow, open or close."""
+        index = round(self.scroll_offset.y) + event.y
+        if index >= len(self._lines):
+            return
+        item = self._lines[index]
+        self.go_to(index)
+        if item.depth * _INDENT <= event.x < item.depth * _INDENT + _INDENT or event.chain == 2:
+            self.action_toggle()
+
+
+def _path(item: Item | None) -> list[str]:
+    names: list[str] = []
+    while item is not None:
+        names.insert(0, item.label)
+        item = item.parent
+    return names
+
+

@@ -1,0 +1,93 @@
+"""Every key, from the bindings themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, NamedTuple
+
+from rich.table import Table
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+# Where keys hold -> the class with the bindings, as "module:Class". Views are added from their registry.
+_PLACES = (
+    ("Everywhere", "kdissect.tui.app:KdissectApp"),
+    ("Filter", "kdissect.tui.filter_bar:FilterInput"),
+    ("List", "kdissect.tui.exchange_list:ExchangeList"),
+    ("Fields", "kdissect.tui.field_tree:FieldTree"),
+    ("Bytes", "kdissect.tui.hex_pane:HexPane"),
+)
+
+
+class Key(NamedTuple):
+    """A key and what it does."""
+
+    place: str
+    key: str
+    what: str
+
+
+def all_keys() -> list[Key]:
+    """Every key there is, in the order of the places."""
+    from kdissect.tui.view import VIEWS
+
+    first, *rest = _PLACES
+    places = (first, *((f"View: {spec.title}", spec.where) for spec in VIEWS), *rest)
+    return [key for place, where in places for key in _keys(place, where)]
+
+
+def _keys(place: str, where: str) -> Iterable[Key]:
+    from importlib import import_module
+
+    module, _, name = where.partition(":")
+    for binding in getattr(import_module(module), name).BINDINGS:
+        if not isinstance(binding, Binding):
+            binding = Binding(*binding)
+        shown = binding.key_display or " ".join(map(_named, binding.key.split(",")))
+        yield Key(place, shown, binding.description)
+    if place == "Everywhere":
+        yield Key(place, "ctrl+p", "Command palette")
+
+
+def _named(key: str) -> str:
+    return _SHORT.get(key, key)
+
+
+_SHORT = {"pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "left": "←", "right": "→", "space": "Space",
+          "enter": "Enter", "escape": "Esc", "home": "Home", "end": "End", "tab": "Tab", "backspace": "Backspace",
+          "shift+tab": "Shift+Tab"}  # fmt: skip
+
+
+class HelpScreen(ModalScreen[None]):
+    """The keys in a window; any of Esc, ?, q closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,q", "leave", "Close")]
+
+    def compose(self) -> ComposeResult:
+        """One table."""
+        with VerticalScroll(id="help-box"):
+            yield Static(_table())
+
+    def on_mount(self) -> None:
+        """Keys scroll it."""
+        self.query_one("#help-box").focus()
+
+    def action_leave(self) -> None:
+        """Back."""
+        self.dismiss(None)
+
+
+def _table() -> Table:
+    table = Table.grid(padding=(0, 2))
+    place = ""
+    for key in all_keys():
+        if key.place != place:
+            place = key.place
+            table.add_row(Text(""), Text(""))
+            table.add_row(Text(place, "bold underline"), Text(""))
+        table.add_row(Text(f"  {key.key}", "bold"), Text(key.what))
+    return table
