@@ -75,7 +75,6 @@ class KdissectApp(App[None]):
     def on_unmount(self) -> None:
         """End the workers, keep what is to be kept."""
         self.state.theme = self.theme
-        self.state.history = self.query_one(FilterBar).history
         self.state.save()
         self.session.close()
 
@@ -158,7 +157,7 @@ class KdissectApp(App[None]):
 
         view = await self.show_view("exchanges")
         assert isinstance(view, ExchangesView)
-        view.go_to(message.row, message.side, message.start, message.end)
+        view.go_to(message.row, message.side, message.start, message.end, message.inside)
 
     @on(Selected)
     def take_selection(self, message: Selected) -> None:
@@ -179,6 +178,7 @@ class KdissectApp(App[None]):
             bar.show_error(expression, error)
             return
         bar.accepted(expression)
+        self.state.history = bar.history
         self._pass_on()
 
     @on(Follow)

@@ -31,7 +31,7 @@ class NothingToCopyError(Exception):
 
 
 class Names(NamedTuple):
-    """What rows need to know of the inputs: `files` by index, the topics of an exchange, names of topic ids."""
+    """What rows need to know: `files` by index, the topics of an exchange, names of topic ids."""
 
     files: Sequence[str]
     topics_of: TopicsOf

@@ -58,7 +58,18 @@ class Item:
     """A line of the tree. `node` is None for what is no field: facts, groups; `start`, `end` in `buffer`."""
 
     __slots__ = (
-        "buffer", "depth", "end", "is_open", "kind", "label", "make", "made", "node", "parent", "side", "start",
+        "buffer",
+        "depth",
+        "end",
+        "is_open",
+        "kind",
+        "label",
+        "made",
+        "make",
+        "node",
+        "parent",
+        "side",
+        "start",
         "value",
     )  # fmt: skip
 
@@ -244,6 +255,15 @@ def _below(item: Item, buffer: Buffer, offset: int) -> Item | None:
     for child in item.children:
         if child.buffer is buffer and child.start <= offset < child.end:
             return child
+    return None
+
+
+def inner_item(item: Item, label: str) -> Item | None:
+    """The first line below that has a label."""
+    for child in item.children:
+        found = child if child.label == label else inner_item(child, label)
+        if found is not None:
+            return found
     return None
 
 

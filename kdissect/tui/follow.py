@@ -35,7 +35,9 @@ class FollowScreen(ModalScreen[None]):
     ]
     DEFAULT_CSS = """
     FollowScreen { background: $surface; }
-    FollowScreen #follow-title { height: 1; background: $primary; color: $text; text-style: bold; padding: 0 1; }
+    FollowScreen #follow-title {
+        height: 1; background: $primary; color: $text; text-style: bold; padding: 0 1;
+    }
     """
 
     def __init__(self, session: Session, connection: str, form: str = FORMS[0]) -> None:

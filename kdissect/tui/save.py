@@ -11,7 +11,7 @@ from kdissect.tui.saver import Saved, SaveOrder
 
 
 def run_saver(order: SaveOrder) -> Saved:
-    """Write exchanges to a file. Blocks until that is done: not for the thread that answers keys. Raises nothing."""
+    """Write exchanges to a file. Blocks: not for the thread that answers keys. Raises nothing."""
     order_out, orders = os.pipe()
     results, results_in = os.pipe()
     try:

@@ -1,4 +1,4 @@
-"""Writes chosen exchanges as pcapng, as `kdissect extract` does: a process of its own, for it reads the inputs twice.
+"""Writes chosen exchanges as pcapng, as `kdissect extract` does. A process: it reads the inputs twice.
 
 `python -m kdissect.tui.saver IN OUT`: inherited pipes, a `SaveOrder` comes in, a `Saved` goes out.
 """

@@ -98,8 +98,8 @@ class Session:
         """Have studies run that are not yet; their results come with `Change.RESULT`."""
         new = set(studies) - self._studies
         self._studies |= new
-        if new and not self.is_stream and not self.is_loading:
-            self._study(new)
+        if new and not self.is_stream:
+            self._study(new)  # also while the rows come in: it gives way to their worker
 
     def set_filter(self, text: str) -> None:
         """Show only what a filter takes. Raises FilterError; then nothing changes."""
@@ -142,7 +142,7 @@ class Session:
     def _restudy(self) -> None:
         """Another filter: what was worked out with the old one is worked out anew."""
         names = self._studies - {FINDINGS}
-        if self.is_stream or self.is_loading or not names:
+        if self.is_stream or not names:
             return
         for key in [key for key in self._workers if key.startswith("study ")]:
             self._workers.pop(key).stop()
@@ -222,8 +222,8 @@ class Session:
             return
         self.is_loading = False
         self.changed(Change.LOADED, "")
-        if not self.is_stream:
-            self._study(self._studies)
+        if not self.is_stream and FINDINGS in self._studies:
+            self._study({FINDINGS})
 
     def _trouble(self, text: str) -> None:
         self.troubles.append(text)

@@ -7,11 +7,11 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from kdissect.decoders.summary import Summary
 from kdissect.engine.log import ExchangeLog
+from kdissect.engine.logged import LoggedExchange
 from kdissect.query import Context, Predicate
 from kdissect.session.exchange import Exchange
-from kdissect.decoders.summary import Summary
-from kdissect.engine.logged import LoggedExchange
 
 _ASK_CLOCK_EVERY = 64  # exchanges
 
@@ -76,7 +76,7 @@ class Shown:
         log, test, append = self.log, self._test, self._rows.append
         row, end = self.looked_at, len(log)
         while row < end:
-            for row in range(row, min(row + _ASK_CLOCK_EVERY, end)):  # noqa: B020, PLW2901
+            for row in range(row, min(row + _ASK_CLOCK_EVERY, end)):  # noqa: B020
                 if test(LoggedExchange(log, row)):
                     append(row)
             row += 1

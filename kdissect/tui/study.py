@@ -22,21 +22,35 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from kdissect.engine.rows import TopicsOf
+from kdissect.history.topics import TopicNames
 from kdissect.session.events import Event
 
 # Name -> "module:Class". A class takes a `StudyContext`.
 STUDIES: dict[str, str] = {
     "findings": "kdissect.tui.studies.findings:FindingStudy",
+    "connections": "kdissect.tui.studies.connections:ConnectionStudy",
+    "topics": "kdissect.tui.studies.topics:TopicStudy",
+    "groups": "kdissect.tui.studies.groups:GroupStudy",
+    "producers": "kdissect.tui.studies.producers:ProducerStudy",
+    "traffic": "kdissect.tui.studies.traffic:TrafficStudy",
+    "traffic by client_id": "kdissect.tui.studies.traffic:TrafficByClient",
+    "traffic by topic": "kdissect.tui.studies.traffic:TrafficByTopic",
+    "traffic by broker": "kdissect.tui.studies.traffic:TrafficByBroker",
+    "traffic by group": "kdissect.tui.studies.traffic:TrafficByGroup",
+    "traffic by software": "kdissect.tui.studies.traffic:TrafficBySoftware",
 }
 
 
 class StudyContext(NamedTuple):
     """What a study may need beside events.
 
+    `topics` are the names of topics, `is_filtered` tells whether a filter takes some exchanges only.
     `row_of` gives the number of an exchange in the log by its identity while its connection is open; `send`
     sends a message of `tui.orders` to the screen at once.
     """
 
+    topics: TopicNames
+    is_filtered: bool
     topics_of: TopicsOf
     row_of: Callable[[str, int], int | None]
     send: Callable[[Any], None]
@@ -48,7 +62,9 @@ class Study:
 
     name = ""
     has_own_filter = False
-    """Whether it takes all events, whatever the filter says."""
+    """Whether it takes all events, whatever the filter says: that is in `takes`."""
+    takes = True
+    """Whether the filter takes the exchange that is added."""
 
     def __init__(self, context: StudyContext) -> None:
         self.context = context

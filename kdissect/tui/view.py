@@ -27,6 +27,13 @@ class Spec(NamedTuple):
 # In the order of the bar. Keys are digits.
 VIEWS: tuple[Spec, ...] = (
     Spec("exchanges", "Exchanges", "1", "kdissect.tui.views.exchanges:ExchangesView"),
+    Spec("connections", "Connections", "2", "kdissect.tui.views.connections:ConnectionsView", ("connections",)),
+    Spec("topics", "Topics", "3", "kdissect.tui.views.topics:TopicsView", ("topics",)),
+    Spec("groups", "Groups", "4", "kdissect.tui.views.groups:GroupsView", ("groups",)),
+    Spec("producers", "Producers", "5", "kdissect.tui.views.producers:ProducersView", ("producers",)),
+    Spec("records", "Records", "6", "kdissect.tui.views.records:RecordsView"),
+    Spec("findings", "Findings", "7", "kdissect.tui.views.findings:FindingsView", ("findings",)),
+    Spec("statistics", "Statistics", "8", "kdissect.tui.views.statistics:StatisticsView", ("traffic",)),
 )
 
 
@@ -69,10 +76,11 @@ class GoTo(Message):
     """Show an exchange in the exchanges view, and select it.
 
     With `side` (`request`, `response`) and `start`, `end` (offsets behind the frame's size, as in findings) the
-    field that stands there, too.
+    field that stands there, too; `inside` names a piece below it (`records[3]` of a batch).
     """
 
-    def __init__(self, row: int, side: str = "", start: int = -1, end: int = -1) -> None:
+    def __init__(self, row: int, side: str = "", start: int = -1, end: int = -1, inside: str = "") -> None:
+        self.inside = inside
         self.row = row
         self.side = side
         self.start = start

@@ -24,7 +24,7 @@ from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.tui.orders import Done, Failed, Matches, Order, Progress, Result, Rows, receive, send
 from kdissect.tui.spool import SpoolWriter
-from kdissect.tui.study import Study, StudyContext, new_study
+from kdissect.tui.study import StudyContext, new_study
 
 # The first rows at once, later ones in larger parcels: each costs the screen about a millisecond.
 FIRST_FLUSH_S = 0.02
@@ -43,8 +43,9 @@ class Worker:
         self._spool = SpoolWriter(order.spool) if order.spool >= 0 else None
         self._writer = LogWriter(self._keep)
         self._numbers = RowNumbers()
+        topics = self._dissection.topics
         context = StudyContext(
-            self._dissection.topics.topics_of, self._numbers.row_of, self._send, self._dissection.file_names
+            topics, bool(order.filter), topics.topics_of, self._numbers.row_of, self._send, self._dissection.file_names
         )
         self._studies = [new_study(name, context) for name in order.studies]
         self._accepts = self._filter() if order.filter else None
@@ -100,6 +101,7 @@ class Worker:
             self._matches.append(row)
         for study in self._studies:
             if taken or study.has_own_filter:
+                study.takes = taken
                 study.add(event)
 
     def _connection(self, event: ConnectionOpened | ConnectionClosed) -> None:
@@ -230,7 +232,7 @@ def main(arguments: Sequence[str]) -> int:
         Worker(order, out).run()
     except OSError:
         return 1  # the screen is gone
-    except Exception as error:  # noqa: BLE001  a bug of ours: the screen tells it, and keeps what there is
+    except Exception as error:
         from traceback import format_exc
 
         send(out, Failed(f"{type(error).__name__}: {error}", format_exc()))

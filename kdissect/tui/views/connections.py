@@ -22,8 +22,9 @@ class ConnectionsView(TablesView):
     study = "connections"
     nothing = "no connection was seen"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,f", "follow", "Follow stream"),
-        Binding("c", "exchanges", "Its exchanges"),
+        Binding("enter", "choose", "Follow stream"),
+        Binding("f", "follow", "Follow stream", show=False),
+        Binding("x", "exchanges", "Its exchanges"),
     ]
     cell_filters = {  # noqa: RUF012  declared as a class variable above
         "client": lambda row: f"client == {row['client']}" if row["client"][:1].isdigit() else None,

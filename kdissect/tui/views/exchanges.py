@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from kdissect.engine.log import find_in
-from kdissect.tui.dissection import Buffer, Dissected, Item
+from kdissect.tui.dissection import Buffer, Dissected, Item, inner_item
 from kdissect.tui.exchange_list import ExchangeList
 from kdissect.tui.field_tree import FieldTree
 from kdissect.tui.hex_pane import HexPane
@@ -51,7 +51,7 @@ class ExchangesView(View):
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self._dissected: Dissected | None = None
-        self._wanted: tuple[int, str, int, int] | None = None
+        self._wanted: tuple[int, str, int, int, str] | None = None
 
     def compose(self) -> ComposeResult:
         """Three panes."""
@@ -153,9 +153,9 @@ class ExchangesView(View):
 
     # from outside
 
-    def go_to(self, row: int, side: str = "", start: int = -1, end: int = -1) -> None:
-        """Select an exchange, and a field of it."""
-        self._wanted = (row, side, start, end) if side else None
+    def go_to(self, row: int, side: str = "", start: int = -1, end: int = -1, inside: str = "") -> None:
+        """Select an exchange, and a field of it, or a piece `inside` that field."""
+        self._wanted = (row, side, start, end, inside) if side else None
         place = self.session.shown.place_of(row)
         if place is None:
             if self.session.shown.predicate is None:
@@ -163,7 +163,7 @@ class ExchangesView(View):
                 return
             self.post_message(UseFilter(""))
             self.post_message(Tell("the filter was taken away: it hid that exchange"))
-            self.call_later(self.go_to, row, side, start, end)
+            self.call_later(self.go_to, row, side, start, end, inside)
             return
         self.list.follows = False
         self.list.go_to(place)
@@ -174,14 +174,18 @@ class ExchangesView(View):
         if wanted is None or dissected is None or dissected.row != wanted[0]:
             return
         self._wanted = None
-        _, side, start, end = wanted
+        _, side, start, end, inside = wanted
         root = dissected.root(side)
         if root is None or root.buffer is None:
             return
         item = dissected.item_at(root.buffer, max(start, 0)) if start >= 0 else root
         while item is not None and item.parent is not None and end > item.end:
             item = item.parent
-        if item is not None:
+        piece = None if item is None or not inside else inner_item(item, inside)
+        if piece is not None:
+            self.tree.choose(piece)
+            self.tree.focus()
+        elif item is not None:
             self.tree.choose(item)
             if start >= 0:
                 self.hex.show(root.buffer, start, max(end, start + 1))

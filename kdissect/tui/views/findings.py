@@ -33,8 +33,8 @@ class FindingsView(LinesBelowView):
     nothing = "the rules have nothing to say"
     below_title = "the finding, its bytes, its rule"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "evidence", "Its field"),
-        Binding("x", "exchanges", "All exchanges with it"),
+        Binding("enter", "choose", "Its field", tooltip="The field in the tree, its bytes marked"),
+        Binding("x", "exchanges", "All with it", tooltip="All exchanges with this finding"),
     ]
     cell_filters = {  # noqa: RUF012  declared as a class variable above
         "code": lambda row: f"has finding {row['code']}",

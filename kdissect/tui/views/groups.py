@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kdissect.query.tokens import quote
@@ -27,7 +27,7 @@ class GroupsView(TablesView):
     study = "groups"
     nothing = "no group was named"
     cell_filters = {  # noqa: RUF012  declared as a class variable above
-        "group": lambda row: _group_filter(row),
+        "group": lambda row: _group_filter(row),  # noqa: PLW0108  it stands below
         "client id": text_is("client_id"),
         "principal": text_is("principal"),
         "topic": text_is("topic"),
@@ -69,9 +69,10 @@ class GroupsView(TablesView):
         def drawn(row: Row) -> Cell:
             return Cell(line.line(time_ns_of(row["time"]), row["took_ns"]), "name")
 
-        columns = [column for column in rebalance_columns() if column.title not in ("group", "kind")]
-        return [*columns[:1], TableColumn("when", drawn, rank=1), *columns[1:]]
+        when = TableColumn("time", lambda row: Cell(row["time"][11:23]))
+        columns = [column for column in rebalance_columns() if column.title not in ("group", "kind", "time")]
+        return [when, TableColumn("over the capture", drawn, rank=1), *columns]
 
 
-def _group_filter(row: Row) -> str | None:
+def _group_filter(row: Mapping[str, Any]) -> str | None:
     return f"group == {quote(row['group'])}" if row["group"] else None

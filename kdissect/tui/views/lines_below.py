@@ -8,7 +8,6 @@ from typing import ClassVar
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widgets import Static
 
@@ -23,13 +22,16 @@ REST_S = 0.05
 class LinesBelowView(TablesView):
     """Subclasses give the lines of a row."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("d", "detail(1)", "Details", show=False)]
     below_title: ClassVar[str] = ""
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id)
         self._rest: Timer | None = None
         self._told: object = None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There are no further tables below."""
+        return False if action == "detail" else super().check_action(action, parameters)
 
     def lines(self, row: Row) -> Sequence[Line]:
         """What is told of a row. Called in a thread; raises nothing."""

@@ -18,7 +18,7 @@ from kdissect.tui.views.lines_below import LinesBelowView
 from kdissect.tui.widgets.lines import Line
 from kdissect.tui.widgets.rows_table import Row
 
-# What rows can be told apart by, and the field that a filter names; the studies are `traffic`, `traffic by ...`.
+# What rows can be told apart by, and the field that a filter names.
 DIMENSIONS = {
     "api": "api",
     "client_id": "client_id",
@@ -36,7 +36,9 @@ class StatisticsView(LinesBelowView):
     study = "traffic"
     nothing = "no exchange was counted"
     below_title = "response times of the row, rates and errors of all"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("b", "by", "By API, client, topic ...")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "by", "By ...", tooltip="By API, client id, topic, broker, group, software")
+    ]
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id)
@@ -56,7 +58,8 @@ class StatisticsView(LinesBelowView):
     def summary(self, facts: Any, count: int) -> str:
         """How many exchanges, by what."""
         total = facts["total"]
-        return f"{total['exchanges']} exchanges by {self._by} (b: by something else), {total['failed']} failed"
+        counts = f"{total['exchanges']} exchanges, {total['failed']} failed"
+        return f"{counts}; by {self._by} (b: by something else)"
 
     def row_filter(self, row: Row) -> str | None:
         """The exchanges of a row."""

@@ -37,10 +37,12 @@ class TablesView(View):
     nothing: ClassVar[str] = "nothing was seen"
     cell_filters: ClassVar[Mapping[str, Maker]] = {}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "exchanges", "Exchanges", show=True),
-        Binding("equals_sign", "cell(True)", "Cell", key_display="="),
-        Binding("minus", "cell(False)", "Not the cell", key_display="-", show=False),
-        Binding("d", "detail(1)", "Details"),
+        Binding("enter", "choose", "Exchanges", tooltip="The exchanges that the row is about"),
+        Binding(
+            "equals_sign", "cell(True)", "Only such", key_display="=", tooltip="Filter by the chosen cell"
+        ),
+        Binding("minus", "cell(False)", "None of such", key_display="-", show=False),
+        Binding("d", "detail(1)", "Details", tooltip="The next table below"),
         Binding("D", "detail(-1)", "Details back", show=False),
     ]
     DEFAULT_CSS = """
@@ -169,7 +171,7 @@ class TablesView(View):
 
     def action_cell(self, takes: bool) -> None:
         """Filter by the chosen cell, or by what it is not."""
-        table = self.below if self.below.has_focus else self.table
+        table = self.focused_table
         row, column = table.row, table.column
         maker = None if column is None else self.cell_filters.get(column.title)
         expression = None if maker is None or row is None else maker(row)
@@ -184,6 +186,18 @@ class TablesView(View):
         event.stop()
         self.choose(event.table, event.row)
 
+    def action_choose(self) -> None:
+        """Enter, in either table."""
+        table = self.focused_table
+        if table.row is not None:
+            self.choose(table, table.row)
+
+    @property
+    def focused_table(self) -> RowsTable:
+        """The table that has the keys."""
+        below = self.query_one("#below")
+        return below if isinstance(below, RowsTable) and below.has_focus else self.table
+
     def choose(self, table: RowsTable, row: Row) -> None:
-        """Enter on a row."""
+        """Open a row."""
         self.action_exchanges()

@@ -1,7 +1,7 @@
 """A table of plain rows: only lines on the screen are ever made, so that its length costs nothing.
 
-Rows are those of `kdissect topics`, `groups` ... and so are its columns (`report.columns`): the command line and
-the screen show the same table. A cell is chosen, for what a key does with it.
+Rows and columns (`report.columns`) are those of `kdissect topics`, `groups` ...: the command line and the screen
+show the same table. A cell is chosen, for what a key does with it.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ class RowsTable(ScrollView, can_focus=True):
         Binding("end,G", "go_to(-1)", "Last", show=False),
         Binding("left,h", "across(-1)", "Column to the left", show=False),
         Binding("right,l", "across(1)", "Column to the right", show=False),
-        Binding("enter", "choose", "Open", show=False),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "table--head", "table--cursor", "table--cell", "table--bad", "table--odd", "table--good",
+        "table--head", "table--cursor", "table--cursor-blurred", "table--cell", "table--bad", "table--odd", "table--good",
         "table--dim", "table--name", "table--bold",
     }  # fmt: skip
     DEFAULT_CSS = """
     RowsTable {
-        background: $surface; color: $foreground; height: 1fr;
+        background: $surface; color: $foreground; height: 1fr; overflow-x: hidden; scrollbar-size: 1 1;
         & > .table--head { text-style: bold; color: $primary; }
         & > .table--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
+        & > .table--cursor-blurred { background: $block-cursor-blurred-background; text-style: bold; }
         & > .table--cell { text-style: underline; }
         & > .table--bad { color: $text-error; }
         & > .table--odd { color: $text-warning; }
@@ -74,7 +74,7 @@ class RowsTable(ScrollView, can_focus=True):
             return self.table
 
     class Chosen(Message):
-        """Enter, or a click on the row that has the cursor."""
+        """A double click, or the view's key for it."""
 
         def __init__(self, table: RowsTable, row: Row) -> None:
             super().__init__()
@@ -134,7 +134,7 @@ class RowsTable(ScrollView, can_focus=True):
         """The column of the chosen cell."""
         if not self._placed:
             return None
-        return self._columns[self._placed[min(self._across, len(self._placed) - 1)].index]
+        return self._columns[self._placed[min(self._across, len(self._placed) - 1)].column]
 
     @property
     def cell(self) -> Cell | None:
@@ -200,7 +200,7 @@ class RowsTable(ScrollView, can_focus=True):
     def _head(self, width: int, style: Style) -> Strip:
         style += self._part("head")
         texts = [
-            fitted(self._columns[one.index].title, one.width, self._columns[one.index].right)
+            fitted(self._columns[one.column].title, one.width, self._columns[one.column].right)
             for one in self._placed
         ]
         return Strip([Segment((" " * GAP).join(texts), style)]).adjust_cell_length(width, style)
@@ -209,10 +209,10 @@ class RowsTable(ScrollView, can_focus=True):
         row = self._rows[at]
         is_cursor = at == self._at
         if is_cursor:
-            style += self._part("cursor")
+            style += self._part("cursor" if self.has_focus else "cursor-blurred")
         segments: list[Segment] = []
         for number, one in enumerate(self._placed):
-            column = self._columns[one.index]
+            column = self._columns[one.column]
             cell = column.cell(row)
             own = style
             if cell.style and not is_cursor:
@@ -248,7 +248,7 @@ class RowsTable(ScrollView, can_focus=True):
         self._across = max(0, min(self._across + columns, len(self._placed) - 1))
         self.refresh()
 
-    def action_choose(self) -> None:
+    def choose(self) -> None:
         """Open the row."""
         row = self.row
         if row is not None:
@@ -265,7 +265,7 @@ class RowsTable(ScrollView, can_focus=True):
                 self._across = number
         self.go_to(at)
         if was and event.chain > 1:
-            self.action_choose()
+            self.choose()
 
     def _reveal(self) -> None:
         """Have the cursor on the screen, below the heading."""
