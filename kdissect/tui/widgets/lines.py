@@ -38,7 +38,8 @@ class Lines(ScrollView, can_focus=True):
     }  # fmt: skip
     DEFAULT_CSS = """
     Lines {
-        background: $surface; color: $foreground; height: 1fr; overflow-x: hidden; scrollbar-size: 1 1;
+        background: $surface; color: $foreground; height: 1fr;
+        overflow-x: hidden; overflow-y: scroll; scrollbar-size: 1 1;
         & > .lines--bad { color: $text-error; }
         & > .lines--odd { color: $text-warning; }
         & > .lines--good { color: $text-success; }

@@ -1,7 +1,7 @@
 """A table of plain rows: only lines on the screen are ever made, so that its length costs nothing.
 
-Rows and columns (`report.columns`) are those of `kdissect topics`, `groups` ...: the command line and the screen
-show the same table. A cell is chosen, for what a key does with it.
+Rows and columns (`report.columns`) are those of `kdissect topics`, `groups` ...: the command line and the
+screen show the same table. A cell is chosen, for what a key does with it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class RowsTable(ScrollView, can_focus=True):
     }  # fmt: skip
     DEFAULT_CSS = """
     RowsTable {
-        background: $surface; color: $foreground; height: 1fr; overflow-x: hidden; scrollbar-size: 1 1;
+        background: $surface; color: $foreground; height: 1fr;
+        overflow-x: hidden; overflow-y: scroll; scrollbar-size: 1 1;
         & > .table--head { text-style: bold; color: $primary; }
         & > .table--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
         & > .table--cursor-blurred { background: $block-cursor-blurred-background; text-style: bold; }
