@@ -30,6 +30,7 @@ class KdissectApp(App[None]):
     TITLE = "kdissect"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = True
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (116, "-normal")]
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(spec.key, f"view('{spec.name}')", spec.title, show=False) for spec in VIEWS),
         Binding("slash", "filter", "Filter", key_display="/"),
@@ -75,7 +76,6 @@ class KdissectApp(App[None]):
     def on_unmount(self) -> None:
         """End the workers, keep what is to be kept."""
         self.state.theme = self.theme
-        self.state.history = self.query_one(FilterBar).history
         self.state.save()
         self.session.close()
 
@@ -179,6 +179,7 @@ class KdissectApp(App[None]):
             bar.show_error(expression, error)
             return
         bar.accepted(expression)
+        self.state.history = bar.history
         self._pass_on()
 
     @on(Follow)
