@@ -135,7 +135,6 @@ class Dissected:
         log, exchange = self._log, self.exchange
         info = exchange.connection
         root = Item(f"Exchange {row + 1}", f"{info.client_text} > {info.broker_text}", "fact")
-        root.is_open = True
         facts = [
             ("connection", f"{info.id}, exchange {exchange.ordinal}"),
             ("correlation id", "" if exchange.correlation_id is None else str(exchange.correlation_id)),
@@ -146,6 +145,7 @@ class Dissected:
             ("latency", "" if exchange.latency_ns is None else duration(exchange.latency_ns)),
         ]
         lines = [Item(name, value, "fact", "", root) for name, value in facts if value]
+        root.is_open = bool(log.codes(row)) or has_anomalies(exchange)
         lines += [Item(f"! {code}", plain(_rule_name(code)), "bad", "", root) for code in log.codes(row)]
         if has_anomalies(exchange):
             lines += [

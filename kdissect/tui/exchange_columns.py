@@ -18,13 +18,15 @@ Cell = tuple[str, str]
 
 
 class ExchangeColumn(NamedTuple):
-    """A column. `width` cells, and with `grows` what is left; `priority` 0 stays longest in a narrow terminal.
+    """A column. `least` to `width` cells, and with `grows` what is left; `priority` 0 stays longest in a narrow
+    terminal. Where a text is cut without a sign, `clips`.
 
     `field` is what a quick filter on a cell names, `value` the cell's text in the filter language.
     """
 
     name: str
     title: str
+    least: int
     width: int
     priority: int
     cell: Callable[[ExchangeLog, int], Cell]
@@ -32,6 +34,7 @@ class ExchangeColumn(NamedTuple):
     value: Callable[[ExchangeLog, int], str | None] | None = None
     right: bool = False
     grows: bool = False
+    clips: bool = False
 
 
 def _time(log: ExchangeLog, row: int) -> Cell:
@@ -124,42 +127,51 @@ def _code_value(log: ExchangeLog, row: int) -> str | None:
 
 
 COLUMNS: tuple[ExchangeColumn, ...] = (
-    ExchangeColumn("number", "#", 7, 3, lambda log, row: (str(row + 1), "dim"), right=True),
-    ExchangeColumn("time", "Time", 15, 1, _time, "time", lambda log, row: rfc3339(log.time_ns(row))),
+    ExchangeColumn("number", "#", 7, 7, 3, lambda log, row: (str(row + 1), "dim"), right=True),
+    ExchangeColumn("time", "Time", 12, 15, 1, _time, "time", lambda log, row: rfc3339(log.time_ns(row)), clips=True),
     ExchangeColumn(
-        "client", "Client", 21, 4, lambda log, row: (log.connection(row).client_text, ""), "client",
+        "client", "Client", 15, 21, 2, lambda log, row: (log.connection(row).client_text, ""), "client",
         lambda log, row: str(log.connection(row).client),
     ),
     ExchangeColumn(
-        "broker", "Broker", 21, 6, lambda log, row: (log.connection(row).broker_text, ""), "broker",
+        "broker", "Broker", 15, 21, 6, lambda log, row: (log.connection(row).broker_text, ""), "broker",
         lambda log, row: str(log.connection(row).broker),
     ),
     ExchangeColumn(
-        "client_id", "Client id", 14, 8, lambda log, row: (plain(log.client_id(row) or ""), "dim"), "client_id",
+        "client_id", "Client id", 10, 14, 7, lambda log, row: (plain(log.client_id(row) or ""), "dim"), "client_id",
         lambda log, row: _quoted(log.client_id(row)),
     ),
-    ExchangeColumn("api", "API", 20, 0, _api, "api", _api_value),
-    ExchangeColumn("topic", "Topic", 12, 0, _topics, "topics", _first_topic, grows=True),
-    ExchangeColumn("size", "Req  Resp", 9, 5, _size, right=True),
-    ExchangeColumn("latency", "Latency", 9, 1, _latency, "latency", _latency_value, right=True),
-    ExchangeColumn("outcome", "Outcome", 14, 0, _outcome, "errors", _error_value),
-    ExchangeColumn("findings", "Findings", 10, 2, _findings, "has finding", _code_value),
+    ExchangeColumn("api", "API", 15, 20, 0, _api, "api", _api_value),
+    ExchangeColumn("topic", "Topic", 10, 14, 0, _topics, "topics", _first_topic, grows=True),
+    ExchangeColumn("size", " Req  Resp", 10, 10, 5, _size, right=True),
+    ExchangeColumn("latency", "Latency", 9, 9, 1, _latency, "latency", _latency_value, right=True),
+    ExchangeColumn("outcome", "Outcome", 10, 18, 0, _outcome, "errors", _error_value, grows=True),
+    ExchangeColumn("findings", "Findings", 9, 10, 4, _findings, "has finding", _code_value),
 )  # fmt: skip
 
 GUTTER = 2
+# Of what is left over, a column that grows takes so much at most: names of errors are no longer.
+MOST_GROWTH = 24
 
 
 def fitting(names: Sequence[str], width: int) -> list[tuple[ExchangeColumn, int]]:
     """The columns of these names that fit, with the widths they get."""
     chosen = [column for column in COLUMNS if not names or column.name in names]
-    while len(chosen) > 1 and GUTTER + sum(column.width + 1 for column in chosen) > width:
+    while len(chosen) > 1 and _room(chosen, width) < 0:
         chosen.remove(max(chosen, key=lambda column: column.priority))
-    left = width - GUTTER - sum(column.width + 1 for column in chosen)
-    growing = [column for column in chosen if column.grows] or chosen[-1:]
-    extra = max(left, 0)
-    outcome = min(extra // 4, 16)
-    widths = []
-    for column in chosen:
-        more = extra - outcome if column in growing else outcome if column.name == "outcome" else 0
-        widths.append((column, column.width + more))
-    return widths
+    left = max(_room(chosen, width), 0)
+    widths = {column.name: column.least for column in chosen}
+    for column in sorted(chosen, key=lambda column: column.priority):
+        more = min(column.width - column.least, left)
+        widths[column.name] += more
+        left -= more
+    growing = [column for column in reversed(chosen) if column.grows]
+    for index, column in enumerate(growing):
+        more = min(left // (len(growing) - index), MOST_GROWTH if index + 1 < len(growing) else left)
+        widths[column.name] += more
+        left -= more
+    return [(column, widths[column.name]) for column in chosen]
+
+
+def _room(columns: Sequence[ExchangeColumn], width: int) -> int:
+    return width - GUTTER - sum(column.least + 1 for column in columns)

@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kdissect.tui.exchange_columns import GUTTER, ExchangeColumn, fitting
 from kdissect.tui.inert import fitted
+from kdissect.tui.line_view import LineView
 from kdissect.tui.shown import Shown
 
 _STYLES = ("dim", "name", "good", "odd", "bad")
 _MARK = "●"
 
 
-class ExchangeList(ScrollView, can_focus=True):
+class ExchangeList(LineView):
     """`cursor` is a place in the list, not a row of the log. The heads stand in its first line."""
 
+    prefix = "list"
+    heads = 1
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "list--head", "list--head-cursor", "list--cursor", "list--cursor-blurred",
         *(f"list--{name}" for name in _STYLES),
@@ -61,7 +61,6 @@ class ExchangeList(ScrollView, can_focus=True):
         self.column_names: tuple[str, ...] = ()
         self._widths: list[tuple[ExchangeColumn, int]] = []
         self._row: int | None = None
-        self._line_styles: dict[str, Style] = {}
 
     # content
 
@@ -81,20 +80,21 @@ class ExchangeList(ScrollView, can_focus=True):
         if self._row is not None and len(shown):
             self.set_reactive(ExchangeList.cursor, shown.near(self._row))
         self.grown()
-        self.call_after_refresh(self._keep_in_sight)
+        self.refresh()
+        self.call_after_refresh(self._show_cursor)
 
     def grown(self) -> None:
         """There are more rows, or fewer."""
         count = len(self._shown)
-        size = Size(self.size.width, count + 1)
-        if size != self.virtual_size:
-            self.virtual_size = size
+        had = self.virtual_size.height - self.heads
+        self.set_lines(count)
         if self.follows and count:
             self.cursor = count - 1
         elif self.cursor >= count:
             self.cursor = max(count - 1, 0)
         self._tell()
-        self.refresh()
+        if count < had or had < self.top + self.visible_lines:
+            self.refresh()
 
     def go_to(self, place: int) -> None:
         """Move the cursor to a place of the list."""
@@ -108,22 +108,15 @@ class ExchangeList(ScrollView, can_focus=True):
             self._row = row
             self.post_message(self.Moved(row))
 
-    def watch_cursor(self) -> None:
+    def watch_cursor(self, old: int, new: int) -> None:
         """Keep it in sight."""
-        self._keep_in_sight()
-        self.refresh()
+        self.draw_lines(old, old)
+        self.draw_lines(new, new)
+        self.keep_in_sight(new)
 
     def watch_column(self) -> None:
         """Draw the head that is chosen."""
-        self.refresh()
-
-    def _keep_in_sight(self) -> None:
-        height = max(self.scrollable_content_region.height - 1, 1)  # the heads take a line
-        top = round(self.scroll_y)
-        if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False, immediate=True)
-        elif self.cursor >= top + height:
-            self.scroll_to(y=self.cursor - height + 1, animate=False, immediate=True)
+        self.draw_lines(self.top - 1, self.top - 1)
 
     # drawing
 
@@ -131,12 +124,11 @@ class ExchangeList(ScrollView, can_focus=True):
         """Columns come and go with the width."""
         self._fit()
         self.grown()
-        self._keep_in_sight()
+        self.refresh()
+        self._show_cursor()
 
-    def notify_style_update(self) -> None:
-        """Another theme."""
-        super().notify_style_update()
-        self._line_styles.clear()
+    def _show_cursor(self) -> None:
+        self.keep_in_sight(self.cursor)
 
     def _fit(self) -> None:
         self._widths = fitting(self.column_names, self.scrollable_content_region.width)
@@ -155,13 +147,13 @@ class ExchangeList(ScrollView, can_focus=True):
         width = self.size.width
         if y == 0:
             return self._heads(width)
-        place = round(self.scroll_offset.y) + y - 1
+        place = self.top + y - self.heads
         if place >= len(self._shown):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.base_style)
         return self._line(place, width)
 
     def _heads(self, width: int) -> Strip:
-        plain, chosen = self._style("head"), self._style("head-cursor")
+        plain, chosen = self.named_style("head"), self.named_style("head-cursor")
         segments = [Segment(" " * GUTTER, plain)]
         for index, (column, cells) in enumerate(self._widths):
             is_chosen = index == self.column and self.has_focus
@@ -172,22 +164,17 @@ class ExchangeList(ScrollView, can_focus=True):
 
     def _line(self, place: int, width: int) -> Strip:
         log, row = self._shown.log, self._shown[place]
-        base = self.rich_style
+        base = self.base_style
         if place == self.cursor:
-            base = base + self._style("cursor" if self.has_focus else "cursor-blurred")
+            base = base + self.named_style("cursor" if self.has_focus else "cursor-blurred")
         mark = _MARK if log.marked[row] else ">" if place == self.cursor else " "
         segments = [Segment(mark + " ", base)]
         for column, cells in self._widths:
             text, name = column.cell(log, row)
-            style = base if not name or place == self.cursor else base + self._style(name)
+            style = base if not name or place == self.cursor else base + self.named_style(name)
+            text = text[:cells] if column.clips else text
             segments.append(Segment(fitted(text, cells, column.right) + " ", style))
         return Strip(segments).adjust_cell_length(width, base).crop(0, width)
-
-    def _style(self, name: str) -> Style:
-        found = self._line_styles.get(name)
-        if found is None:
-            found = self._line_styles[name] = self.get_component_rich_style(f"list--{name}", partial=True)
-        return found
 
     # keys and mouse
 
@@ -199,7 +186,7 @@ class ExchangeList(ScrollView, can_focus=True):
     def action_page(self, step: int) -> None:
         """A screenful up or down."""
         self.follows = False
-        self.go_to(self.cursor + step * max(self.scrollable_content_region.height - 2, 1))
+        self.go_to(self.cursor + step * max(self.visible_lines - 1, 1))
 
     def action_first(self) -> None:
         """To the first exchange."""
@@ -233,10 +220,6 @@ class ExchangeList(ScrollView, can_focus=True):
             at += cells + 1
         if y >= 1:
             self.follows = False
-            self.go_to(round(self.scroll_offset.y) + y - 1)
+            self.go_to(self.top + y - self.heads)
             if event.chain == 2:
                 self.post_message(self.Opened())
-
-    def scroll_visible_region(self) -> Region:
-        """Lines of the list that are on screen."""
-        return Region(0, round(self.scroll_offset.y), self.size.width, max(self.size.height - 1, 0))

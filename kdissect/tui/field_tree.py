@@ -8,21 +8,21 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kdissect.tui.dissection import Dissected, Item, walk
+from kdissect.tui.line_view import LineView
 
 _KINDS = ("side", "fact", "bad", "odd", "group", "value", "type")
 _INDENT = 2
 
 
-class FieldTree(ScrollView, can_focus=True):
+class FieldTree(LineView):
     """`cursor` is a line. `Chosen` tells which field is under it."""
 
+    prefix = "tree"
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "tree--cursor", "tree--cursor-blurred", *(f"tree--{name}" for name in _KINDS),
     }  # fmt: skip
@@ -54,7 +54,6 @@ class FieldTree(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._dissected: Dissected | None = None
         self._lines: list[Item] = []
-        self._line_styles: dict[str, Style] = {}
         self.note = ""
 
     @property
@@ -75,6 +74,8 @@ class FieldTree(ScrollView, can_focus=True):
         self.scroll_to(0, 0, animate=False, immediate=True)
         if dissected is not None and side and names:
             self._stay(dissected, side, names)
+        elif dissected is not None:
+            self.set_reactive(FieldTree.cursor, self._lines.index(dissected.roots[:2][-1]))
         self.refresh()
         self._tell()
 
@@ -102,7 +103,7 @@ class FieldTree(ScrollView, can_focus=True):
 
     def _layout(self) -> None:
         self._lines = list(walk(self._dissected.roots)) if self._dissected is not None else []
-        self.virtual_size = Size(self.size.width, max(len(self._lines), 1))
+        self.set_lines(max(len(self._lines), 1))
         self.refresh()
 
     def _tell(self) -> None:
@@ -110,15 +111,11 @@ class FieldTree(ScrollView, can_focus=True):
         if item is not None:
             self.post_message(self.Chosen(item))
 
-    def watch_cursor(self) -> None:
+    def watch_cursor(self, old: int, new: int) -> None:
         """Keep it in sight."""
-        height = max(self.scrollable_content_region.height, 1)
-        top = round(self.scroll_y)
-        if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False, immediate=True)
-        elif self.cursor >= top + height:
-            self.scroll_to(y=self.cursor - height + 1, animate=False, immediate=True)
-        self.refresh()
+        self.draw_lines(old, old)
+        self.draw_lines(new, new)
+        self.keep_in_sight(new)
 
     # drawing
 
@@ -126,43 +123,32 @@ class FieldTree(ScrollView, can_focus=True):
         """Another width."""
         self._layout()
 
-    def notify_style_update(self) -> None:
-        """Another theme."""
-        super().notify_style_update()
-        self._line_styles.clear()
-
     def render_line(self, y: int) -> Strip:
         """One line of the window."""
-        width, base = self.size.width, self.rich_style
-        index = round(self.scroll_offset.y) + y
+        width, base = self.size.width, self.base_style
+        index = self.top + y
         if not self._lines and y == 0 and self.note:
-            return Strip([Segment(" " + self.note, base + self._style("type"))]).adjust_cell_length(width, base)
+            return Strip([Segment(" " + self.note, base + self.named_style("type"))]).adjust_cell_length(width, base)
         if index >= len(self._lines):
             return Strip.blank(width, base)
         item = self._lines[index]
         is_here = index == self.cursor
         if is_here:
-            base = base + self._style("cursor" if self.has_focus else "cursor-blurred")
+            base = base + self.named_style("cursor" if self.has_focus else "cursor-blurred")
         return self._draw(item, base, is_here, width)
 
     def _draw(self, item: Item, base: Style, is_here: bool, width: int) -> Strip:
         arrow = ("▼ " if item.is_open else "▶ ") if item.can_open else "  "
         lead = " " * (item.depth * _INDENT) + arrow
         kind = item.kind if item.kind in _KINDS else ""
-        label = base + self._style(kind) if kind and not is_here else base
-        value = base if is_here or kind == "bad" else base + self._style("value")
+        label = base + self.named_style(kind) if kind and not is_here else base
+        value = base if is_here or kind == "bad" else base + self.named_style("value")
         segments = [Segment(lead, base), Segment(item.label, label)]
         if item.value:
             segments += [Segment(": " if item.kind == "fact" else " ", base), Segment(item.value, value)]
         if item.node is not None and not item.can_open and item.node.type:
-            segments.append(Segment(f"  {item.node.type}", base if is_here else base + self._style("type")))
+            segments.append(Segment(f"  {item.node.type}", base if is_here else base + self.named_style("type")))
         return Strip(segments).adjust_cell_length(width, base).crop(0, width)
-
-    def _style(self, name: str) -> Style:
-        found = self._line_styles.get(name)
-        if found is None:
-            found = self._line_styles[name] = self.get_component_rich_style(f"tree--{name}", partial=True)
-        return found
 
     # keys and mouse
 
@@ -177,7 +163,7 @@ class FieldTree(ScrollView, can_focus=True):
 
     def action_page(self, step: int) -> None:
         """A screenful up or down."""
-        self.go_to(self.cursor + step * max(self.scrollable_content_region.height - 1, 1))
+        self.go_to(self.cursor + step * max(self.visible_lines - 1, 1))
 
     def action_go(self, index: int) -> None:
         """To the first or last line."""
@@ -225,7 +211,7 @@ class FieldTree(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor; on an arrow, open or close."""
-        index = round(self.scroll_offset.y) + event.y
+        index = self.top + event.y
         if index >= len(self._lines):
             return
         item = self._lines[index]

@@ -8,19 +8,21 @@ from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from kdissect.query import FilterError
 from kdissect.query.complete import Candidate, Completion, complete
-from kdissect.tui.inert import plain
+from kdissect.tui.inert import fitted, plain
 from kdissect.tui.view import UseFilter, View
 
 # Candidates shown; who wants another types on.
 MOST_CANDIDATES = 200
 HISTORY = 200
+_EXAMPLE = "/ to filter, such as: api == Produce and latency > 50ms"
+_CANDIDATE_WIDTH = 70
 
 
 class FilterInput(Input):
@@ -81,9 +83,10 @@ class FilterBar(Vertical):
 
     def compose(self) -> ComposeResult:
         """The line with its count, candidates and trouble below."""
-        yield Static("Filter", id="filter-label")
-        yield FilterInput(placeholder="/ to filter: api == Produce and latency > 50ms", compact=True, id="filter")
-        yield Static(id="filter-count")
+        with Horizontal(id="filter-line"):
+            yield Static("Filter", id="filter-label")
+            yield FilterInput(placeholder=_EXAMPLE, compact=True, id="filter", select_on_focus=False)
+            yield Static(id="filter-count")
         yield Static(id="filter-error")
         yield OptionList(id="candidates", compact=True)
 
@@ -161,7 +164,7 @@ class FilterBar(Vertical):
         self._is_browsing = False
         self.add_class("-completing")
         lead = self._lead() + min(self._completion.start, max(self.size.width - 60, 0))
-        options.styles.offset = (lead, 1)
+        options.styles.offset = (lead, 0)
 
     @on(FilterInput.Complete)
     def _complete(self) -> None:
@@ -244,7 +247,7 @@ class FilterBar(Vertical):
         return self.app.session if isinstance(self.app, KdissectApp) else None
 
     def _lead(self) -> int:
-        return self.query_one("#filter-label", Static).outer_size.width + 1
+        return self.query_one("#filter-label", Static).outer_size.width
 
     def _close_candidates(self) -> None:
         self._is_browsing = False
@@ -256,5 +259,6 @@ class FilterBar(Vertical):
 
 
 def _option(candidate: Candidate, width: int) -> Text:
-    line = Text(f"{candidate.text:{width}}", "bold", no_wrap=True, end="", overflow="ellipsis")
-    return line.append(f"  {candidate.kind}  {candidate.help}"[:80], "dim")
+    name = fitted(candidate.text, width)
+    rest = fitted(f"  {candidate.help or candidate.kind}", max(_CANDIDATE_WIDTH - width, 0))
+    return Text.assemble((name, "bold"), (rest, "dim"), no_wrap=True, end="")

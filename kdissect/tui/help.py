@@ -48,7 +48,7 @@ def _keys(place: str, where: str) -> Iterable[Key]:
         if not isinstance(binding, Binding):
             binding = Binding(*binding)
         shown = binding.key_display or " ".join(map(_named, binding.key.split(",")))
-        yield Key(place, shown, binding.description)
+        yield Key(place, shown, binding.tooltip or binding.description)
     if place == "Everywhere":
         yield Key(place, "ctrl+p", "Command palette")
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kdissect.tui.dissection import Buffer
+from kdissect.tui.line_view import LineView
 
 _PARTS = ("offset", "bytes", "text", "field", "cursor", "packet", "title")
 _WIDE, _NARROW = 16, 8
 _OFFSET = 6
 
 
-class HexPane(ScrollView, can_focus=True):
+class HexPane(LineView):
     """`cursor` is an offset in the buffer; `Picked` tells that the user chose a byte."""
 
+    prefix = "hex"
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"hex--{name}" for name in _PARTS}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "move(-1)", "Byte back", show=False),
@@ -50,7 +49,6 @@ class HexPane(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._buffer: Buffer | None = None
         self._start = self._end = 0
-        self._line_styles: dict[str, Style] = {}
 
     @property
     def buffer(self) -> Buffer | None:
@@ -67,14 +65,22 @@ class HexPane(ScrollView, can_focus=True):
     def show(self, buffer: Buffer | None, start: int = 0, end: int = 0) -> None:
         """Show bytes, and the field in them that is chosen."""
         is_other = buffer is not self._buffer
+        old = self._start, self._end
         self._buffer, self._start, self._end = buffer, start, end
         if is_other:
             self._layout()
             self.scroll_to(0, 0, animate=False, immediate=True)
         if is_other or not start <= self.cursor < max(end, start + 1):
             self.cursor = start
-        self._keep_in_sight(start, end)
-        self.refresh()
+        self._show(start, end)
+        if is_other:
+            self.refresh()
+        else:
+            self._draw_bytes(*old)
+            self._draw_bytes(start, end)
+
+    def _draw_bytes(self, start: int, end: int) -> None:
+        self.draw_lines(start // self.columns, max(end - 1, start) // self.columns)
 
     @property
     def columns(self) -> int:
@@ -96,55 +102,50 @@ class HexPane(ScrollView, can_focus=True):
 
     def _layout(self) -> None:
         count = len(self._buffer.data) if self._buffer is not None else 0
-        self.virtual_size = Size(self.size.width, max(-(-count // self.columns), 1))
+        self.set_lines(max(-(-count // self.columns), 1))
 
-    def _keep_in_sight(self, start: int, end: int) -> None:
-        height = max(self.scrollable_content_region.height, 1)
-        top = round(self.scroll_y)
+    def _show(self, start: int, end: int) -> None:
+        """Scroll so that the beginning is in sight, and the end where there is room."""
         first, last = start // self.columns, max(end - 1, start) // self.columns
-        if first < top or first >= top + height:
+        if first < self.top or first >= self.top + self.visible_lines:
             self.scroll_to(y=max(first - 1, 0), animate=False, immediate=True)
-        elif last >= top + height:
-            self.scroll_to(y=min(first, last - height + 1), animate=False, immediate=True)
+        elif last >= self.top + self.visible_lines:
+            self.scroll_to(y=min(first, last - self.visible_lines + 1), animate=False, immediate=True)
 
     def on_resize(self) -> None:
         """Another width: other lines."""
         self._layout()
         self.refresh()
 
-    def notify_style_update(self) -> None:
-        """Another theme."""
-        super().notify_style_update()
-        self._line_styles.clear()
-
-    def watch_cursor(self) -> None:
+    def watch_cursor(self, old: int, new: int) -> None:
         """Draw it elsewhere."""
-        self.refresh()
+        self._draw_bytes(old, old)
+        self._draw_bytes(new, new)
 
     # drawing
 
     def render_line(self, y: int) -> Strip:
         """One line: offset, bytes, text. A bar stands where a packet begins."""
-        base, width, buffer = self.rich_style, self.size.width, self._buffer
+        base, width, buffer = self.base_style, self.size.width, self._buffer
         columns = self.columns
-        first = (round(self.scroll_offset.y) + y) * columns
+        first = (self.top + y) * columns
         if buffer is None or first >= len(buffer.data):
             return Strip.blank(width, base)
         last = min(first + columns, len(buffer.data))
-        segments = [Segment(f"{first:05x} ", base + self._style("offset"))]
+        segments = [Segment(f"{first:05x} ", base + self.named_style("offset"))]
         letters: list[Segment] = [Segment(" ", base)]
         begins = {span.start for span in buffer.spans if first < span.start < last}
         for offset in range(first, first + columns):
             if offset >= last:
                 segments.append(Segment("   ", base))
                 continue
-            style = base + self._style(self._part(offset))
+            style = base + self.named_style(self._part(offset))
             shown, letter = _octet(buffer, offset)
             segments.append(Segment(shown, style))
             joins = self._start <= offset < self._end - 1 and offset + 1 < last
             gap = "│" if offset + 1 in begins else " "
-            quiet = base + self._style("packet") if gap == "│" else base
-            segments.append(Segment(gap, base + self._style("field") if joins and gap == " " else quiet))
+            quiet = base + self.named_style("packet") if gap == "│" else base
+            segments.append(Segment(gap, base + self.named_style("field") if joins and gap == " " else quiet))
             letters.append(Segment(letter, style))
         return Strip(segments + letters).adjust_cell_length(width, base).crop(0, width)
 
@@ -152,12 +153,6 @@ class HexPane(ScrollView, can_focus=True):
         if offset == self.cursor and self.has_focus:
             return "cursor"
         return "field" if self._start <= offset < self._end else "bytes"
-
-    def _style(self, name: str) -> Style:
-        found = self._line_styles.get(name)
-        if found is None:
-            found = self._line_styles[name] = self.get_component_rich_style(f"hex--{name}", partial=True)
-        return found
 
     # keys and mouse
 
@@ -167,7 +162,7 @@ class HexPane(ScrollView, can_focus=True):
         if buffer is None or not buffer.data:
             return
         self.cursor = max(0, min(offset, len(buffer.data) - 1))
-        self._keep_in_sight(self.cursor, self.cursor + 1)
+        self._show(self.cursor, self.cursor + 1)
         self.post_message(self.Picked(buffer, self.cursor))
 
     def action_move(self, step: int) -> None:
@@ -180,7 +175,7 @@ class HexPane(ScrollView, can_focus=True):
 
     def action_page(self, step: int) -> None:
         """A screenful up or down."""
-        self.pick(self.cursor + step * self.columns * max(self.scrollable_content_region.height - 1, 1))
+        self.pick(self.cursor + step * self.columns * max(self.visible_lines - 1, 1))
 
     def action_go(self, offset: int) -> None:
         """To the first or last byte."""
@@ -190,7 +185,7 @@ class HexPane(ScrollView, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """Choose the byte under the mouse, in the bytes or in the text."""
         columns = self.columns
-        line = round(self.scroll_offset.y) + event.y
+        line = self.top + event.y
         x = event.x - _OFFSET
         column = x // 3 if x < 3 * columns else x - 3 * columns - 1
         if 0 <= column < columns:

@@ -28,14 +28,14 @@ class ExchangesView(View):
 
     first_focus: ClassVar[str] = "#list"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "next_pane", "Next pane"),
+        Binding("tab", "next_pane", "Pane", tooltip="Next pane"),
         Binding("shift+tab", "next_pane(-1)", "Pane before", show=False),
-        Binding("r", "other_side", "Request/response"),
-        Binding("e", "next('troubled', 1)", "Next error"),
+        Binding("r", "other_side", "Resp/req", tooltip="To the response, or back to the request"),
+        Binding("e", "next('troubled', 1)", "Error", tooltip="Next error"),
         Binding("E", "next('troubled', -1)", "Error before", show=False),
-        Binding("n", "next('found', 1)", "Next finding"),
+        Binding("n", "next('found', 1)", "Finding", tooltip="Next finding"),
         Binding("N", "next('found', -1)", "Finding before", show=False),
-        Binding("m", "mark", "Mark"),
+        Binding("m", "mark", "Mark", tooltip="Mark the exchange, or take the mark away"),
         Binding("apostrophe", "next('marked', 1)", "Next mark", show=False, key_display="'"),
         Binding("quotation_mark", "next('marked', -1)", "Mark before", show=False, key_display='"'),
         Binding("colon", "go_to", "Go to number or time", show=False, key_display=":"),
@@ -43,7 +43,7 @@ class ExchangesView(View):
         Binding("minus", "filter_cell('not')", "None of such", show=False, key_display="-"),
         Binding("backspace", "clear_filter", "No filter", show=False),
         Binding("c", "follow_connection", "Follow connection", show=False),
-        Binding("F", "follow", "Follow new ones"),
+        Binding("F", "follow", "Follow", tooltip="Follow new exchanges, or stop"),
         Binding("space", "freeze", "Freeze", show=False),
         Binding("z", "zoom", "Zoom pane", show=False),
     ]
@@ -144,8 +144,8 @@ class ExchangesView(View):
             self.tree.choose(item)
 
     def _titles(self, item: Item) -> None:
-        self.query_one("#tree-title", Static).update(text(_place(item)))
-        self.query_one("#hex-title", Static).update(text(self.hex.title))
+        self.query_one("#tree-title", Static).update(text(_place(item)), layout=False)
+        self.query_one("#hex-title", Static).update(text(self.hex.title), layout=False)
 
     @on(ExchangeList.Opened)
     def _opened(self) -> None:
