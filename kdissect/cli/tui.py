@@ -7,9 +7,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, USAGE
+from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.filters import add_filter
-from kdissect.cli.inputs import add_inputs, add_topic_ids
+from kdissect.cli.inputs import add_inputs, add_topic_ids, port
 from kdissect.cli.parser import command_parser
 
 
@@ -17,6 +17,8 @@ def run(arguments: Sequence[str]) -> int:
     """Open the screen; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
+    if options.web:
+        return _web(parser, options, arguments)
     if not sys.stdout.isatty():
         parser.error("it needs a terminal; kdissect inspect prints")
     from kdissect.tui.session import Session, terminal_for_keys
@@ -31,12 +33,30 @@ def run(arguments: Sequence[str]) -> int:
     session = Session(order)
     session.start()  # the worker reads while the screen's modules load
     from kdissect.tui.app import KdissectApp
+    from kdissect.tui.kept_state import KeptState
 
-    app = KdissectApp(session)
+    app = KdissectApp(session, KeptState())
     if options.filter is not None:
         session.set_filter(options.filter.text)
     app.run()
     return app.return_code or OK
+
+
+def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -> int:
+    """Serve it to a browser until Ctrl-C."""
+    if "-" in options.paths:
+        parser.error("--web cannot read the standard input: each page reads the captures for itself")
+    from kdissect.tui.web import serve
+
+    try:
+        serve([argument for argument in arguments if argument != "--web"], options.web_port)
+    except ModuleNotFoundError:
+        say("--web needs textual-serve, which is not installed: pip install 'kdissect[web]'")
+        return USAGE
+    except OSError as error:
+        say(f"127.0.0.1:{options.web_port}: {error.strerror or error}")
+        return UNREADABLE
+    return OK
 
 
 def _order(options: Namespace):  # type: ignore[no-untyped-def]
@@ -56,4 +76,7 @@ def _parser() -> ArgumentParser:
     add_inputs(parser)
     add_topic_ids(parser)
     add_filter(parser, "begin with only exchanges for which EXPR holds")
+    add = parser.add_argument_group("in a browser").add_argument
+    add("--web", action="store_true", help="serve it on 127.0.0.1 (needs the extra web)")
+    add("--web-port", metavar="N", type=port, default=8018, help="default: 8018")
     return parser

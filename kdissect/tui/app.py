@@ -35,6 +35,10 @@ class KdissectApp(App[None]):
         *(Binding(spec.key, f"view('{spec.name}')", spec.title, show=False) for spec in VIEWS),
         Binding("slash", "filter", "Filter", key_display="/"),
         Binding("question_mark", "help", "Help", key_display="?"),
+        Binding("y", "copy", "Copy", show=False, tooltip="Copy the exchange, or the field that is chosen"),
+        Binding("w", "save", "Save", show=False, tooltip="Save the marked exchanges, or the selected one"),
+        Binding("W", "save_shown", "Save all shown", show=False, tooltip="Save all exchanges of the list"),
+        Binding("s", "follow_stream", "Follow stream", show=False),
         Binding("t", "theme", "Theme", show=False),
         Binding("q", "quit", "Quit"),
     ]
@@ -203,6 +207,46 @@ class KdissectApp(App[None]):
     def action_theme(self) -> None:
         """Dark or light."""
         self.theme = "textual-light" if self.current_theme.dark else "textual-dark"
+
+    def action_copy(self) -> None:
+        """Choose a form, and copy."""
+        from kdissect.tui.copy_screen import CopyScreen
+
+        row = self.selected_row
+        if row is None:
+            self.tell(Tell("no exchange is selected"))
+            return
+        self.push_screen(CopyScreen(self.session, row, None if self.view is None else self.view.chosen_field))
+
+    def action_save(self) -> None:
+        """Save what is marked, else what is selected."""
+        from kdissect.tui.save_screen import SaveScreen
+
+        marked = [row for row, is_marked in enumerate(self.session.log.marked) if is_marked]
+        rows = marked or ([] if self.selected_row is None else [self.selected_row])
+        if not rows:
+            self.tell(Tell("no exchange is selected"))
+            return
+        what = f"{len(marked)} marked exchanges" if marked else f"exchange {rows[0] + 1}"
+        self.push_screen(SaveScreen(self.session, rows, what))
+
+    def action_save_shown(self) -> None:
+        """Save all that the list shows."""
+        from kdissect.tui.save_screen import SaveScreen
+
+        shown = self.session.shown
+        rows = [shown[place] for place in range(len(shown))]
+        self.push_screen(SaveScreen(self.session, rows, f"all {len(rows)} exchanges of the list"))
+
+    def action_follow_stream(self) -> None:
+        """The conversation that the selected exchange is part of."""
+        from kdissect.tui.follow import FollowScreen
+
+        row = self.selected_row
+        if row is None:
+            self.tell(Tell("no exchange is selected"))
+            return
+        self.push_screen(FollowScreen(self.session, self.session.log.connection(row).id, row))
 
     def action_help(self) -> None:
         """Every key."""

@@ -10,6 +10,7 @@ from kdissect.decoders.tree import TreeText
 from kdissect.engine.exchange_trees import whole_tree
 from kdissect.engine.log import ExchangeLog
 from kdissect.engine.logged import LoggedFrame, Span
+from kdissect.engine.patches import FILLER
 from kdissect.engine.rows import has_anomalies
 from kdissect.engine.times import rfc3339
 from kdissect.model.frame import Frame
@@ -45,6 +46,11 @@ class Buffer:
         """Bytes that hold a secret."""
         end = min(end, len(self.data))
         self.hidden[start:end] = b"\1" * max(end - start, 0)
+
+    def shown(self, start: int, end: int) -> bytes:
+        """Bytes with fillers where they must not be shown."""
+        pairs = zip(self.data[start:end], self.hidden[start:end], strict=True)
+        return bytes(FILLER[0] if hidden else byte for byte, hidden in pairs)
 
     def packet_at(self, offset: int) -> int | None:
         """Number of the packet that carried a byte; None where nobody knows."""

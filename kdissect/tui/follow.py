@@ -40,11 +40,12 @@ class FollowScreen(ModalScreen[None]):
     }
     """
 
-    def __init__(self, session: Session, connection: str, form: str = FORMS[0]) -> None:
+    def __init__(self, session: Session, connection: str, row: int | None = None) -> None:
         super().__init__()
+        self._row = row
         self._session = session
         self._connection = connection
-        self._form = form
+        self._form = FORMS[0]
         self._messages = messages_of(session.log, connection)
         self._told = 0
         self._starts: list[int] = []
@@ -116,6 +117,19 @@ class FollowScreen(ModalScreen[None]):
             at += len(lines)
         self._lines.extend(line for lines in made for line in lines)
         self._title()
+        self._reach()
+
+    def _reach(self) -> None:
+        """Go on to the exchange that one came from, if one did."""
+        row = self._row
+        if row is None:
+            return
+        place = next((at for at, message in enumerate(self._messages) if message.row == row), 0)
+        if place < len(self._starts):
+            self._row = None
+            self._lines.go_to(self._starts[place])
+        else:
+            self._more()
 
     def _current(self) -> int:
         """The message at the top of the screen."""

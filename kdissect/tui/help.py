@@ -20,6 +20,9 @@ _PLACES = (
     ("List", "kdissect.tui.exchange_list:ExchangeList"),
     ("Fields", "kdissect.tui.field_tree:FieldTree"),
     ("Bytes", "kdissect.tui.hex_pane:HexPane"),
+    ("Tables", "kdissect.tui.widgets.rows_table:RowsTable"),
+    ("Text", "kdissect.tui.widgets.lines:Lines"),
+    ("Follow stream", "kdissect.tui.follow:FollowScreen"),
 )
 
 
@@ -44,13 +47,22 @@ def _keys(place: str, where: str) -> Iterable[Key]:
     from importlib import import_module
 
     module, _, name = where.partition(":")
-    for binding in getattr(import_module(module), name).BINDINGS:
-        if not isinstance(binding, Binding):
-            binding = Binding(*binding)
+    for binding in _bindings(getattr(import_module(module), name)):
         shown = binding.key_display or " ".join(map(_named, binding.key.split(",")))
         yield Key(place, shown, binding.tooltip or binding.description)
     if place == "Everywhere":
         yield Key(place, "ctrl+p", "Command palette")
+
+
+def _bindings(owner: type) -> Iterable[Binding]:
+    """Its own and those it inherits from our classes; of two for one key its own."""
+    found: dict[str, Binding] = {}
+    for base in owner.__mro__:
+        if base.__module__.startswith("kdissect."):
+            for given in vars(base).get("BINDINGS", ()):
+                binding = given if isinstance(given, Binding) else Binding(*given)
+                found.setdefault(binding.key, binding)
+    return found.values()
 
 
 def _named(key: str) -> str:

@@ -37,6 +37,13 @@ VIEWS: tuple[Spec, ...] = (
 )
 
 
+class Field(NamedTuple):
+    """Bytes of a field, without secrets, and its name."""
+
+    name: str
+    data: bytes
+
+
 class View(Container):
     """Base of views. Its bindings are shown while it is on screen."""
 
@@ -53,6 +60,11 @@ class View(Container):
     def selected_row(self) -> int | None:
         """Row of the exchange that is selected; None while there is none."""
         return cast("KdissectApp", self.app).selected_row
+
+    @property
+    def chosen_field(self) -> Field | None:
+        """The field that is chosen, for copying."""
+        return None
 
     def shown(self) -> None:
         """The view came to the front: show what the session knows by now."""

@@ -17,7 +17,7 @@ from kdissect.tui.field_tree import FieldTree
 from kdissect.tui.hex_pane import HexPane
 from kdissect.tui.inert import text
 from kdissect.tui.session import Change
-from kdissect.tui.view import Follow, Selected, Tell, UseFilter, View
+from kdissect.tui.view import Field, Follow, Selected, Tell, UseFilter, View
 
 # After the cursor has rested for so long the exchange is read: not each one that a held key runs over.
 REST_S = 0.03
@@ -78,6 +78,14 @@ class ExchangesView(View):
     def hex(self) -> HexPane:
         """The bytes."""
         return self.query_one("#hex", HexPane)
+
+    @property
+    def chosen_field(self) -> Field | None:
+        """The field under the cursor of the tree, or of the bytes."""
+        item = self.tree.item if self.tree.has_focus or self.hex.has_focus else None
+        if item is None or item.buffer is None or item.end <= item.start:
+            return None
+        return Field(item.label, item.buffer.shown(item.start, item.end))
 
     # what is new
 

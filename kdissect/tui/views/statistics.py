@@ -37,9 +37,7 @@ class StatisticsView(LinesBelowView):
     nothing = "no exchange was counted"
     below_title = "response times of the row, rates and errors of all"
     BINDINGS: ClassVar[list[BindingType]] = [
-        
         Binding("b", "by", "By ...", tooltip="By API, client id, topic, broker, group, software")
-    
     ]
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002  Textual's name
