@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ def run(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if options.web:
         return _web(parser, options, arguments)
-    if not sys.stdout.isatty():
+    if not sys.stdout.isatty() and "TEXTUAL_DRIVER" not in os.environ:  # which a browser's server sets
         parser.error("it needs a terminal; kdissect inspect prints")
     from kdissect.tui.session import Session, terminal_for_keys
 

@@ -37,10 +37,8 @@ class _Connection:
         for at in range(0, len(content), MAX_PAYLOAD):
             part = content[at : at + MAX_PAYLOAD]
             data = headers.packet(seq + at, self._next[1 - direction], ACK | _PUSH, part)
-            is_last = at + MAX_PAYLOAD >= len(content)
-            yield Packet(
-                0, frame.end_time_ns if is_last and at else frame.time_ns, headers.link_type, data, len(data)
-            )
+            time_ns = frame.end_time_ns if 0 < at >= len(content) - MAX_PAYLOAD else frame.time_ns
+            yield Packet(0, time_ns, headers.link_type, data, len(data))
         self._next[direction] = seq + frame.bytes_on_wire
 
 

@@ -30,6 +30,7 @@ class KdissectApp(App[None]):
     TITLE = "kdissect"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = True
+    AUTO_FOCUS = None  # a view says what gets the keys; otherwise it were the filter, where a page regains focus
     HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (116, "-normal")]
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(spec.key, f"view('{spec.name}')", spec.title, show=False) for spec in VIEWS),

@@ -74,9 +74,8 @@ class CopyScreen(ModalScreen[None]):
             return
         told = Tell(f"copied {len(copied)} characters: {choice.title}")
         if len(copied) > MOST_CHARACTERS:
-            told = Tell(
-                f"{len(copied)} characters are more than a terminal takes: save the exchange", "warning"
-            )
+            too_long = f"{len(copied)} characters are more than a terminal takes: save the exchange"
+            told = Tell(too_long, "warning")
             copied = ""
         self.app.call_from_thread(self._done, copied, told)
 

@@ -41,8 +41,8 @@ class RowsTable(ScrollView, can_focus=True):
         Binding("right,l", "across(1)", "Column to the right", show=False),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "table--head", "table--cursor", "table--cursor-blurred", "table--cell", "table--bad", "table--odd", "table--good",
-        "table--dim", "table--name", "table--bold",
+        "table--head", "table--cursor", "table--cursor-blurred", "table--cell", "table--bad",
+        "table--odd", "table--good", "table--dim", "table--name", "table--bold",
     }  # fmt: skip
     DEFAULT_CSS = """
     RowsTable {
