@@ -30,7 +30,9 @@ class TopLine(Widget):
         line.append(f"{len(session.log):,} exchanges  ")
         line.append_text(_progress(session))
         if session.troubles:
-            line.append(f"  ! {len(session.troubles)} trouble{'s' if len(session.troubles) > 1 else ''}", "bold")
+            line.append(
+                f"  ! {len(session.troubles)} trouble{'s' if len(session.troubles) > 1 else ''}", "bold"
+            )
         return line
 
 

@@ -18,8 +18,8 @@ class Order(NamedTuple):
 
     `rows`: send the exchanges. `studies`: names of the studies to run (`tui.study`). `filter`: only exchanges
     that it takes go into the studies, and with `matches` their rows are sent. `findings_known` are codes by
-    connection and ordinal, for filters that ask. `spool` and `stdin` are inherited file descriptors, -1: none.
-    `nice`: give way to others.
+    connection and ordinal, for filters that ask. `spool` and `stdin` are inherited file descriptors, -1:
+    none. `nice`: give way to others.
     """
 
     paths: tuple[str, ...]

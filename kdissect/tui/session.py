@@ -1,8 +1,8 @@
 """What is known of the inputs while the screen is open. No widgets: the app subscribes, screens look.
 
-A `Session` holds the log of exchanges, what studies told, the filter, the progress and the troubles; it starts
-workers and takes what they send. `changed` is called with one of `Change` on the screen's thread whenever
-something is new; everything is read from the session then.
+A `Session` holds the log of exchanges, what studies told, the filter, the progress and the troubles; it
+starts workers and takes what they send. `changed` is called with one of `Change` on the screen's thread
+whenever something is new; everything is read from the session then.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Session:
     """One look at some inputs. `start` before anything else; `close` at the end."""
 
     def __init__(self, order: Order) -> None:
-        self._spool_file = tempfile.TemporaryFile(prefix="kdissect")
+        self._spool_file = tempfile.TemporaryFile(prefix="kdissect")  # noqa: SIM115 - closed by `close`
         self.order = order._replace(spool=self._spool_file.fileno())
         self.log = ExchangeLog()
         self.log.store = Frames(
@@ -234,7 +234,7 @@ _WHAT = {"load": "reading", "filter": "filtering", FINDINGS: "the search for fin
 
 
 def terminal_for_keys() -> int:
-    """Where the standard input is the capture: have the keys come from the terminal. Gives the capture's handle.
+    """Have the keys come from the terminal, as the standard input is the capture. Gives the capture's handle.
 
     Raises OSError where there is no terminal.
     """

@@ -7,11 +7,11 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from kdissect.decoders.summary import Summary
 from kdissect.engine.log import ExchangeLog
+from kdissect.engine.logged import LoggedExchange
 from kdissect.query import Context, Predicate
 from kdissect.session.exchange import Exchange
-from kdissect.decoders.summary import Summary
-from kdissect.engine.logged import LoggedExchange
 
 _ASK_CLOCK_EVERY = 64  # exchanges
 
@@ -19,13 +19,16 @@ _ASK_CLOCK_EVERY = 64  # exchanges
 class Shown:
     """Rows of the log by their place in the list.
 
-    `predicate` None: all. A filter that looks at headers is asked here, a slice of time at a time (`advance`);
-    for one that `needs_worker` another process reads the inputs and `take` gets its rows. `frozen_at` rows of
-    the log and no more are shown while the list is frozen.
+    `predicate` None: all. A filter that looks at headers is asked here, a slice of time at a time
+    (`advance`); for one that `needs_worker` another process reads the inputs and `take` gets its rows.
+    `frozen_at` rows of the log and no more are shown while the list is frozen.
     """
 
     def __init__(
-        self, log: ExchangeLog, predicate: Predicate | None = None, needs_worker: bool = False,
+        self,
+        log: ExchangeLog,
+        predicate: Predicate | None = None,
+        needs_worker: bool = False,
         file_names: Sequence[str] = (),
     ) -> None:
         self.log = log
@@ -76,7 +79,7 @@ class Shown:
         log, test, append = self.log, self._test, self._rows.append
         row, end = self.looked_at, len(log)
         while row < end:
-            for row in range(row, min(row + _ASK_CLOCK_EVERY, end)):  # noqa: B020, PLW2901
+            for row in range(row, min(row + _ASK_CLOCK_EVERY, end)):  # noqa: B020
                 if test(LoggedExchange(log, row)):
                     append(row)
             row += 1

@@ -25,9 +25,7 @@ class Spec(NamedTuple):
 
 
 # In the order of the bar. Keys are digits.
-VIEWS: tuple[Spec, ...] = (
-    Spec("exchanges", "Exchanges", "1", "kdissect.tui.views.exchanges:ExchangesView"),
-)
+VIEWS: tuple[Spec, ...] = (Spec("exchanges", "Exchanges", "1", "kdissect.tui.views.exchanges:ExchangesView"),)
 
 
 class View(Container):
@@ -68,8 +66,8 @@ def new_view(spec: Spec) -> View:
 class GoTo(Message):
     """Show an exchange in the exchanges view, and select it.
 
-    With `side` (`request`, `response`) and `start`, `end` (offsets behind the frame's size, as in findings) the
-    field that stands there, too.
+    With `side` (`request`, `response`) and `start`, `end` (offsets behind the frame's size, as in findings)
+    the field that stands there, too.
     """
 
     def __init__(self, row: int, side: str = "", start: int = -1, end: int = -1) -> None:

@@ -24,7 +24,7 @@ from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.tui.orders import Done, Failed, Matches, Order, Progress, Result, Rows, receive, send
 from kdissect.tui.spool import SpoolWriter
-from kdissect.tui.study import Study, StudyContext, new_study
+from kdissect.tui.study import StudyContext, new_study
 
 # The first rows at once, later ones in larger parcels: each costs the screen about a millisecond.
 FIRST_FLUSH_S = 0.02
@@ -230,7 +230,7 @@ def main(arguments: Sequence[str]) -> int:
         Worker(order, out).run()
     except OSError:
         return 1  # the screen is gone
-    except Exception as error:  # noqa: BLE001  a bug of ours: the screen tells it, and keeps what there is
+    except Exception as error:
         from traceback import format_exc
 
         send(out, Failed(f"{type(error).__name__}: {error}", format_exc()))
