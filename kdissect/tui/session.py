@@ -8,12 +8,14 @@ whenever something is new; everything is read from the session then.
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import Any
 
+from kdissect.capture.source import STDIN
 from kdissect.engine.log import ExchangeLog
 from kdissect.query import Predicate, compile_filter
 from kdissect.tui.frame_store import Frames
@@ -67,8 +69,8 @@ class Session:
 
     @property
     def is_stream(self) -> bool:
-        """Whether the inputs can be read but once."""
-        return bool(self.order.interface) or "-" in self.order.paths
+        """Whether the inputs can be read but once: then studies see everything, whatever the filter says."""
+        return self.order.live is not None or any(_is_stream(path) for path in self.order.paths)
 
     def start(self, studies: Iterable[str] = (FINDINGS,)) -> None:
         """Start reading. `studies` run from the beginning where inputs are streams, afterwards where not."""
@@ -119,7 +121,12 @@ class Session:
         return self.shown.advance(budget_s)
 
     def _show(self, predicate: Predicate | None) -> None:
-        needs_worker = predicate is not None and predicate.needs_bodies and not self.is_stream
+        needs_worker = (
+            predicate is not None
+            and predicate.needs_bodies
+            and not predicate.needs_findings
+            and not self.is_stream
+        )
         frozen_at = self.shown.frozen_at
         self.shown = Shown(self.log, predicate, needs_worker, self.progress.file_names)
         self.shown.frozen_at = frozen_at
@@ -201,6 +208,14 @@ class Session:
         for row, code in message.pairs:
             self.log.add_codes(row, (code,))
         self.changed(Change.CODES, "")
+        self._ask_again()
+
+    def _ask_again(self) -> None:
+        """A filter that asks for findings is asked again about all, as more of them are known."""
+        predicate = self.shown.predicate
+        if predicate is not None and predicate.needs_findings and not self.shown.needs_worker:
+            self._show(predicate)
+            self.changed(Change.SHOWN, "")
 
     def _done(self, key: str, message: Done) -> None:
         if key == FINDINGS:
@@ -231,6 +246,15 @@ class Session:
 
 
 _WHAT = {"load": "reading", "filter": "filtering", FINDINGS: "the search for findings"}
+
+
+def _is_stream(path: str) -> bool:
+    if path == STDIN:
+        return True
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path)  # noqa: PTH112, PTH116
+    except OSError:  # a pattern, or it is not there
+        return False
 
 
 def terminal_for_keys() -> int:
