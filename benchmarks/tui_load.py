@@ -2,10 +2,10 @@
 
     python benchmarks/tui_load.py capture.pcap [--thread] [--size 120x40] [--filter EXPR]
 
-Prints: seconds from the start of the process to the first rows on screen, how long keys take from the press to the
-screen that shows what they did (while loading, then afterwards), the jump to the last exchange, the time until
-all is read, and the peak memory of the screen's process and of its workers. `--thread` reads in a thread
-instead of a process, for comparison.
+Prints: seconds from the start of the process to the first rows on screen, how long keys take from the press
+to the screen that shows what they did (while loading, then afterwards), the jump to the last exchange, the
+time until all is read, and the peak memory of the screen's process and of its workers. `--thread` reads in a
+thread instead of a process, for comparison.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any
 STARTED = "KDISSECT_BENCH_STARTED"
 # Of these keys each changes what is on screen; `end` is measured apart.
 KEYS = ("down", "pagedown", "down", "pageup", "down", "right")
-# The press of a person who holds a key down: about thirty a second.
-PAUSE_S = 0.033
+# A person holds a key down, about thirty presses a second, then looks, then presses again.
+PAUSES_S = (0.033, 0.033, 0.033, 0.033, 0.15, 0.2, 0.25)
 
 
 def main() -> None:
@@ -59,13 +59,13 @@ async def measure(options: Namespace, started: float) -> None:
     drawn: list[float] = []
 
     app = KdissectApp(session)
-    display = app._display
+    display = app._display  # noqa: SLF001 - nothing public tells when a screen was drawn
 
     def timed(screen: Any, renderable: Any) -> None:
         display(screen, renderable)
         drawn.append(time.perf_counter())
 
-    app._display = timed  # type: ignore[method-assign]
+    app._display = timed  # noqa: SLF001  # type: ignore[method-assign]
     width, height = map(int, options.size.split("x"))
     async with app.run_test(size=(width, height)) as pilot:
         shown = app.query_one(ExchangeList)
@@ -96,7 +96,9 @@ async def press_keys(app: Any, pilot: Any, drawn: list[float], more: Any, least:
     times: list[float] = []
     while more() or len(times) < least:
         times.append(await press(app, pilot, drawn, KEYS[len(times) % len(KEYS)]))
-        await asyncio.sleep(PAUSE_S)
+        if times[-1] > 0.05:
+            print(f"  {KEYS[(len(times) - 1) % len(KEYS)]} {len(times)}: {times[-1] * 1000:.0f} ms")
+        await asyncio.sleep(PAUSES_S[len(times) % len(PAUSES_S)])
     return times
 
 

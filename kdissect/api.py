@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 
-from kdissect.capture.files import CaptureSet, open_captures
+from kdissect.capture.files import Captures, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics import TopicNames
@@ -23,23 +23,20 @@ class Dissection:
 
     def __init__(
         self,
-        paths: Paths,
+        paths: Paths | Captures,
         ports: Iterable[int] = (),
         topic_ids: Mapping[bytes, str] | None = None,
         key_logs: Sequence[str] = (),
         hosts: Mapping[str, str] | None = None,
     ) -> None:
-        named = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-        self.captures: CaptureSet = open_captures([str(path) for path in named])
+        self.captures: Captures = _captures(paths)
         files = self.captures.files
         self.file_names = [_text(file.path) for file in files]
-        """Names of the inputs by file index, as they stand in rows."""
+        """Names of the inputs by file index, as they stand in rows. Those of a live capture come with it."""
         self.ports = frozenset(ports)
         """Ports taken for brokers without detection."""
         self._key_log_paths = tuple(key_logs)
-        self.key_logs = KeyLogs(
-            self._key_log_paths, may_grow=any(file.is_stream for file in files), captures=files
-        )
+        self.key_logs = KeyLogs(self._key_log_paths, may_grow=self.captures.is_live, captures=files)
         """Secrets of TLS: of the files named, and of those the captures hold."""
         self.analyzer = Analyzer(self.ports, lambda index: files[index].capture_set, self.key_logs, hosts)
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
@@ -48,10 +45,22 @@ class Dissection:
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
+        for events in self.batches():
+            yield from events
+
+    def batches(self) -> Iterator[list[Event]]:
+        """The same in the lists that packets read together complete, also empty ones."""
         feed = self.analyzer.feed_batch
         for packets in self.captures.batches():
-            yield from feed(packets)
-        yield from self.analyzer.close()
+            if len(self.file_names) < len(self.captures.files):
+                self._name_files()
+            yield feed(packets)
+        self._name_files()
+        yield self.analyzer.close()
+
+    def _name_files(self) -> None:
+        for file in self.captures.files[len(self.file_names) :]:
+            self.file_names.append(_text(file.path))
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
         """The exchanges of the files once more, for the names they tell."""
@@ -61,6 +70,14 @@ class Dissection:
         for event in self.events():
             if isinstance(event, Exchange):
                 yield event
+
+
+def _captures(paths: Paths | Captures) -> Captures:
+    if isinstance(paths, (str, PathLike)):
+        return open_captures([str(paths)])
+    if isinstance(paths, Sequence):
+        return open_captures([str(path) for path in paths])
+    return paths
 
 
 def _text(path: str) -> str:

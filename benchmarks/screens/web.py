@@ -48,10 +48,10 @@ class Browser:
     async def press(self, key: str) -> None:
         """Type a character, or press a key by its name."""
         text = "\r" if key == "Enter" else key if len(key) == 1 else ""
-        code = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "Tab": 9}.get(key, 0)
-        for kind in ("keyDown", "keyUp"):
-            await self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, text=text if kind == "keyDown" else "",
-                            windowsVirtualKeyCode=code)  # fmt: skip
+        number = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "Tab": 9}.get(key, 0)
+        event = {"key": key, "code": key, "windowsVirtualKeyCode": number}
+        await self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **event)
+        await self.call("Input.dispatchKeyEvent", type="keyUp", **event)
 
     async def click(self, x: int, y: int) -> None:
         """Click at a point."""

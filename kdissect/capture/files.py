@@ -9,7 +9,7 @@ read side by side all the same, in one order of time, and `CaptureFile.capture_s
 import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.paths import find_inputs
@@ -29,6 +29,27 @@ MIN_CHUNK = 1 << 14
 _PROBE_CHUNK = 1 << 12
 
 _STDIN_SET = "stdin"
+
+
+class Captures(Protocol):
+    """One stream of packets of one or several inputs: a `CaptureSet`, or a live capture (`capture.live`)."""
+
+    files: list[CaptureFile]
+
+    @property
+    def is_live(self) -> bool:
+        """Whether an input may still be written, and cannot be read again."""
+
+    @property
+    def errors(self) -> list[CaptureError]:
+        """What could not be read, or not cleanly, so far."""
+
+    @property
+    def total_bytes(self) -> int | None:
+        """Bytes on disk of all inputs, None when that cannot be known."""
+
+    def batches(self) -> Iterator[list[PlainPacket]]:
+        """Every packet, in order, in non-empty lists."""
 
 
 class CaptureSet:
@@ -79,6 +100,11 @@ class CaptureSet:
     def errors(self) -> list[CaptureError]:
         """What could not be read, or not cleanly, so far. All that could be read was delivered."""
         return [file.error for file in self.files if file.error is not None]
+
+    @property
+    def is_live(self) -> bool:
+        """Whether an input is a stream that may still be written."""
+        return any(file.is_stream for file in self.files)
 
     @property
     def bytes_read(self) -> int:

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 STDIN = "-"
 # Packets are copied out of a chunk one by one: a chunk that stays in the CPU's second-level cache measured
@@ -103,4 +103,13 @@ def _wait(handle: int) -> None:
     select.select([handle], [], [])
 
 
-Source = FileSource | StreamSource
+class Source(Protocol):
+    """Where bytes come from: a file, a stream, a capture that grows (`capture.live.tapes`)."""
+
+    path: str
+    bytes_read: int
+    chunk_size: int
+    keep_open: bool
+
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes from the start, or from where a stream stands; never an empty chunk. Raises OSError."""

@@ -17,7 +17,8 @@ _SNAPLEN = 262144  # libpcap MAXIMUM_SNAPLEN
 
 _SECTION, _INTERFACE, _SIMPLE, _STATISTICS, _ENHANCED, _SECRETS = 0x0A0D0D0A, 1, 3, 5, 6, 10
 # Option codes, pcapng sections 3.5.1, 4.1, 4.2, 4.6.
-_COMMENT, _APPLICATION, _IF_NAME, _IF_TSRESOL, _IF_TSOFFSET, _IF_DROPS = 1, 4, 2, 9, 14, 5
+_COMMENT, _APPLICATION, _IF_NAME, _IF_TSRESOL, _IF_FILTER, _IF_TSOFFSET, _IF_DROPS = 1, 4, 2, 9, 11, 14, 5
+_BPF_TEXT = b"\x00"  # if_filter's first byte: the filter follows as libpcap's text, section 4.2
 # The length of an option is 16 bits (pcapng section 3.5); a comment that is longer is cut.
 _MAX_OPTION = 0xFFFF
 _MICROSECONDS = 6
@@ -87,13 +88,16 @@ class PcapngWriter:
         offset: int = 0,
         name: str = "",
         comment: str = "",
+        capture_filter: str = "",
     ) -> int:
         """Add an interface and return its number.
 
         `resolution` as if_tsresol: n for units of 10**-n seconds, 128 + n for 2**-n; `offset` is if_tsoffset
-        in seconds.
+        in seconds; `capture_filter` in libpcap's language.
         """
         options = [(_COMMENT, _text(comment)), (_IF_NAME, _text(name))]
+        if capture_filter:
+            options.append((_IF_FILTER, _BPF_TEXT + _text(capture_filter)))
         if resolution != _MICROSECONDS:
             options.append((_IF_TSRESOL, bytes([resolution])))
         if offset:
@@ -128,9 +132,13 @@ class PcapngWriter:
             _SIMPLE, self._pack("I", len(data) if wire_length is None else wire_length) + _padded(data)
         )
 
-    def statistics(self, interface: int, drops: int) -> None:
-        """Say how many packets an interface lost since the start."""
-        head = self._pack("III", interface, 0, 0)
+    def statistics(self, interface: int, drops: int, *, time_ns: int = 0) -> None:
+        """Say how many packets an interface lost since the start, at a time if its clock is known here."""
+        stamp = 0
+        if interface < len(self._resolutions):
+            units, offset = self._resolutions[interface]
+            stamp = max(0, time_ns - offset * _SECOND) * units // _SECOND
+        head = self._pack("III", interface, stamp >> 32, stamp & 0xFFFFFFFF)
         self.block(_STATISTICS, head + self._options([(_IF_DROPS, self._pack("Q", drops))]))
 
     def secrets(self, kind: int, data: bytes) -> None:

@@ -68,7 +68,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _parser() -> ArgumentParser:
     parser = command_parser("check", "Hold the traffic of captures to the rules of the protocol.")
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_config(parser)
     add_filter(parser, "only findings about exchanges for which EXPR holds")
     rules = parser.add_argument_group("which rules (see: kdissect rules)").add_argument

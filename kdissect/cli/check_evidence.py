@@ -29,7 +29,7 @@ def add_evidence(add: Callable[..., object]) -> None:
 
 def check_evidence(options: Namespace, dissection: Dissection) -> None:
     """Leave with exit code 2 where there can be no evidence: packets are read again at the end."""
-    if options.evidence and any(file.is_stream for file in dissection.captures.files):
+    if options.evidence and dissection.captures.is_live:
         say("--evidence needs files: a stream cannot be read again")
         raise SystemExit(USAGE)
 

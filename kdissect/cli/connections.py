@@ -30,7 +30,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = command_parser(
         "connections", "One line for each TCP connection, in the order in which they end."
     )
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_filter(parser, "only connections with an exchange for which EXPR holds")
     add_printing(parser, FORMATS)
     options = parser.parse_args(arguments)

@@ -21,7 +21,7 @@ def run(arguments: Sequence[str]) -> int:
         "fetch-sessions",
         "Incremental fetch sessions (KIP-227): how often they are rebuilt and why, empty polls.",
     )
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_filter(parser, "only clients with a Fetch for which EXPR holds")
     add_tables(parser)
     options = parser.parse_args(arguments)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
-from kdissect.cli.inputs import is_live, open_inputs, start_ns
+from kdissect.cli.inputs import check_inputs, is_live, open_inputs, start_ns, wants_live
 from kdissect.cli.selection import selection_of
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from kdissect.query.predicate import Predicate
 
 Test = Callable[[Exchange], bool]
+_TWICE = (
+    "a filter with 'has finding' reads its inputs twice: standard input, pipes and live captures cannot be"
+)
 
 
 def add_filter(parser: ArgumentParser, what: str = "only exchanges for which EXPR holds") -> None:
@@ -40,9 +43,13 @@ def _predicate(text: str) -> Predicate:
 
 def open_filtered(parser: ArgumentParser, options: Namespace) -> Dissection:
     """Open what the user named. Leaves with exit code 2 where the filter needs what that cannot give."""
+    check_inputs(parser, options)
+    twice = options.filter is not None and options.filter.needs_findings
+    if twice and wants_live(options):
+        parser.error(_TWICE)  # before the capture begins
     dissection = open_inputs(options)
-    if options.filter is not None and options.filter.needs_findings and is_live(dissection):
-        parser.error("a filter with 'has finding' reads its inputs twice: standard input and pipes cannot be")
+    if twice and is_live(dissection):
+        parser.error(_TWICE)
     return dissection
 
 

@@ -21,7 +21,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = command_parser(
         "groups", "Groups of every kind: rebalances and why, and with --group members, assignments and lag."
     )
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_filter(parser, "only groups that an exchange for which EXPR holds is about")
     parser.add_argument(

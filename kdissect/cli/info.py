@@ -25,7 +25,7 @@ Facts = dict[str, Any]
 def run(arguments: Sequence[str]) -> int:
     """Print the facts of the captures; gives the exit code."""
     parser = command_parser("info", "What captures hold: files, connections, APIs, gaps, anomalies.")
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_filter(parser, "count only exchanges for which EXPR holds, and their connections")
     parser.add_argument(
         "--deep", action="store_true", help="decode every body and tell which ones do not fit"

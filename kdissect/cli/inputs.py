@@ -2,8 +2,10 @@
 
 import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
 
 from kdissect.api import Dissection
+from kdissect.capture.files import Captures
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.model.anomaly import AnomalyKind
@@ -12,12 +14,12 @@ from kdissect.model.anomaly import AnomalyKind
 HOSTS_VARIABLE = "KDISSECT_HOSTS"
 
 
-def add_inputs(parser: ArgumentParser) -> None:
-    """Add `PATH...`, `--port`, `--hosts` and `-n`."""
+def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
+    """Add `PATH...`, `--port`, `--hosts` and `-n`; with `live` also the options of live capture."""
     parser.add_argument(
         "paths",
         metavar="PATH",
-        nargs="+",
+        nargs="*" if live else "+",
         help="capture file (pcap, pcapng; also gzip, zstd, lz4), directory, glob, or - for standard input",
     )
     parser.add_argument(
@@ -37,6 +39,10 @@ def add_inputs(parser: ArgumentParser) -> None:
         help="secrets of TLS sessions (SSLKEYLOGFILE), to read encrypted connections; may be repeated",
     )
     add_hosts(parser)
+    if live:
+        from kdissect.cli.live_options import add_live
+
+        add_live(parser)
 
 
 def add_hosts(parser: ArgumentParser) -> None:
@@ -66,15 +72,42 @@ def add_topic_ids(parser: ArgumentParser) -> None:
 
 
 def open_inputs(options: Namespace) -> Dissection:
-    """Open what the user named. Raises nothing: what cannot be read is told by `report` after the reading."""
+    """Open what the user named. What cannot be read is told by `report` after the reading.
+
+    Leaves with an exit code where a live capture cannot be started.
+    """
     hosts = None if options.numeric else options.hosts
     topic_ids = getattr(options, "topic_ids", None)
-    return Dissection(options.paths, options.port, topic_ids, options.keylog, hosts)
+    paths: Sequence[str] | Captures = options.paths
+    if wants_live(options):
+        from kdissect.cli.live_input import start_capture
+
+        paths = start_capture(options)
+    return Dissection(paths, options.port, topic_ids, options.keylog, hosts)
+
+
+def wants_live(options: Namespace) -> bool:
+    """Whether the input is to be captured now."""
+    return bool(getattr(options, "interfaces", None) or getattr(options, "live", False))
+
+
+def check_inputs(parser: ArgumentParser, options: Namespace) -> None:
+    """Leave with exit code 2 where no input is named, or two kinds of it."""
+    if not hasattr(options, "interfaces") or getattr(options, "live", False):
+        return
+    if not options.paths and not options.interfaces:
+        parser.error("the following arguments are required: PATH, or -i INTERFACE to capture live")
+    if options.paths and options.interfaces:
+        parser.error("-i captures live: it does not go with files")
+    if options.paths:
+        from kdissect.cli.live_options import refuse_without_interface
+
+        refuse_without_interface(parser, options)
 
 
 def is_live(dissection: Dissection) -> bool:
     """Whether an input is a stream that may still be written."""
-    return any(file.is_stream for file in dissection.captures.files)
+    return dissection.captures.is_live
 
 
 def start_ns(dissection: Dissection) -> int:
@@ -98,6 +131,10 @@ def report(dissection: Dissection) -> int:
         for anomaly in file.anomalies:
             if anomaly.kind is AnomalyKind.CUT_CAPTURE:
                 say(f"warning: {file.path}: {anomaly.detail}")
+    if is_live(dissection):
+        from kdissect.cli.live_input import report_capture
+
+        return report_capture(dissection.captures) or code
     return code
 
 

@@ -45,13 +45,21 @@ class Writer(Protocol):
 
 def run(arguments: Sequence[str]) -> int:
     """Print the exchanges of the captures; gives the exit code."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    dissection = open_filtered(parser, options)
+    parser = command_parser(
+        "inspect", "List the exchanges of captures: requests paired with their responses."
+    )
+    add_inputs(parser)
+    add_listing(parser)
+    return list_exchanges(parser, parser.parse_args(arguments))
+
+
+def list_exchanges(parser: ArgumentParser, options: Namespace) -> int:
+    """Print the exchanges of the inputs; gives the exit code. `live` prints its own with it."""
     try:
         _check(options)
     except ValueError as error:
         parser.error(str(error))
+    dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
         _print(dissection, options, output)
@@ -59,11 +67,8 @@ def run(arguments: Sequence[str]) -> int:
     return printing(parser, options, dissection, body)
 
 
-def _parser() -> ArgumentParser:
-    parser = command_parser(
-        "inspect", "List the exchanges of captures: requests paired with their responses."
-    )
-    add_inputs(parser)
+def add_listing(parser: ArgumentParser) -> None:
+    """Add the options that choose exchanges and say how to print them."""
     add_topic_ids(parser)
     add_filter(parser)
     add_selection(parser)
@@ -77,7 +82,6 @@ def _parser() -> ArgumentParser:
     add("--records", action="store_true", help="the bodies with the records in them; implies --bodies")
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
     add_limit(parser)
-    return parser
 
 
 def _check(options: Namespace) -> None:

@@ -21,7 +21,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = command_parser(
         "producers", "Idempotent and transactional producers: what became of their batches and transactions."
     )
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_filter(parser, "only producers that an exchange for which EXPR holds is about")
     parser.add_argument(

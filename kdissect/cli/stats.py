@@ -42,7 +42,7 @@ def _parser() -> ArgumentParser:
     parser = command_parser(
         "stats", "How many exchanges, how fast, how large: response times, rates and errors."
     )
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_selection(parser)
     add_filter(parser, "count only exchanges for which EXPR holds")

@@ -27,7 +27,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = command_parser(
         "topics", "Who writes and who reads each topic, how much, in what batches, and who was denied."
     )
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_filter(parser, "count only exchanges for which EXPR holds")
     add = parser.add_argument_group("what to count").add_argument

@@ -6,25 +6,39 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.filters import add_filter
+<<<<<<< HEAD
 from kdissect.cli.inputs import add_inputs, add_topic_ids, port
+=======
+from kdissect.cli.inputs import add_inputs, add_topic_ids, check_inputs, wants_live
+from kdissect.cli.live_options import settings_of
+>>>>>>> tui
 from kdissect.cli.parser import command_parser
+
+if TYPE_CHECKING:
+    from kdissect.tui.orders import Order
 
 
 def run(arguments: Sequence[str]) -> int:
     """Open the screen; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
+<<<<<<< HEAD
     if options.web:
         return _web(parser, options, arguments)
     if not sys.stdout.isatty() and "TEXTUAL_DRIVER" not in os.environ:  # which a browser's server sets
+=======
+    check_inputs(parser, options)
+    if not sys.stdout.isatty():
+>>>>>>> tui
         parser.error("it needs a terminal; kdissect inspect prints")
     from kdissect.tui.session import Session, terminal_for_keys
 
-    order = _order(options)
+    order = _order(parser, options)
     if "-" in options.paths:
         try:
             order = order._replace(stdin=terminal_for_keys())
@@ -43,6 +57,7 @@ def run(arguments: Sequence[str]) -> int:
     return app.return_code or OK
 
 
+<<<<<<< HEAD
 def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -> int:
     """Serve it to a browser until Ctrl-C."""
     if "-" in options.paths:
@@ -61,6 +76,9 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
 
 
 def _order(options: Namespace):  # type: ignore[no-untyped-def]
+=======
+def _order(parser: ArgumentParser, options: Namespace) -> Order:
+>>>>>>> tui
     from kdissect.tui.orders import Order
 
     return Order(
@@ -69,12 +87,13 @@ def _order(options: Namespace):  # type: ignore[no-untyped-def]
         tuple(options.keylog),
         options.topic_ids,
         None if options.numeric else options.hosts,
+        live=settings_of(parser, options) if wants_live(options) else None,
     )
 
 
 def _parser() -> ArgumentParser:
     parser = command_parser("tui", "Look at the exchanges of captures on the screen, while they are read.")
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_filter(parser, "begin with only exchanges for which EXPR holds")
     add = parser.add_argument_group("in a browser").add_argument

@@ -1,4 +1,4 @@
-"""An append-only index of exchanges: what a list shows stands in columns, bodies are read again when asked for.
+"""An append-only index of exchanges: columns of what a list shows; bodies are read again when asked for.
 
 `extend` takes what a `LogWriter` packed, here or in another process. Rows count from 0 in the order of
 completion; `row + 1` is the number that `kdissect inspect` gives. `exchange(row)` makes an `Exchange` whose
@@ -172,7 +172,7 @@ class ExchangeLog:
         return bool(self.columns["flags"][row] & columns.IS_ODD)
 
     def anomalies(self, row: int) -> Anomalies:
-        """Anomalies of the exchange, its request and its response; for too many odd rows they are forgotten."""
+        """Anomalies of the exchange, its request and its response; none where too many rows have some."""
         return self._anomalies.get(row, _NO_ANOMALIES)
 
     def errors(self, row: int) -> tuple[int, ...]:
@@ -269,7 +269,7 @@ class ExchangeLog:
         return [row for row in self._rows_of[number] if row != _NOWHERE] + [row for _, row in orphans]
 
     def row_at(self, time_ns: int) -> int:
-        """The first row whose exchange began at a time or later, by the order of completion; the last if none."""
+        """The first row that began at a time or later, by the order of completion; the last if none did."""
         by_time = bisect_left(range(len(self)), time_ns, key=self.time_ns)
         return max(0, min(by_time, len(self) - 1))
 

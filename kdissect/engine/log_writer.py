@@ -179,10 +179,15 @@ def _flags(exchange: Exchange) -> int:
 
 def _signature(info: ConnectionInfo) -> _Signature:
     """What is shown of an open connection beside its exchanges."""
-    return info.kind, info.client_id, info.software_name, info.software_version, info.mechanism, info.principal
+    return (
+        info.kind,
+        info.client_id,
+        info.software_name,
+        info.software_version,
+        info.mechanism,
+        info.principal,
+    )
 
 
 def _bounded(values: tuple[object, ...]) -> tuple[object, ...]:
     return values[: columns.MAX_VALUE_ITEMS]
-
-

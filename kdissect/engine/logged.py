@@ -1,4 +1,4 @@
-"""Exchanges and frames of a log: the same to look at as those of an analyzer, without their bytes at first."""
+"""Exchanges and frames of a log: like those of an analyzer, but their bytes are read when looked at."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Want(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Bytes `start` to `end` of a frame (its size prefix included, so 0 is the first of that) and their packet."""
+    """Bytes `start` to `end` of a frame, counted from its size prefix on, and the packet they came in."""
 
     start: int
     end: int

@@ -17,7 +17,8 @@ from kdissect.net.parser import SegmentParser
 _PREFIX = 4  # the size before a frame
 _HALF = 1 << 31
 _MASK = (1 << 32) - 1
-# Bytes of the direction looked through behind where the frame should have ended: what fills a hole comes late.
+# Bytes of the direction looked through behind where the frame should have ended: what fills a hole comes
+# late.
 LATE_BYTES = 4 << 20
 
 _Piece = tuple[int, bytes, int]  # sequence number, payload, packet
@@ -83,9 +84,7 @@ def _places(payload: bytes, head: bytes) -> Iterator[int]:
 
 def _assemble(pieces: Sequence[_Piece], start: int, length: int) -> tuple[bytes, list[Span]]:
     """The bytes from a sequence number on, as far as they follow each other without a hole."""
-    placed = sorted(
-        (((seq - start + _HALF) & _MASK) - _HALF, ref, payload) for seq, payload, ref in pieces
-    )
+    placed = sorted((((seq - start + _HALF) & _MASK) - _HALF, ref, payload) for seq, payload, ref in pieces)
     parts: list[bytes] = []
     spans: list[Span] = []
     end = 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 from typing import Any, ClassVar
 
 from textual import on
@@ -20,6 +22,8 @@ from kdissect.tui.view import VIEWS, Follow, GoTo, Selected, Spec, Tell, UseFilt
 
 # A slice of filtering between two keys: far below the 50 ms in which a key is to be answered.
 SLICE_S = 0.008
+# A thread that decodes a large body gives way to keys after so long; Python's own 5 ms add up.
+SWITCH_S = 0.001
 # Screen updates for what workers send, a second.
 UPDATES = 10
 
@@ -30,8 +34,15 @@ class KdissectApp(App[None]):
     TITLE = "kdissect"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = True
+<<<<<<< HEAD
     AUTO_FOCUS = None  # a view says what gets the keys; otherwise it were the filter, where a page regains focus
     HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (116, "-normal")]
+=======
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an instance variable to Textual
+        (0, "-narrow"),
+        (116, "-normal"),
+    ]
+>>>>>>> tui
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(spec.key, f"view('{spec.name}')", spec.title, show=False) for spec in VIEWS),
         Binding("slash", "filter", "Filter", key_display="/"),
@@ -57,7 +68,7 @@ class KdissectApp(App[None]):
         """Bars above, the view, the keys below."""
         yield TopLine(self.session)
         yield ViewBar()
-        yield FilterBar()
+        yield FilterBar(self.session)
         yield ContentSwitcher(id="views")
         yield Footer(show_command_palette=False)
 
@@ -75,11 +86,14 @@ class KdissectApp(App[None]):
                 loop.call_soon_threadsafe(function, *arguments)
 
         await self.show_view(VIEWS[0].name)
+        sys.setswitchinterval(SWITCH_S)
+        gc.freeze()  # what is there now stays: looking through it again and again would hold keys up
         self.session.listen(call)
         self.set_interval(1 / UPDATES, self._pass_on)
 
     def on_unmount(self) -> None:
         """End the workers, keep what is to be kept."""
+        gc.unfreeze()
         self.state.theme = self.theme
         self.state.save()
         self.session.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 from textual import events
 from textual.reactive import reactive
@@ -30,13 +32,17 @@ class TopLine(Widget):
         line.append(f"{len(session.log):,} exchanges  ")
         line.append_text(_progress(session))
         if session.troubles:
-            line.append(f"  ! {len(session.troubles)} trouble{'s' if len(session.troubles) > 1 else ''}", "bold")
+            line.append(
+                f"  ! {len(session.troubles)} trouble{'s' if len(session.troubles) > 1 else ''}", "bold"
+            )
         return line
 
 
 def _name(session: Session) -> str:
-    names = session.progress.file_names or session.order.paths
-    first = names[0].rpartition("/")[2] if names else session.order.interface
+    names: Sequence[str] = session.progress.file_names or session.order.paths
+    if session.order.live is not None:
+        names = session.order.live.interfaces or ["all interfaces"]
+    first = names[0].rpartition("/")[2] if names else ""
     more = f" +{len(names) - 1}" if len(names) > 1 else ""
     return ("standard input" if first == "-" else first) + more
 
@@ -48,7 +54,8 @@ def _progress(session: Session) -> Text:
         full = round(share * _BAR)
         return Text(f"reading {'━' * full}{'╌' * (_BAR - full)} {share:4.0%} of {_size(progress.total)}")
     if session.is_loading:
-        return Text(f"live, {_size(progress.done)}, {progress.packets:,} packets")
+        drops = f", {progress.drops:,} dropped" if progress.drops else ""
+        return Text(f"live ● {_size(progress.done)}, {progress.packets:,} packets{drops}")
     return Text("judging …" if session.is_judging else _size(progress.done), "dim")
 
 

@@ -16,7 +16,6 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.frame import Frame
 from kdissect.model.packet import ref_number
 from kdissect.report.durations import duration
-from kdissect.rules.registry import ALL_RULES
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.tui.inert import plain
@@ -88,7 +87,7 @@ class Item:
         """How it is shown: empty, `side`, `fact`, `bad`, `odd`, `group`."""
         self.side = side
         self.parent = parent
-        self.depth = 0 if parent is None else parent.depth + 1
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.node: Node | None = None
         self.buffer: Buffer | None = None
         self.start = self.end = 0
@@ -176,13 +175,13 @@ class Dissected:
         buffer.root = root
         tree = whole_tree(self.exchange, side, frame, self._topic_name)
         if tree is None:
-            root.made = [Item("body", "the request is not known, so this cannot be decoded", "odd", side, root)]
+            root.made = [
+                Item("body", "the request is not known, so this cannot be decoded", "odd", side, root)
+            ]
             return root
         root.node = tree
         secret: frozenset[int] = frozenset() if self._show_secrets else secret_nodes(tree)
-        text = TreeText(
-            secret, topic_name=lambda number: self._topic_name(self.exchange.connection, number)
-        )
+        text = TreeText(secret, topic_name=lambda number: self._topic_name(self.exchange.connection, number))
         if not self._show_secrets:
             _hide(self.exchange, side, buffer)
         _Branches(text, side, secret).fill(root, tree, buffer)
@@ -210,7 +209,9 @@ class _Branches:
         def make() -> list[Item]:
             lines = self._lines(item, shown, buffer)
             if error is not None:
-                lines.insert(0, Item("!", plain(f"{error.why} at byte {error.offset}"), "bad", self._side, item))
+                lines.insert(
+                    0, Item("!", plain(f"{error.why} at byte {error.offset}"), "bad", self._side, item)
+                )
             return lines
 
         item.make = make
@@ -289,4 +290,6 @@ def _about(frame: Frame) -> str:
 
 
 def _rule_name(code: str) -> str:
+    from kdissect.rules.registry import ALL_RULES  # 150 modules: not while the first exchange is waited for
+
     return next((rule.name for rule in ALL_RULES if rule.code == code), "")

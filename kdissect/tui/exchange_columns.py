@@ -18,8 +18,10 @@ Cell = tuple[str, str]
 
 
 class ExchangeColumn(NamedTuple):
-    """A column. `least` to `width` cells, and with `grows` what is left; `priority` 0 stays longest in a narrow
-    terminal. Where a text is cut without a sign, `clips`.
+    """A column.
+
+    `least` to `width` cells, and with `grows` what is left; `priority` 0 stays longest in a narrow terminal.
+    A text is cut without a sign where it `clips`.
 
     `field` is what a quick filter on a cell names, `value` the cell's text in the filter language.
     """
@@ -126,28 +128,47 @@ def _code_value(log: ExchangeLog, row: int) -> str | None:
     return codes[0] if codes else None
 
 
+def _client(log: ExchangeLog, row: int) -> Cell:
+    return log.connection(row).client_text, ""
+
+
+def _broker(log: ExchangeLog, row: int) -> Cell:
+    return log.connection(row).broker_text, ""
+
+
+def _client_id(log: ExchangeLog, row: int) -> Cell:
+    return plain(log.client_id(row) or ""), "dim"
+
+
+def _time_value(log: ExchangeLog, row: int) -> str:
+    return rfc3339(log.time_ns(row))
+
+
+def _client_value(log: ExchangeLog, row: int) -> str:
+    return str(log.connection(row).client)
+
+
+def _broker_value(log: ExchangeLog, row: int) -> str:
+    return str(log.connection(row).broker)
+
+
+def _client_id_value(log: ExchangeLog, row: int) -> str | None:
+    return _quoted(log.client_id(row))
+
+
 COLUMNS: tuple[ExchangeColumn, ...] = (
     ExchangeColumn("number", "#", 7, 7, 3, lambda log, row: (str(row + 1), "dim"), right=True),
-    ExchangeColumn("time", "Time", 12, 15, 1, _time, "time", lambda log, row: rfc3339(log.time_ns(row)), clips=True),
-    ExchangeColumn(
-        "client", "Client", 15, 21, 2, lambda log, row: (log.connection(row).client_text, ""), "client",
-        lambda log, row: str(log.connection(row).client),
-    ),
-    ExchangeColumn(
-        "broker", "Broker", 15, 21, 6, lambda log, row: (log.connection(row).broker_text, ""), "broker",
-        lambda log, row: str(log.connection(row).broker),
-    ),
-    ExchangeColumn(
-        "client_id", "Client id", 10, 14, 7, lambda log, row: (plain(log.client_id(row) or ""), "dim"), "client_id",
-        lambda log, row: _quoted(log.client_id(row)),
-    ),
+    ExchangeColumn("time", "Time", 12, 15, 1, _time, "time", _time_value, clips=True),
+    ExchangeColumn("client", "Client", 15, 21, 2, _client, "client", _client_value),
+    ExchangeColumn("broker", "Broker", 15, 21, 6, _broker, "broker", _broker_value),
+    ExchangeColumn("client_id", "Client id", 10, 14, 7, _client_id, "client_id", _client_id_value),
     ExchangeColumn("api", "API", 15, 20, 0, _api, "api", _api_value),
     ExchangeColumn("topic", "Topic", 10, 14, 0, _topics, "topics", _first_topic, grows=True),
     ExchangeColumn("size", " Req  Resp", 10, 10, 5, _size, right=True),
     ExchangeColumn("latency", "Latency", 9, 9, 1, _latency, "latency", _latency_value, right=True),
     ExchangeColumn("outcome", "Outcome", 10, 18, 0, _outcome, "errors", _error_value, grows=True),
     ExchangeColumn("findings", "Findings", 9, 10, 4, _findings, "has finding", _code_value),
-)  # fmt: skip
+)
 
 GUTTER = 2
 # Of what is left over, a column that grows takes so much at most: names of errors are no longer.

@@ -35,7 +35,7 @@ class FieldTree(LineView):
         Binding("end,G", "go(-1)", "Last field", show=False),
         Binding("left", "close", "Close, or to the parent", show=False),
         Binding("right", "open", "Open", show=False),
-        Binding("enter,space", "toggle", "Open or close", show=False),
+        Binding("enter,space", "open_or_close", "Open or close", show=False),
         Binding("asterisk", "open_all", "Open everything below", show=False, key_display="*"),
     ]
     # Lines that `*` opens at most.
@@ -128,7 +128,9 @@ class FieldTree(LineView):
         width, base = self.size.width, self.base_style
         index = self.top + y
         if not self._lines and y == 0 and self.note:
-            return Strip([Segment(" " + self.note, base + self.named_style("type"))]).adjust_cell_length(width, base)
+            return Strip([Segment(" " + self.note, base + self.named_style("type"))]).adjust_cell_length(
+                width, base
+            )
         if index >= len(self._lines):
             return Strip.blank(width, base)
         item = self._lines[index]
@@ -147,7 +149,9 @@ class FieldTree(LineView):
         if item.value:
             segments += [Segment(": " if item.kind == "fact" else " ", base), Segment(item.value, value)]
         if item.node is not None and not item.can_open and item.node.type:
-            segments.append(Segment(f"  {item.node.type}", base if is_here else base + self.named_style("type")))
+            segments.append(
+                Segment(f"  {item.node.type}", base if is_here else base + self.named_style("type"))
+            )
         return Strip(segments).adjust_cell_length(width, base).crop(0, width)
 
     # keys and mouse
@@ -169,7 +173,7 @@ class FieldTree(LineView):
         """To the first or last line."""
         self.go_to(index if index >= 0 else len(self._lines) - 1)
 
-    def action_toggle(self) -> None:
+    def action_open_or_close(self) -> None:
         """Open or close."""
         item = self.item
         if item is not None and item.can_open:
@@ -184,7 +188,7 @@ class FieldTree(LineView):
         if item.is_open:
             self.go_to(self.cursor + 1)
         else:
-            self.action_toggle()
+            self.action_open_or_close()
 
     def action_close(self) -> None:
         """Close; to the line around it where it is closed."""
@@ -192,7 +196,7 @@ class FieldTree(LineView):
         if item is None:
             return
         if item.can_open and item.is_open:
-            self.action_toggle()
+            self.action_open_or_close()
         elif item.parent is not None:
             self.go_to(self._lines.index(item.parent))
 
@@ -217,7 +221,7 @@ class FieldTree(LineView):
         item = self._lines[index]
         self.go_to(index)
         if item.depth * _INDENT <= event.x < item.depth * _INDENT + _INDENT or event.chain == 2:
-            self.action_toggle()
+            self.action_open_or_close()
 
 
 def _path(item: Item | None) -> list[str]:
@@ -226,5 +230,3 @@ def _path(item: Item | None) -> list[str]:
         names.insert(0, item.label)
         item = item.parent
     return names
-
-

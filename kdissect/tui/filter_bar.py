@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from kdissect.query import FilterError
 from kdissect.query.complete import Candidate, Completion, complete
 from kdissect.tui.inert import fitted, plain
+from kdissect.tui.session import Session
 from kdissect.tui.view import UseFilter, View
 
 # Candidates shown; who wants another types on.
@@ -73,8 +74,9 @@ class FilterInput(Input):
 class FilterBar(Vertical):
     """`history`, latest last, may be filled by who keeps it."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__()
+        self._session = session
         self.history: list[str] = []
         self._at = 0
         self._draft = ""
@@ -127,9 +129,7 @@ class FilterBar(Vertical):
 
     def show_count(self) -> None:
         """How many exchanges it takes."""
-        session = self._view_session()
-        if session is None:
-            return
+        session = self._session
         shown = session.shown
         text = Text(no_wrap=True, end="")
         if shown.frozen_at is not None:
@@ -225,9 +225,7 @@ class FilterBar(Vertical):
         if self.has_class("-completing"):
             self._close_candidates()
             return
-        session = self._view_session()
-        if session is not None:
-            self.query_one(FilterInput).value = session.filter_text
+        self.query_one(FilterInput).value = self._session.filter_text
         self._say("")
         self._leave()
 
@@ -240,11 +238,6 @@ class FilterBar(Vertical):
         view: View | None = app.view if isinstance(app, KdissectApp) else None
         if view is not None and view.first_focus:
             view.query_one(view.first_focus).focus()
-
-    def _view_session(self):  # type: ignore[no-untyped-def]
-        from kdissect.tui.app import KdissectApp
-
-        return self.app.session if isinstance(self.app, KdissectApp) else None
 
     def _lead(self) -> int:
         return self.query_one("#filter-label", Static).outer_size.width

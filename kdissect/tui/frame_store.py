@@ -26,7 +26,9 @@ _NOTHING_THERE = "nothing is known of its place in the file yet"
 class Frames:
     """The `FrameStore` of a log. May be asked from any thread."""
 
-    def __init__(self, log: ExchangeLog, paths: Callable[[], Sequence[str]], spool: SpoolReader | None) -> None:
+    def __init__(
+        self, log: ExchangeLog, paths: Callable[[], Sequence[str]], spool: SpoolReader | None
+    ) -> None:
         self._log = log
         self._paths = paths
         self._spool = spool

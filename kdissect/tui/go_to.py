@@ -29,7 +29,9 @@ class GoToScreen(ModalScreen[int | None]):
     def compose(self) -> ComposeResult:
         """One line."""
         with Vertical(id="go-to-box"):
-            yield Static("Go to: 1234 (number), +2.5s (since the first packet), 2026-11-21T10:00:00Z", markup=False)
+            yield Static(
+                "Go to: 1234 (number), +2.5s (since the first packet), 2026-11-21T10:00:00Z", markup=False
+            )
             yield Input(id="go-to", compact=True)
             yield Static("", id="go-to-error", markup=False)
 

@@ -47,7 +47,12 @@ def _keys(place: str, where: str) -> Iterable[Key]:
     from importlib import import_module
 
     module, _, name = where.partition(":")
+<<<<<<< HEAD
     for binding in _bindings(getattr(import_module(module), name)):
+=======
+    for given in getattr(import_module(module), name).BINDINGS:
+        binding = given if isinstance(given, Binding) else Binding(*given)
+>>>>>>> tui
         shown = binding.key_display or " ".join(map(_named, binding.key.split(",")))
         yield Key(place, shown, binding.tooltip or binding.description)
     if place == "Everywhere":
@@ -69,9 +74,9 @@ def _named(key: str) -> str:
     return _SHORT.get(key, key)
 
 
-_SHORT = {"pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "left": "←", "right": "→", "space": "Space",
-          "enter": "Enter", "escape": "Esc", "home": "Home", "end": "End", "tab": "Tab", "backspace": "Backspace",
-          "shift+tab": "Shift+Tab"}  # fmt: skip
+_SHORT = {"pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "left": "←", "right": "→", "space":
+"Space", "enter": "Enter", "escape": "Esc", "home": "Home", "end": "End", "tab": "Tab", "backspace":
+"Backspace", "shift+tab": "Shift+Tab"}  # fmt: skip
 
 
 class HelpScreen(ModalScreen[None]):

@@ -1,4 +1,4 @@
-"""Bytes: of a frame across its packets, or of what was compressed in it. The field that is chosen stands out."""
+"""Bytes of a frame across its packets, or of what was compressed in it; the chosen field stands out."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class HexPane(LineView):
         packet = buffer.packet_at(self.cursor)
         where = f", packet {packet}" if packet is not None else ""
         length = self._end - self._start
-        chosen = f"field {self._start}–{self._end - 1}, {length} B" if length > 0 else "no bytes"
+        chosen = f"field {self._start}-{self._end - 1}, {length} B" if length > 0 else "no bytes"
         return f"{buffer.title} · {chosen} · byte {self.cursor} of {len(buffer.data)}{where}"
 
     def _layout(self) -> None:

@@ -8,7 +8,10 @@ from __future__ import annotations
 import os
 import pickle
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from kdissect.capture.live.settings import LiveSettings
 
 _LENGTH = Struct("<Q")
 
@@ -17,9 +20,9 @@ class Order(NamedTuple):
     """What a worker is to do. Inputs as `Dissection` takes them.
 
     `rows`: send the exchanges. `studies`: names of the studies to run (`tui.study`). `filter`: only exchanges
-    that it takes go into the studies, and with `matches` their rows are sent. `findings_known` are codes by
-    connection and ordinal, for filters that ask. `spool` and `stdin` are inherited file descriptors, -1: none.
-    `nice`: give way to others.
+    that it takes go into the studies, and with `matches` their rows are sent. `spool` and `stdin` are
+    inherited file descriptors, -1: none. `nice`: give way to others. `live`: capture, instead of reading
+    `paths`.
     """
 
     paths: tuple[str, ...]
@@ -34,8 +37,7 @@ class Order(NamedTuple):
     spool: int = -1
     stdin: int = -1
     nice: bool = False
-    interface: str = ""
-    capture_filter: str = ""
+    live: LiveSettings | None = None
 
 
 class Rows(NamedTuple):

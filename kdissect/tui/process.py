@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Thread
 from typing import Any
 
@@ -33,10 +34,8 @@ class WorkerProcess:
         os.close(messages_in)
         self.is_stopped = False
         self._thread: Thread | None = None
-        try:
+        with suppress(OSError):  # it is gone already: `listen` tells
             send(self._orders, order)
-        except OSError:  # it is gone already: `listen` tells
-            pass
 
     def listen(self, take: Callable[[Any], None], ended: Callable[[], None]) -> None:
         """Call `take` with each message, then `ended`; both from another thread."""

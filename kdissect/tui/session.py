@@ -1,19 +1,21 @@
 """What is known of the inputs while the screen is open. No widgets: the app subscribes, screens look.
 
-A `Session` holds the log of exchanges, what studies told, the filter, the progress and the troubles; it starts
-workers and takes what they send. `changed` is called with one of `Change` on the screen's thread whenever
-something is new; everything is read from the session then.
+A `Session` holds the log of exchanges, what studies told, the filter, the progress and the troubles; it
+starts workers and takes what they send. `changed` is called with one of `Change` on the screen's thread
+whenever something is new; everything is read from the session then.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import Any
 
+from kdissect.capture.source import STDIN
 from kdissect.engine.log import ExchangeLog
 from kdissect.query import Predicate, compile_filter
 from kdissect.tui.frame_store import Frames
@@ -41,7 +43,7 @@ class Session:
     """One look at some inputs. `start` before anything else; `close` at the end."""
 
     def __init__(self, order: Order) -> None:
-        self._spool_file = tempfile.TemporaryFile(prefix="kdissect")
+        self._spool_file = tempfile.TemporaryFile(prefix="kdissect")  # noqa: SIM115 - closed by `close`
         self.order = order._replace(spool=self._spool_file.fileno())
         self.log = ExchangeLog()
         self.log.store = Frames(
@@ -67,8 +69,8 @@ class Session:
 
     @property
     def is_stream(self) -> bool:
-        """Whether the inputs can be read but once."""
-        return bool(self.order.interface) or "-" in self.order.paths
+        """Whether the inputs can be read but once: then studies see everything, whatever the filter says."""
+        return self.order.live is not None or any(_is_stream(path) for path in self.order.paths)
 
     def start(self, studies: Iterable[str] = (FINDINGS,)) -> None:
         """Start reading. `studies` run from the beginning where inputs are streams, afterwards where not."""
@@ -119,7 +121,12 @@ class Session:
         return self.shown.advance(budget_s)
 
     def _show(self, predicate: Predicate | None) -> None:
-        needs_worker = predicate is not None and predicate.needs_bodies and not self.is_stream
+        needs_worker = (
+            predicate is not None
+            and predicate.needs_bodies
+            and not predicate.needs_findings
+            and not self.is_stream
+        )
         frozen_at = self.shown.frozen_at
         self.shown = Shown(self.log, predicate, needs_worker, self.progress.file_names)
         self.shown.frozen_at = frozen_at
@@ -201,6 +208,14 @@ class Session:
         for row, code in message.pairs:
             self.log.add_codes(row, (code,))
         self.changed(Change.CODES, "")
+        self._ask_again()
+
+    def _ask_again(self) -> None:
+        """A filter that asks for findings is asked again about all, as more of them are known."""
+        predicate = self.shown.predicate
+        if predicate is not None and predicate.needs_findings and not self.shown.needs_worker:
+            self._show(predicate)
+            self.changed(Change.SHOWN, "")
 
     def _done(self, key: str, message: Done) -> None:
         if key == FINDINGS:
@@ -233,8 +248,17 @@ class Session:
 _WHAT = {"load": "reading", "filter": "filtering", FINDINGS: "the search for findings"}
 
 
+def _is_stream(path: str) -> bool:
+    if path == STDIN:
+        return True
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path)  # noqa: PTH112, PTH116
+    except OSError:  # a pattern, or it is not there
+        return False
+
+
 def terminal_for_keys() -> int:
-    """Where the standard input is the capture: have the keys come from the terminal. Gives the capture's handle.
+    """Have the keys come from the terminal, as the standard input is the capture. Gives the capture's handle.
 
     Raises OSError where there is no terminal.
     """

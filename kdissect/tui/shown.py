@@ -19,13 +19,16 @@ _ASK_CLOCK_EVERY = 64  # exchanges
 class Shown:
     """Rows of the log by their place in the list.
 
-    `predicate` None: all. A filter that looks at headers is asked here, a slice of time at a time (`advance`);
-    for one that `needs_worker` another process reads the inputs and `take` gets its rows. `frozen_at` rows of
-    the log and no more are shown while the list is frozen.
+    `predicate` None: all. A filter that looks at headers is asked here, a slice of time at a time
+    (`advance`); for one that `needs_worker` another process reads the inputs and `take` gets its rows.
+    `frozen_at` rows of the log and no more are shown while the list is frozen.
     """
 
     def __init__(
-        self, log: ExchangeLog, predicate: Predicate | None = None, needs_worker: bool = False,
+        self,
+        log: ExchangeLog,
+        predicate: Predicate | None = None,
+        needs_worker: bool = False,
         file_names: Sequence[str] = (),
     ) -> None:
         self.log = log

@@ -1,4 +1,4 @@
-"""Frames that cannot be read again from a file: of streams, compressed captures and TLS. A bounded file keeps them.
+"""A bounded file for frames that cannot be read again: of streams, compressed captures and TLS.
 
 One process writes, another reads: blocks are numbered for ever and stand at their number modulo the bound, so
 what is new takes the place of what is oldest. Each frame begins with its number and length, by which a reader

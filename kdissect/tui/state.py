@@ -6,8 +6,8 @@ from __future__ import annotations
 class State:
     """Values to begin with; the app changes them as the user does, and calls `save` at the end.
 
-    This one forgets. One that keeps them in the user's configuration directory overrides `load` and `save`, both
-    of which raise nothing.
+    This one forgets. One that keeps them in the user's configuration directory overrides `load` and `save`,
+    both of which raise nothing.
     """
 
     def __init__(self) -> None:

@@ -9,10 +9,10 @@ findings: whatever pickles) for a view to show. It holds no widgets, and a view 
         def add(self, event): ...              # Exchange | ConnectionOpened | ConnectionClosed
         def result(self): return topic_rows(self._traffic)
 
-Register it in `STUDIES` by name with the module that has it, so that it is imported by the worker alone. A view names
-its studies in `View.studies`; they run when the view is first shown, in one more pass over the files (for
-streams: from the start, with the exchanges). `result()` is asked about once a second and at the end, and the
-view gets it as `on_result(name, value, is_final)`.
+Register it in `STUDIES` by name with the module that has it, so that it is imported by the worker alone. A
+view names its studies in `View.studies`; they run when the view is first shown, in one more pass over the
+files (for streams: from the start, with the exchanges). `result()` is asked about once a second and at the
+end, and the view gets it as `on_result(name, value, is_final)`.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ class Spec(NamedTuple):
 
 
 # In the order of the bar. Keys are digits.
+<<<<<<< HEAD
 VIEWS: tuple[Spec, ...] = (
     Spec("exchanges", "Exchanges", "1", "kdissect.tui.views.exchanges:ExchangesView"),
     Spec("connections", "Connections", "2", "kdissect.tui.views.connections:ConnectionsView", ("connections",)),
@@ -35,6 +36,9 @@ VIEWS: tuple[Spec, ...] = (
     Spec("findings", "Findings", "7", "kdissect.tui.views.findings:FindingsView", ("findings",)),
     Spec("statistics", "Statistics", "8", "kdissect.tui.views.statistics:StatisticsView", ("traffic",)),
 )
+=======
+VIEWS: tuple[Spec, ...] = (Spec("exchanges", "Exchanges", "1", "kdissect.tui.views.exchanges:ExchangesView"),)
+>>>>>>> tui
 
 
 class Field(NamedTuple):
@@ -87,8 +91,13 @@ def new_view(spec: Spec) -> View:
 class GoTo(Message):
     """Show an exchange in the exchanges view, and select it.
 
+<<<<<<< HEAD
     With `side` (`request`, `response`) and `start`, `end` (offsets behind the frame's size, as in findings) the
     field that stands there, too; `inside` names a piece below it (`records[3]` of a batch).
+=======
+    With `side` (`request`, `response`) and `start`, `end` (offsets behind the frame's size, as in findings)
+    the field that stands there, too.
+>>>>>>> tui
     """
 
     def __init__(self, row: int, side: str = "", start: int = -1, end: int = -1, inside: str = "") -> None:

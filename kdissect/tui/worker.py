@@ -7,24 +7,32 @@ comes in, messages go out. When IN is closed the screen is gone, and the worker 
 
 from __future__ import annotations
 
+import atexit
 import os
+import signal
 import sys
 import time
 from array import array
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
 from kdissect.capture.compression import Compression
+from kdissect.capture.files import Captures
 from kdissect.engine.log_writer import LogWriter
 from kdissect.history.topics import TopicNames
+from kdissect.model.errors import KdissectError
 from kdissect.model.frame import Frame
-from kdissect.model.packet import FILE_SHIFT, PlainPacket
+from kdissect.model.packet import FILE_SHIFT
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.tui.orders import Done, Failed, Matches, Order, Progress, Result, Rows, receive, send
 from kdissect.tui.spool import SpoolWriter
 from kdissect.tui.study import StudyContext, new_study
+
+if TYPE_CHECKING:
+    from kdissect.capture.live.settings import LiveSettings
 
 # The first rows at once, later ones in larger parcels: each costs the screen about a millisecond.
 FIRST_FLUSH_S = 0.02
@@ -54,27 +62,36 @@ class Worker:
         self._next_result = time.monotonic() + RESULT_S
         self._points: dict[int, int] = {}
         self._named = 0  # topic ids whose names were sent
+        self._lock = Lock()
+        self._is_over = False
 
     def run(self) -> None:
         """Read everything."""
-        dissection = self._dissection
-        feed = dissection.analyzer.feed_batch
         self._tell_progress()
-        for packets in self._packets():
-            self._take(feed(packets))
-            if self._order.rows:
-                self._note_points()
-            if time.monotonic() > self._next_flush:
-                self._flush()
-        self._take(dissection.analyzer.close())
-        for study in self._studies:
-            study.finish()
-        self._flush()
-        self._tell_results(is_final=True)
-        self._send(Done(tuple(str(error) for error in dissection.captures.errors)))
+        if self._dissection.captures.is_live:
+            Thread(target=self._tick, daemon=True).start()
+        for events in self._dissection.batches():
+            with self._lock:
+                self._take(events)
+                if self._order.rows:
+                    self._note_points()
+                if time.monotonic() > self._next_flush:
+                    self._flush()
+        with self._lock:
+            for study in self._studies:
+                study.finish()
+            self._flush()
+            self._tell_results(is_final=True)
+            self._send(Done(tuple(str(error) for error in self._dissection.captures.errors)))
+            self._is_over = True
 
-    def _packets(self) -> Iterator[Sequence[PlainPacket]]:
-        return self._dissection.captures.batches()
+    def _tick(self) -> None:
+        """What came last is not to wait for the next packet, which may never come."""
+        while not self._is_over:
+            time.sleep(FLUSH_S)
+            with self._lock:
+                if not self._is_over and time.monotonic() > self._next_flush:
+                    self._flush()
 
     def _take(self, events: Sequence[Event]) -> None:
         rows, studies, numbers = self._order.rows, self._studies, self._numbers
@@ -162,11 +179,11 @@ class Worker:
 
     def _tell_progress(self) -> None:
         captures = self._dissection.captures
-        packets = sum(file.packets for file in captures.files)
-        drops = sum(file.drops or 0 for file in captures.files)
-        self._send(Progress(
-            captures.bytes_read, captures.total_bytes, packets, drops, tuple(self._dissection.file_names)
-        ))  # fmt: skip
+        files = captures.files
+        done = sum(file.source.bytes_read for file in files)
+        packets = sum(file.packets for file in files)
+        drops = sum(file.drops for file in files)
+        self._send(Progress(done, captures.total_bytes, packets, drops, tuple(self._dissection.file_names)))
 
     def _tell_results(self, is_final: bool) -> None:
         for study in self._studies:
@@ -213,10 +230,23 @@ class RowNumbers:
 
 
 def _open(order: Order) -> Dissection:
-    dissection = Dissection(order.paths, order.ports, order.topic_ids, order.key_logs, order.hosts)
+    source: Sequence[str] | Captures = order.paths
+    if order.live is not None:
+        source = _capture(order.live)
+    dissection = Dissection(source, order.ports, order.topic_ids, order.key_logs, order.hosts)
     if order.rows:  # names are learned as they come: a second reading would hold the first rows back
         dissection.topics = TopicNames(order.topic_ids)
     return dissection
+
+
+def _capture(settings: LiveSettings) -> Captures:
+    """Start a live capture, which ends with this process. Raises LiveError."""
+    from kdissect.capture.live.captures import open_live
+
+    captures = open_live(settings)
+    atexit.register(captures.close)
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))
+    return captures
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -230,6 +260,8 @@ def main(arguments: Sequence[str]) -> int:
     _end_with(order_pipe)
     try:
         Worker(order, out).run()
+    except KdissectError as error:  # no live capture
+        send(out, Done((str(error),)))
     except OSError:
         return 1  # the screen is gone
     except Exception as error:
@@ -242,11 +274,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def _end_with(pipe: int) -> None:
     """End when the screen's process ends, also while waiting for a packet that never comes."""
-    from threading import Thread
 
     def watch() -> None:
         os.read(pipe, 1)
-        os._exit(0)
+        os.kill(os.getpid(), signal.SIGTERM)
 
     Thread(target=watch, daemon=True).start()
 

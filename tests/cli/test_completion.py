@@ -24,7 +24,7 @@ def texts(*words: str, shell: str = "zsh") -> list[str]:
         (["sta"], ["stats"]),
         (["--v"], ["--version"]),
         (["nonsense", "--"], []),
-        (["stats", "--so"], ["--sort"]),
+        (["stats", "--sor"], ["--sort"]),
         (["stats", "--sort", "p"], ["p50", "p99"]),
         (["stats", "x.pcap", "--by", "api,cl"], ["api,client_id", "api,client"]),
         (["inspect", "--api", "fetchs"], ["FetchSnapshot"]),
@@ -103,7 +103,7 @@ def shell_says(environment: dict[str, str], *command: str) -> list[str]:
     ("words", "expected"),
     [
         (["kdissect", "sta"], ["stats"]),
-        (["kdissect", "stats", "--so"], ["--sort"]),
+        (["kdissect", "stats", "--sor"], ["--sort"]),
         (["kdissect", "stats", "-Y", "'api == Produc"], ["api == Produce", "api == Produce "]),
         (["kdissect", "inspect", "capt"], []),
     ],

@@ -52,8 +52,9 @@ def test_no_command_reads_a_stream_twice(
     command: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kdissect.cli.filters.is_live", lambda _: True)
+    source = "-" if command == "live" else str(GROUPS)
     needed = NEEDED.get(command, ())
-    assert main([command, str(GROUPS), *needed, "-Y", "has finding"]) == 2
+    assert main([command, source, *needed, "-Y", "has finding"]) == 2
     captured = capfd.readouterr()
     assert "reads its inputs twice" in captured.err
     assert captured.out == ""

@@ -8,6 +8,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.timer import Timer
 from textual.widgets import Static
 
 from kdissect.engine.log import find_in
@@ -20,7 +21,7 @@ from kdissect.tui.session import Change
 from kdissect.tui.view import Field, Follow, Selected, Tell, UseFilter, View
 
 # After the cursor has rested for so long the exchange is read: not each one that a held key runs over.
-REST_S = 0.03
+REST_S = 0.08
 
 
 class ExchangesView(View):
@@ -51,7 +52,12 @@ class ExchangesView(View):
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self._dissected: Dissected | None = None
+<<<<<<< HEAD
         self._wanted: tuple[int, str, int, int, str] | None = None
+=======
+        self._wanted: tuple[int, str, int, int] | None = None
+        self._rest: Timer | None = None
+>>>>>>> tui
 
     def compose(self) -> ComposeResult:
         """Three panes."""
@@ -65,17 +71,17 @@ class ExchangesView(View):
                 yield HexPane(id="hex")
 
     @property
-    def list(self) -> ExchangeList:
+    def rows(self) -> ExchangeList:
         """The list."""
         return self.query_one("#list", ExchangeList)
 
     @property
-    def tree(self) -> FieldTree:
+    def fields(self) -> FieldTree:
         """The fields."""
         return self.query_one("#tree", FieldTree)
 
     @property
-    def hex(self) -> HexPane:
+    def bytes(self) -> HexPane:
         """The bytes."""
         return self.query_one("#hex", HexPane)
 
@@ -98,13 +104,13 @@ class ExchangesView(View):
         if change in (Change.ROWS, Change.SHOWN, Change.LOADED):
             self._catch_up()
         elif change is Change.CODES:
-            self.list.refresh()
+            self.rows.refresh()
 
     def _catch_up(self) -> None:
-        if self.list.shown is not self.session.shown:
-            self.list.show(self.session.shown)
+        if self.rows.shown is not self.session.shown:
+            self.rows.show(self.session.shown)
         else:
-            self.list.grown()
+            self.rows.grown()
         self._look_at_wanted()
 
     # the exchange that is selected
@@ -113,14 +119,16 @@ class ExchangesView(View):
     def _moved(self, message: ExchangeList.Moved) -> None:
         if message.row is None:
             self._dissected = None
-            self.tree.show(None, "no exchange yet" if self.session.is_loading else "nothing to show")
-            self.hex.show(None)
+            self.fields.show(None, "no exchange yet" if self.session.is_loading else "nothing to show")
+            self.bytes.show(None)
             return
         self.post_message(Selected(message.row))
-        self.set_timer(REST_S, self._rested)
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(REST_S, self._rested)
 
     def _rested(self) -> None:
-        row = self.list.row
+        row = self.rows.row
         if row is not None and (self._dissected is None or self._dissected.row != row):
             self._dissect(row)
 
@@ -131,16 +139,16 @@ class ExchangesView(View):
         self.app.call_from_thread(self._take, dissected)
 
     def _take(self, dissected: Dissected) -> None:
-        if self.list.row != dissected.row:
+        if self.rows.row != dissected.row:
             return
         self._dissected = dissected
-        self.tree.show(dissected)
+        self.fields.show(dissected)
         self._look_at_wanted()
 
     @on(FieldTree.Chosen)
     def _field_chosen(self, message: FieldTree.Chosen) -> None:
         item = message.item
-        self.hex.show(*_bytes_of(item, self.hex.buffer))
+        self.bytes.show(*_bytes_of(item, self.bytes.buffer))
         self._titles(item)
 
     @on(HexPane.Picked)
@@ -149,15 +157,15 @@ class ExchangesView(View):
             return
         item = self._dissected.item_at(message.buffer, message.offset)
         if item is not None:
-            self.tree.choose(item)
+            self.fields.choose(item)
 
     def _titles(self, item: Item) -> None:
         self.query_one("#tree-title", Static).update(text(_place(item)), layout=False)
-        self.query_one("#hex-title", Static).update(text(self.hex.title), layout=False)
+        self.query_one("#hex-title", Static).update(text(self.bytes.title), layout=False)
 
     @on(ExchangeList.Opened)
     def _opened(self) -> None:
-        self.tree.focus()
+        self.fields.focus()
 
     # from outside
 
@@ -173,8 +181,8 @@ class ExchangesView(View):
             self.post_message(Tell("the filter was taken away: it hid that exchange"))
             self.call_later(self.go_to, row, side, start, end, inside)
             return
-        self.list.follows = False
-        self.list.go_to(place)
+        self.rows.follows = False
+        self.rows.go_to(place)
         self._look_at_wanted()
 
     def _look_at_wanted(self) -> None:
@@ -189,21 +197,26 @@ class ExchangesView(View):
         item = dissected.item_at(root.buffer, max(start, 0)) if start >= 0 else root
         while item is not None and item.parent is not None and end > item.end:
             item = item.parent
+<<<<<<< HEAD
         piece = None if item is None or not inside else inner_item(item, inside)
         if piece is not None:
             self.tree.choose(piece)
             self.tree.focus()
         elif item is not None:
             self.tree.choose(item)
+=======
+        if item is not None:
+            self.fields.choose(item)
+>>>>>>> tui
             if start >= 0:
-                self.hex.show(root.buffer, start, max(end, start + 1))
-            self.tree.focus()
+                self.bytes.show(root.buffer, start, max(end, start + 1))
+            self.fields.focus()
 
     # keys
 
     def action_next_pane(self, step: int = 1) -> None:
         """List, fields, bytes, and again."""
-        panes = [self.list, self.tree, self.hex]
+        panes = [self.rows, self.fields, self.bytes]
         now = next((index for index, pane in enumerate(panes) if pane.has_focus), -step)
         panes[(now + step) % len(panes)].focus()
 
@@ -211,35 +224,35 @@ class ExchangesView(View):
         """From the request to the response, and back."""
         if self._dissected is None:
             return
-        item = self.tree.item
+        item = self.fields.item
         side = "response" if item is None or item.side != "response" else "request"
         root = self._dissected.root(side)
         if root is None:
             self.post_message(Tell(f"there is no {side}"))
             return
-        self.tree.choose(root)
+        self.fields.choose(root)
 
     def action_next(self, what: str, step: int) -> None:
         """To the next row that has an error, a finding, a mark."""
         flags: bytearray = getattr(self.session.log, what)
         shown = self.session.shown
-        found = find_in(flags, self.list.row if self.list.row is not None else -1, step, shown.rows)
+        found = find_in(flags, self.rows.row if self.rows.row is not None else -1, step, shown.rows)
         place = None if found is None else shown.place_of(found)
         if place is None:
             where = "below" if step > 0 else "above"
             more = " yet" if self.session.is_loading or self.session.is_judging else ""
             self.post_message(Tell(f"no {_NAMES[what]} {where}{more}"))
             return
-        self.list.follows = False
-        self.list.go_to(place)
+        self.rows.follows = False
+        self.rows.go_to(place)
 
     def action_mark(self) -> None:
         """Mark the exchange, or take the mark away."""
-        row = self.list.row
+        row = self.rows.row
         if row is not None:
             marked = self.session.log.marked
             marked[row] = not marked[row]
-            self.list.refresh()
+            self.rows.refresh()
 
     def action_go_to(self) -> None:
         """Ask for a number or a time."""
@@ -250,13 +263,13 @@ class ExchangesView(View):
     def _go_to_row(self, row: int | None) -> None:
         if row is not None:
             shown = self.session.shown
-            self.list.follows = False
-            self.list.go_to(shown.near(row))
-            self.list.focus()
+            self.rows.follows = False
+            self.rows.go_to(shown.near(row))
+            self.rows.focus()
 
     def action_filter_cell(self, negation: str) -> None:
         """Only exchanges with what stands in the chosen column, or none of them."""
-        column, row = self.list.chosen_column, self.list.row
+        column, row = self.rows.chosen_column, self.rows.row
         if column is None or row is None or column.value is None:
             self.post_message(Tell("this column cannot be filtered by: choose another with left and right"))
             return
@@ -272,21 +285,21 @@ class ExchangesView(View):
 
     def action_follow_connection(self) -> None:
         """The exchanges of this connection alone."""
-        row = self.list.row
+        row = self.rows.row
         if row is not None:
             self.post_message(Follow(self.session.log.connection(row).id))
 
     def action_follow(self) -> None:
         """Stay with the latest exchange, or no more."""
-        self.list.follows = not self.list.follows
-        self.list.grown()
-        self.post_message(Tell("following new exchanges" if self.list.follows else "no longer following"))
+        self.rows.follows = not self.rows.follows
+        self.rows.grown()
+        self.post_message(Tell("following new exchanges" if self.rows.follows else "no longer following"))
 
     def action_freeze(self) -> None:
         """Have the list stand still, or go on."""
         shown = self.session.shown
         shown.frozen_at = len(self.session.log) if shown.frozen_at is None else None
-        self.list.grown()
+        self.rows.grown()
         self.session.changed(Change.SHOWN, "")
 
     def action_zoom(self) -> None:
@@ -294,7 +307,7 @@ class ExchangesView(View):
         if self.has_class("-zoomed"):
             self.remove_class("-zoomed", "-zoom-list", "-zoom-tree", "-zoom-hex")
             return
-        name = "hex" if self.hex.has_focus else "tree" if self.tree.has_focus else "list"
+        name = "hex" if self.bytes.has_focus else "tree" if self.fields.has_focus else "list"
         self.add_class("-zoomed", f"-zoom-{name}")
 
 

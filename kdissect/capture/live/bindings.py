@@ -1,0 +1,182 @@
+"""libpcap through the bindings that scapy brings: interfaces, filters, and packets of one interface.
+
+Functions that scapy's list of bindings leaves out are looked up in the library it loaded.
+Source of the calls: pcap(3PCAP) and the pages it names.
+"""
+
+import ctypes
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError, NotPermittedError
+from kdissect.model.link import LinkType
+
+# How long the kernel may gather packets before it hands them over: what a line is late by at most. 5 ms cost
+# nothing measurable where nothing happens, and a loaded machine fills the blocks earlier.
+TIMEOUT_MS = 5
+_LOOPBACK = 1  # PCAP_IF_LOOPBACK, pcap_findalldevs(3PCAP)
+_UP = 2  # PCAP_IF_UP
+_NANOSECONDS = 1  # PCAP_TSTAMP_PRECISION_NANO, pcap_set_tstamp_precision(3PCAP)
+_PERMISSION = (-8, -11)  # PCAP_ERROR_PERM_DENIED, PCAP_ERROR_PROMISC_PERM_DENIED
+_NO_DEVICE = -5  # PCAP_ERROR_NO_SUCH_DEVICE
+_RAW = {12: LinkType.RAW, 14: LinkType.RAW}  # DLT_RAW of single systems; elsewhere DLT and LINKTYPE agree
+_ANY_NETMASK = 0xFFFFFFFF  # PCAP_NETMASK_UNKNOWN, pcap_compile(3PCAP)
+
+
+class InterfaceInfo(NamedTuple):
+    """One interface that can be captured on."""
+
+    name: str
+    description: str
+    is_up: bool
+    is_loopback: bool
+
+
+def library() -> Any:
+    """scapy's bindings. Raises MissingError where there is no libpcap or no scapy."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # scapy imports what others have deprecated
+            from scapy.libs import winpcapy
+    except (ImportError, OSError) as error:
+        raise MissingError(f"libpcap: {error}") from None
+    return winpcapy
+
+
+def list_interfaces() -> list[InterfaceInfo]:
+    """The interfaces, in libpcap's order. Raises LiveError."""
+    pcap = library()
+    why = ctypes.create_string_buffer(pcap.PCAP_ERRBUF_SIZE)
+    first = ctypes.POINTER(pcap.pcap_if_t)()
+    if pcap.pcap_findalldevs(ctypes.byref(first), why) < 0:
+        raise LiveError(f"libpcap: {_text(why.value)}")
+    found, entry = [], first
+    while entry:
+        facts = entry.contents
+        found.append(
+            InterfaceInfo(
+                _text(facts.name),
+                _text(facts.description),
+                bool(facts.flags & _UP),
+                bool(facts.flags & _LOOPBACK),
+            )
+        )
+        entry = facts.next
+    pcap.pcap_freealldevs(first)
+    return found
+
+
+def check_filter(expression: str) -> None:
+    """Compile a capture filter. Raises BadFilterError, or MissingError where nothing can compile it.
+
+    It is compiled for Ethernet and, if that fails, for what `any` gives: some words need one or the other.
+    """
+    pcap, why = library(), ""
+    for link_type in (LinkType.ETHERNET, LinkType.LINUX_SLL2):
+        handle = pcap.pcap_open_dead(int(link_type), 65535)
+        program = pcap.bpf_program()
+        done = pcap.pcap_compile(handle, ctypes.byref(program), expression.encode(), 1, 0)
+        why = why or _text(pcap.pcap_geterr(handle))
+        if done == 0:
+            pcap.pcap_freecode(ctypes.byref(program))
+        pcap.pcap_close(handle)
+        if done == 0:
+            return
+    raise BadFilterError(f"capture filter {expression!r}: {why}")
+
+
+class Handle:
+    """One interface, opened. Raises LiveError where it cannot be."""
+
+    def __init__(
+        self, name: str, expression: str, *, promiscuous: bool, snaplen: int, buffer_mib: int
+    ) -> None:
+        self.name = name
+        self._pcap = library()
+        why = ctypes.create_string_buffer(self._pcap.PCAP_ERRBUF_SIZE)
+        self._handle = self._pcap.pcap_create(name.encode(), why)
+        if not self._handle:
+            raise LiveError(f"{name}: {_text(why.value)}")
+        self._set(snaplen, promiscuous, buffer_mib)
+        self.multiplier = self._ask_for_nanoseconds()
+        self._activate()
+        self._filter(expression)
+        number = self._pcap.pcap_datalink(self._handle)
+        self.link_type = int(_RAW.get(number, number))
+
+    def dispatch(self, take: Callable[[int, bytes, int], None]) -> int:
+        """Give the packets of one kernel buffer to `take` (time in ns, data, wire length); waits for some.
+
+        Returns their number, 0 after a while without any, -2 after `stop`. Raises LiveError.
+        """
+        multiplier, string_at = self.multiplier, ctypes.string_at
+
+        def one(_: object, header: Any, data: Any) -> None:
+            facts = header.contents
+            stamp = facts.ts
+            take(
+                stamp.tv_sec * 1_000_000_000 + stamp.tv_usec * multiplier,
+                string_at(data, facts.caplen),
+                facts.len,
+            )
+
+        count = int(self._pcap.pcap_dispatch(self._handle, -1, self._pcap.pcap_handler(one), None))
+        if count == -1:
+            raise LiveError(f"{self.name}: {_text(self._pcap.pcap_geterr(self._handle))}")
+        return count
+
+    def drops(self) -> int:
+        """Packets lost since it was opened: by the kernel for want of room, and by the interface."""
+        counts = self._pcap.pcap_stat()
+        if self._pcap.pcap_stats(self._handle, ctypes.byref(counts)) < 0:
+            return 0
+        return int(counts.ps_drop & 0xFFFFFFFF) + int(counts.ps_ifdrop & 0xFFFFFFFF)  # unsigned in C
+
+    def stop(self) -> None:
+        """Have `dispatch` return; from any thread."""
+        self._pcap.pcap_breakloop(self._handle)
+
+    def close(self) -> None:
+        """Close it; not while `dispatch` runs."""
+        self._pcap.pcap_close(self._handle)
+
+    def _set(self, snaplen: int, promiscuous: bool, buffer_mib: int) -> None:
+        self._pcap.pcap_set_snaplen(self._handle, snaplen)
+        self._pcap.pcap_set_promisc(self._handle, int(promiscuous))
+        self._pcap.pcap_set_timeout(self._handle, TIMEOUT_MS)
+        self._pcap.pcap_set_buffer_size(self._handle, buffer_mib << 20)
+
+    def _ask_for_nanoseconds(self) -> int:
+        """Nanoseconds in a unit of the fraction of a second."""
+        ask = getattr(self._pcap._lib, "pcap_set_tstamp_precision", None)  # noqa: SLF001  not among scapy's
+        if ask is None:  # Npcap, old libpcap
+            return 1000
+        ask.argtypes = [ctypes.POINTER(self._pcap.pcap_t), ctypes.c_int]
+        return 1 if ask(self._handle, _NANOSECONDS) == 0 else 1000
+
+    def _activate(self) -> None:
+        code = self._pcap.pcap_activate(self._handle)
+        if code >= 0:
+            return
+        why = _text(self._pcap.pcap_geterr(self._handle)) or _text(self._pcap.pcap_statustostr(code))
+        self.close()
+        if code in _PERMISSION:
+            raise NotPermittedError(f"{self.name}: {why}")
+        raise LiveError(f"{self.name}: {'no such interface' if code == _NO_DEVICE else why}")
+
+    def _filter(self, expression: str) -> None:
+        if not expression:
+            return
+        program = self._pcap.bpf_program()
+        if self._pcap.pcap_compile(self._handle, ctypes.byref(program), expression.encode(), 1, 0) < 0:
+            why = _text(self._pcap.pcap_geterr(self._handle))
+            self.close()
+            raise BadFilterError(f"capture filter {expression!r}: {why}")
+        self._pcap.pcap_setfilter(self._handle, ctypes.byref(program))
+        self._pcap.pcap_freecode(ctypes.byref(program))
+
+
+def _text(data: bytes | None) -> str:
+    """libpcap's words in one line."""
+    return " ".join((data or b"").decode("utf-8", "replace").split())

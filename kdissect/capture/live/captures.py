@@ -1,0 +1,220 @@
+"""The entrance of live capture: packets while they are captured, with the facts that files have.
+
+`LiveCaptures` looks to the layers above like the `CaptureSet` of `kdissect.capture.files`. One thread
+iterates over `batches`; `close` may be called from any thread, also from a signal handler.
+"""
+
+import os
+import queue
+import threading
+from collections.abc import Iterator
+from platform import system as platform
+from typing import Protocol
+
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.live.child import ChildSource
+from kdissect.capture.live.choose import first_that_works
+from kdissect.capture.live.errors import LiveError
+from kdissect.capture.live.lag import Behind, Lag
+from kdissect.capture.live.piped import PipeSource
+from kdissect.capture.live.programs import Program
+from kdissect.capture.live.recorder import ByteSource, Recorder, SpoolSink
+from kdissect.capture.live.recording import Recording
+from kdissect.capture.live.ring import FileRing
+from kdissect.capture.live.settings import STDIN, LiveSettings
+from kdissect.capture.live.tapes import FollowedFile, GrowingFile, Spool
+from kdissect.capture.rotation import set_names
+from kdissect.model.errors import CaptureError
+from kdissect.model.packet import Packet, PlainPacket
+
+Tape = FollowedFile | GrowingFile | Spool
+_WAIT_S = 0.5  # Python on Windows cannot interrupt a wait without an end
+
+
+class Backend(Protocol):
+    """Who puts packets on tapes: a `Recorder` in a thread, or a `Recording` in another process."""
+
+    name: str
+    trouble: str
+    packets: int
+
+    @property
+    def drops(self) -> int:
+        """Packets lost, as far as it knows."""
+
+    @property
+    def paths(self) -> list[str]:
+        """Files that it wrote."""
+
+    def start(self) -> None:
+        """Begin. Called once."""
+
+    def stop(self) -> None:
+        """End. Safe in a signal handler; more than once is fine."""
+
+    def join(self) -> None:
+        """Wait for the end."""
+
+    def measure(self) -> None:
+        """Bring `Lag` up to date."""
+
+
+class LiveCaptures:
+    """A live capture that runs. Made by `open_live`. Raises LiveError where it cannot be started.
+
+    `files` grows: one entry for each file of a ring, else there is one.
+    """
+
+    is_live = True
+    total_bytes = None
+
+    def __init__(self, settings: LiveSettings, source: ByteSource | None = None) -> None:
+        self.settings = settings
+        self.files: list[CaptureFile] = []
+        self.lag = Lag()
+        self.unanalysed = 0
+        """Bytes in files that the ring removed before the analysis came to them: our own loss."""
+        self._tapes: queue.SimpleQueue[Tape | None] = queue.SimpleQueue()
+        self._spool: Spool | None = None
+        if source is not None:
+            self._backend: Backend = self._recorder(source)
+        else:
+            self._backend = first_that_works(settings, self._start)
+        self._timer: threading.Timer | None = None
+
+    @property
+    def source_name(self) -> str:
+        """What captures."""
+        return self._backend.name
+
+    def start(self) -> None:
+        """Begin to record. Called once."""
+        self._backend.start()
+        if self.settings.duration:
+            self._timer = threading.Timer(self.settings.duration, self.stop)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def stop(self) -> None:
+        """Capture no further. What is recorded is still given by `batches`, which ends behind it."""
+        self._backend.stop()
+
+    def close(self) -> None:
+        """Stop, and wait until everything is written. What was not analysed is in the files of `-w` only."""
+        self.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._spool is not None:
+            self._spool.close()  # a recorder that waits for room gets on
+        self._backend.join()
+
+    def _start(self, program: Program) -> Backend:
+        if self.settings.path is not None and program.writes_files:
+            return Recording(program, self.settings, self.lag, self._tapes.put, self._ended)
+        return self._recorder(ChildSource(program, self.settings))
+
+    def _recorder(self, source: ByteSource) -> Recorder:
+        sink: FileRing | SpoolSink
+        if self.settings.path is not None:
+            sink = FileRing(self.settings.path, self.settings.ring, self._tapes.put, self.lag)
+        else:
+            self._spool = Spool(_spool_name(self.settings), self.lag)
+            self._tapes.put(self._spool)
+            sink = SpoolSink(self._spool)
+        return Recorder(source, sink, self.settings.comment(source.name), self._ended)
+
+    def _ended(self) -> None:
+        self._tapes.put(None)
+
+    def batches(self) -> Iterator[list[PlainPacket]]:
+        """The packets, in non-empty lists, as they come; ends when the capture does. Raises nothing."""
+        while (tape := self._next()) is not None:
+            if not isinstance(tape, Spool) and tape.is_removed:
+                self.unanalysed += tape.skip()
+                continue
+            file = CaptureFile(tape.path, tape, None)
+            file.index = len(self.files)
+            file.capture_set = self._capture_set(tape.path)
+            self.files.append(file)
+            yield from file.batches()
+
+    def packets(self) -> Iterator[Packet]:
+        """The same, one by one, with names."""
+        for batch in self.batches():
+            yield from map(Packet._make, batch)
+
+    @property
+    def captured(self) -> int:
+        """Packets recorded so far."""
+        return max(self._backend.packets, sum(file.packets for file in self.files))
+
+    @property
+    def drops(self) -> int:
+        """Packets that the kernel or the interface dropped, as far as the source has told."""
+        return max(self._backend.drops, sum(file.drops for file in self.files))
+
+    @property
+    def written(self) -> list[str]:
+        """Paths of the files that hold the capture."""
+        return self._backend.paths
+
+    @property
+    def trouble(self) -> str:
+        """Why the capture ended before anybody asked for it; empty else."""
+        return self._backend.trouble
+
+    @property
+    def errors(self) -> list[CaptureError]:
+        """What went wrong so far. All that could be captured was delivered."""
+        found = [file.error for file in self.files if file.error is not None]
+        return [CaptureError("live", self.trouble), *found] if self.trouble else found
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of the capture that were handed to the analysis."""
+        return self.lag.analysed
+
+    def behind(self) -> Behind:
+        """How far the analysis is behind the capture."""
+        self._backend.measure()
+        return self.lag.behind()
+
+    def _next(self) -> Tape | None:
+        while True:
+            try:
+                return self._tapes.get(timeout=_WAIT_S)
+            except queue.Empty:
+                continue
+
+    def _capture_set(self, path: str) -> str:
+        if self.settings.path is None:
+            return STDIN if self.source_name == "-" else "live"
+        return set_names([os.path.abspath(path)])[0]  # noqa: PTH100  as of the file when it is read later
+
+
+def open_live(settings: LiveSettings) -> LiveCaptures:
+    """Start a live capture; interfaces are a default where none is named. Raises LiveError."""
+    source: ByteSource | None = None
+    if settings.source == STDIN:
+        source = PipeSource()
+    else:
+        settings = settings._replace(interfaces=tuple(settings.interfaces) or (default_interface(),))
+    captures = LiveCaptures(settings, source)
+    captures.start()
+    return captures
+
+
+def default_interface() -> str:
+    """Where one captures who names no interface: everywhere on Linux, else the first that is up."""
+    if platform() == "Linux":
+        return "any"
+    from kdissect.capture.live.bindings import list_interfaces
+
+    for interface in list_interfaces():
+        if interface.is_up and not interface.is_loopback:
+            return interface.name
+    raise LiveError("no interface is up: name one with -i")
+
+
+def _spool_name(settings: LiveSettings) -> str:
+    return "-" if settings.source == STDIN else ",".join(settings.interfaces)

@@ -1,0 +1,54 @@
+"""Which source captures: the one that was asked for, or the first that works."""
+
+import sys
+from collections.abc import Callable
+from typing import TypeVar
+
+from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError, NotPermittedError
+from kdissect.capture.live.programs import PROGRAMS, Program
+from kdissect.capture.live.settings import AUTO, DUMPCAP, LIBPCAP, TCPDUMP, LiveSettings
+
+# Measured (docs/live.md): libpcap shows an exchange after 5 ms, dumpcap, which lets the kernel gather packets
+# for 250 ms, after 200; where packets come at their fastest dumpcap is the one that still takes them all.
+WATCHING = (LIBPCAP, DUMPCAP, TCPDUMP)
+KEEPING = (DUMPCAP, LIBPCAP, TCPDUMP)
+
+T = TypeVar("T")
+
+
+def first_that_works(settings: LiveSettings, start: Callable[[Program], T]) -> T:
+    """What `start` makes of the first program that captures. Raises LiveError.
+
+    A bad filter is bad for all of them; of several that do not work, the reason is told that can be mended.
+    """
+    names = KEEPING if settings.path is not None else WATCHING
+    reasons: list[LiveError] = []
+    for name in names if settings.source == AUTO else (settings.source,):
+        try:
+            return start(PROGRAMS[name])
+        except BadFilterError:
+            raise
+        except LiveError as error:
+            reasons.append(error)
+    raise _worst(reasons, settings)
+
+
+def _worst(reasons: list[LiveError], settings: LiveSettings) -> LiveError:
+    for reason in reasons:
+        if isinstance(reason, NotPermittedError):
+            return NotPermittedError(f"no permission to capture: {how_to_permit(settings)}")
+    present = [reason for reason in reasons if not isinstance(reason, MissingError)]
+    return (present or reasons)[0]
+
+
+def how_to_permit(settings: LiveSettings) -> str:
+    """What grants the right to capture, in one line."""
+    if sys.platform == "darwin":
+        return "/dev/bpf* must be readable: install Wireshark's ChmodBPF, or use sudo"
+    if sys.platform == "win32":
+        return "Npcap must be installed, and may ask for an administrator"
+    interface = settings.interfaces[0] if settings.interfaces else "any"
+    return (
+        "CAP_NET_RAW is missing: sudo setcap cap_net_raw,cap_net_admin+eip $(command -v dumpcap), or join "
+        f"group wireshark, or: sudo tcpdump -i {interface} -U -w - | kdissect live -"
+    )

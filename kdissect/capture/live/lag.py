@@ -1,0 +1,51 @@
+"""How far analysis is behind the recorder."""
+
+import time
+from collections import deque
+from typing import NamedTuple
+
+# Times are noted no more often than this: a lag of an hour is 72 000 marks.
+_MARK_S = 0.05
+
+
+class Behind(NamedTuple):
+    """What is recorded and not yet analysed: bytes, and the seconds since the oldest of them came."""
+
+    bytes: int
+    seconds: float
+
+
+class Lag:
+    """The recorder calls `wrote`, the analysis `read`; each from its own thread."""
+
+    def __init__(self) -> None:
+        self.written = 0
+        self.analysed = 0
+        self.most = Behind(0, 0.0)
+        """The furthest it was behind, as `behind` found it."""
+        self._marks: deque[tuple[int, float]] = deque()
+        self._next_mark = 0.0
+
+    def wrote(self, count: int) -> None:
+        """Bytes were recorded."""
+        now = time.monotonic()
+        if now >= self._next_mark or not self._marks:
+            self._marks.append((self.written, now))
+            self._next_mark = now + _MARK_S
+        self.written += count
+
+    def read(self, count: int) -> None:
+        """Bytes were handed to the analysis."""
+        self.analysed += count
+
+    def behind(self) -> Behind:
+        """How far it is behind now. For the thread that analyses."""
+        marks, analysed = self._marks, self.analysed
+        while len(marks) > 1 and marks[1][0] <= analysed:
+            marks.popleft()
+        if analysed >= self.written or not marks:
+            return Behind(0, 0.0)
+        now = Behind(self.written - analysed, time.monotonic() - marks[0][1])
+        if now.seconds > self.most.seconds:
+            self.most = now
+        return now

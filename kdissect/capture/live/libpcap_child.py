@@ -1,0 +1,202 @@
+"""A process that captures with libpcap and writes pcapng to files or standard output: our own dumpcap.
+
+A process and not a thread, because analysis holds the interpreter for milliseconds at a time, and a ring of
+the kernel that nobody empties drops packets. Run as `python -m kdissect.capture.live.libpcap_child SETTINGS`
+with a JSON object of `LiveSettings`. On stderr it names each file it begins, says `ready` when it captures,
+and what keeps it from going on. It ends when its standard input is closed.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from io import BytesIO
+
+from kdissect.capture.live.bindings import Handle
+from kdissect.capture.live.blocks import Blocks, statistics_block
+from kdissect.capture.live.errors import LiveError
+from kdissect.capture.live.programs import FILE, READY
+from kdissect.capture.live.ring import FileRing
+from kdissect.capture.live.settings import LIBPCAP, LiveSettings, Ring
+from kdissect.capture.writer import PcapngWriter
+
+_STDOUT = 1
+_STATISTICS_S = 1.0
+# What is gathered before it is written while packets keep coming; a pipe holds 1 MiB at most.
+_BATCH = 1 << 18
+
+
+class _Output:
+    """One place for the blocks of several threads."""
+
+    def __init__(self, settings: LiveSettings) -> None:
+        self._lock = threading.Lock()
+        self._ring = None
+        if settings.path is not None:
+            self._ring = FileRing(settings.path, settings.ring, lambda file: _say(FILE + file.path))
+        self.preamble = b""
+        self.drops: dict[int, int] = {}
+
+    def begin(self, preamble: bytes) -> None:
+        """Write the section and the interfaces."""
+        self.preamble = preamble
+        self.put(Blocks(preamble, 0))
+
+    def put(self, blocks: Blocks) -> None:
+        """Write blocks. Raises OSError."""
+        with self._lock:
+            if self._ring is not None:
+                self._ring.write(blocks, self.preamble, self.drops)
+                return
+            rest = memoryview(blocks.data)
+            while rest:
+                rest = rest[os.write(_STDOUT, rest) :]
+
+    def note_drops(self, interface: int, drops: int) -> None:
+        """Tell of losses; a file has them at its end."""
+        self.drops[interface] = drops
+        if self._ring is None:
+            self.put(Blocks(statistics_block(interface, drops, time.time_ns()), 0))
+
+    def close(self) -> None:
+        """The end. Raises OSError."""
+        if self._ring is not None:
+            self._ring.close(self.drops)
+
+
+class _Reader:
+    """The packets of one interface, as blocks."""
+
+    def __init__(
+        self, handle: Handle, number: int, output: _Output, writer: PcapngWriter, out: BytesIO
+    ) -> None:
+        self._handle = handle
+        self._number = number
+        self._output = output
+        self._writer = writer  # writes to `out`, and knows all interfaces
+        self._blocks = out
+        self._packets = 0
+
+    def run(self) -> None:
+        due, told = time.monotonic() + _STATISTICS_S, 0
+        while self._handle.dispatch(self._take) >= 0:
+            self._flush()
+            now = time.monotonic()
+            if now >= due:
+                due, before, told = now + _STATISTICS_S, told, self._handle.drops()
+                if told != before:
+                    self._output.note_drops(self._number, told)
+        self._flush()
+        self._output.note_drops(self._number, self._handle.drops())
+
+    def _take(self, time_ns: int, data: bytes, wire_length: int) -> None:
+        self._writer.write(time_ns, data, wire_length, interface=self._number)
+        self._packets += 1
+        if self._blocks.tell() >= _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._packets:
+            blocks = Blocks(self._blocks.getvalue(), self._packets)
+            self._blocks.seek(0)
+            self._blocks.truncate()
+            self._packets = 0
+            self._output.put(blocks)
+
+
+def main() -> int:
+    """Capture until standard input ends; gives the exit code."""
+    settings = LiveSettings(**json.loads(sys.argv[1]))
+    settings = settings._replace(ring=Ring(*settings.ring))
+    failures: list[Exception] = []
+    try:
+        handles = [_open(name, settings) for name in settings.interfaces]
+        output = _Output(settings)
+        preamble, readers = _begin(handles, settings, output)
+        output.begin(preamble)
+    except (LiveError, OSError) as error:
+        return _fail(error)
+    threads = [threading.Thread(target=_run, args=(reader.run, handles, failures)) for reader in readers]
+    for thread in threads:
+        thread.start()
+    _say(READY)
+    threading.Thread(target=_wait_for_end, args=(handles,), daemon=True).start()
+    for thread in threads:
+        thread.join()
+    try:
+        output.close()
+    except OSError as error:
+        failures.append(error)
+    return _fail(failures[0]) if failures else 0
+
+
+def _open(name: str, settings: LiveSettings) -> Handle:
+    return Handle(
+        name,
+        settings.capture_filter,
+        promiscuous=settings.promiscuous,
+        snaplen=settings.snaplen,
+        buffer_mib=settings.buffer_mib,
+    )
+
+
+def _begin(handles: list[Handle], settings: LiveSettings, output: _Output) -> tuple[bytes, list[_Reader]]:
+    """What every file begins with, and a reader for each interface."""
+    preamble, readers = b"", []
+    for number, handle in enumerate(handles):
+        out = BytesIO()
+        comment = settings.comment(LIBPCAP)
+        writer = PcapngWriter(out, comment=comment, application=settings.program)
+        for one in handles:
+            writer.interface(
+                one.link_type,
+                snaplen=settings.snaplen,
+                resolution=9 if one.multiplier == 1 else 6,
+                name=one.name,
+                capture_filter=settings.capture_filter,
+            )
+        preamble = out.getvalue()
+        out.seek(0)
+        out.truncate()
+        readers.append(_Reader(handle, number, output, writer, out))
+    return preamble, readers
+
+
+def _run(read: Callable[[], None], handles: list[Handle], failures: list[Exception]) -> None:
+    try:
+        read()
+    except BrokenPipeError:
+        pass  # whoever started us is gone
+    except (LiveError, OSError) as error:
+        failures.append(error)
+    for handle in handles:  # one gone interface ends the capture: what is missing would not be seen
+        handle.stop()
+
+
+def _wait_for_end(handles: list[Handle]) -> None:
+    while os.read(0, 4096):
+        pass
+    for handle in handles:
+        handle.stop()
+
+
+def _fail(error: Exception) -> int:
+    name = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
+    what = error.strerror if isinstance(error, OSError) else str(error)
+    _say(f"{type(error).__name__}: {name}{what}")
+    return 1
+
+
+def _say(line: str) -> None:
+    sys.stderr.buffer.write(os.fsencode(line) + b"\n")
+    sys.stderr.buffer.flush()
+
+
+if __name__ == "__main__":
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that started us
+    code = main()
+    os._exit(code)  # a thread may still wait for standard input

@@ -1,0 +1,116 @@
+"""Programs that capture: their command lines, when they are ready, and what their last words mean.
+
+dumpcap and our own libpcap child write the files of `-w` themselves: nothing of ours then stands between the
+kernel and the disk. Sources: dumpcap(1) of Wireshark 4, tcpdump(1) of tcpdump 4.99.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError, NotPermittedError
+from kdissect.capture.live.settings import DUMPCAP, LIBPCAP, TCPDUMP, LiveSettings
+
+READY = "ready"
+FILE = "File: "
+"""What stands before the name of a file that is begun: dumpcap's word, and our child's."""
+
+_PERMISSION = re.compile(r"(?i)permi(?:ssion|tted)|EACCES|EPERM|CAP_NET_RAW")
+_FILTER = re.compile(r"(?i)invalid capture filter|syntax error|can't parse filter|BadFilterError")
+_LOST = re.compile(r"(\d+) packets? dropped by")  # "by kernel", "by interface": tcpdump(1)
+_KILOBYTE = 1000  # dumpcap(1) -b filesize
+
+
+class Program(NamedTuple):
+    """How to run one. A line of its stderr begins with `ready` once it captures."""
+
+    name: str
+    command: Callable[[LiveSettings], Sequence[str]]
+    ready: str
+    ends_with_stdin: bool = False
+    """It stops when its standard input is closed, not by a signal."""
+    writes_files: bool = True
+    """It can write the files of a ring itself, and says which."""
+
+
+def _dumpcap(settings: LiveSettings) -> Sequence[str]:
+    command = [_find("dumpcap"), "-q", "-n"]
+    if settings.path is None:
+        command += ["-w", "-"]
+    else:
+        command += ["-w", settings.path, "--capture-comment", settings.comment(DUMPCAP)]
+        command += _dumpcap_ring(settings)
+    # What stands before the first -i is for all interfaces.
+    command += ["-s", str(settings.snaplen), "-B", str(settings.buffer_mib)]
+    if not settings.promiscuous:
+        command.append("-p")
+    if settings.capture_filter:
+        command += ["-f", settings.capture_filter]
+    for interface in settings.interfaces:
+        command += ["-i", interface]
+    return command
+
+
+def _dumpcap_ring(settings: LiveSettings) -> list[str]:
+    ring, options = settings.ring, []
+    if ring.bytes:
+        options += ["-b", f"filesize:{max(1, ring.bytes // _KILOBYTE)}"]
+    if ring.seconds:
+        options += ["-b", f"duration:{ring.seconds:g}"]
+    if ring.keep:
+        options += ["-b", f"files:{ring.keep}"]
+    return options
+
+
+def _tcpdump(settings: LiveSettings) -> Sequence[str]:
+    if len(settings.interfaces) > 1:
+        raise LiveError("tcpdump captures on one interface at a time, or on any")
+    command = [_find("tcpdump"), "-n", "-U", "-w", "-", "--time-stamp-precision=nano"]
+    command += ["-s", str(settings.snaplen), "-B", str(settings.buffer_mib * 1024)]
+    if not settings.promiscuous:
+        command.append("-p")
+    command += ["-i", settings.interfaces[0]]
+    return [*command, "--", settings.capture_filter] if settings.capture_filter else command
+
+
+def _libpcap(settings: LiveSettings) -> Sequence[str]:
+    wishes = settings._asdict() | {"interfaces": list(settings.interfaces), "ring": list(settings.ring)}
+    return [sys.executable, "-m", "kdissect.capture.live.libpcap_child", json.dumps(wishes)]
+
+
+PROGRAMS = {
+    LIBPCAP: Program(LIBPCAP, _libpcap, READY, ends_with_stdin=True),
+    DUMPCAP: Program(DUMPCAP, _dumpcap, FILE),
+    TCPDUMP: Program(TCPDUMP, _tcpdump, "tcpdump: listening on", writes_files=False),
+}
+
+
+def _find(name: str) -> str:
+    """The program on the path; on Debian tcpdump stands where only root's path leads."""
+    beside = os.pathsep.join(("/usr/sbin", "/sbin", "/usr/local/sbin"))
+    path = shutil.which(name) or shutil.which(name, path=beside)
+    if path is None:
+        raise MissingError(f"{name} is not installed")
+    return path
+
+
+def error_of(name: str, words: Sequence[str]) -> LiveError:
+    """What the last words of a program that did not start, or did not go on, say."""
+    text = " ".join(line for line in words if not line.startswith(("Capturing on", FILE)))
+    said = re.sub(r"^(?:\w+Error|dumpcap|tcpdump): ", "", text) or "ended without a word"
+    if _FILTER.search(text):
+        return BadFilterError(said)
+    if _PERMISSION.search(text):
+        return NotPermittedError(said)
+    if name == LIBPCAP and "MissingError" in text:
+        return MissingError(said)
+    return LiveError(said)
+
+
+def lost_packets(words: Sequence[str]) -> int:
+    """Packets that tcpdump's last words say were dropped."""
+    return sum(int(count) for line in words for count in _LOST.findall(line))

@@ -1,0 +1,154 @@
+"""The thread between a source and the analysis: takes bytes, and does nothing but write them."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from kdissect.capture.live.blocks import Blocks, Cutter, cutter_for, statistics_block
+from kdissect.capture.live.tapes import Spool
+
+_HEAD = 12  # bytes that tell what kind of stream it is
+
+
+class ByteSource(Protocol):
+    """Where the bytes of a live capture come from."""
+
+    name: str
+
+    def read(self) -> bytes:
+        """The next bytes, waits for them; empty at the end. Raises OSError."""
+
+    def stop(self) -> None:
+        """Ask it to end. Safe in a signal handler; more than once is fine."""
+
+    def failure(self) -> str:
+        """Why it ended, once it has and nobody asked it to; empty else."""
+
+    def drops(self) -> int:
+        """Packets it says were lost, where the stream does not tell."""
+
+
+class Sink(Protocol):
+    """Where blocks go."""
+
+    paths: list[str]
+
+    def write(self, blocks: Blocks, preamble: bytes, drops: dict[int, int]) -> None:
+        """Take blocks. Raises OSError."""
+
+    def close(self, drops: dict[int, int]) -> None:
+        """The end. Raises OSError."""
+
+
+class SpoolSink:
+    """Blocks for analysis alone."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self.paths: list[str] = []
+
+    def write(self, blocks: Blocks, _preamble: bytes, _drops: dict[int, int]) -> None:
+        """Take blocks; waits while there is no room."""
+        self._spool.put(blocks.data)
+
+    def close(self, drops: dict[int, int]) -> None:
+        """The end."""
+        for interface, count in drops.items():
+            self._spool.put(statistics_block(interface, count, time.time_ns()))
+        self._spool.close()
+
+
+class Recorder:
+    """Copies a source to a sink until either ends. `trouble` then says what went wrong, if anything."""
+
+    def __init__(self, source: ByteSource, sink: Sink, comment: str, ended: Callable[[], None]) -> None:
+        self._source = source
+        self.name = source.name
+        self._sink = sink
+        self._comment = comment
+        self._ended = ended
+        self._cutter: Cutter | None = None
+        self._head = b""
+        self.packets = 0
+        self.trouble = ""
+        self._thread = threading.Thread(target=self._run, name="kdissect-recorder", daemon=True)
+
+    @property
+    def drops(self) -> int:
+        """Packets lost so far, as far as the source has told."""
+        cutter = self._cutter
+        told = cutter.drops_before + sum(cutter.drops.copy().values()) if cutter is not None else 0
+        return max(told, self._source.drops())
+
+    @property
+    def paths(self) -> list[str]:
+        """Paths of the files there are."""
+        return list(self._sink.paths)
+
+    def measure(self) -> None:
+        """Nothing: what is written is counted when it is."""
+
+    def stop(self) -> None:
+        """Ask the source to end."""
+        self._source.stop()
+
+    def start(self) -> None:
+        """Begin, in a thread."""
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for the end."""
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._copy()
+        except OSError as error:
+            name = f"{error.filename}: " if error.filename else ""
+            self.trouble = f"{name}{error.strerror or error}"
+        self._source.stop()
+        try:
+            self._sink.close(self._last_drops())
+        except OSError as error:
+            self.trouble = self.trouble or str(error.strerror or error)
+        self.trouble = self.trouble or self._source.failure()
+        self._ended()
+
+    def _copy(self) -> None:
+        while data := self._source.read():
+            cutter = self._cutter or self._begin(data)
+            if cutter is None:
+                if self.trouble:
+                    return
+                continue
+            if self._head:
+                data, self._head = self._head, b""
+            for blocks in cutter.feed(data):
+                self._sink.write(blocks, cutter.preamble, cutter.drops)
+                self.packets += blocks.packets
+            if cutter.error is not None:
+                self.trouble = f"{self._source.name}: {cutter.error}"
+                return
+
+    def _begin(self, data: bytes) -> Cutter | None:
+        """The cutter, once enough is there to tell which."""
+        self._head += data
+        if len(self._head) < _HEAD:
+            return None
+        found = cutter_for(self._head, self._comment)
+        if isinstance(found, str):
+            self.trouble = f"{self._source.name}: {found}"
+            return None
+        self._cutter = found
+        return found
+
+    def _last_drops(self) -> dict[int, int]:
+        """Drops by interface; those that only the program told, on the first."""
+        if self._cutter is None:
+            return {}
+        drops = dict(self._cutter.drops)
+        told = self._source.drops()
+        if told > sum(drops.values()):
+            drops[0] = drops.get(0, 0) + told - sum(drops.values())
+        return drops

@@ -1,0 +1,133 @@
+"""The files of `-w`: one, or a ring of them.
+
+Names of a ring are dumpcap's: `NAME_00001_20260401120000.EXT`, number and UTC, so that `rotation` knows them
+for one capture. Whole blocks are written, each file begins with the section and interfaces of its packets and
+ends with statistics; what the disk has no room for is cut off behind the last whole block.
+"""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from struct import Struct
+
+from kdissect.capture.live.blocks import Blocks, statistics_block
+from kdissect.capture.live.lag import Lag
+from kdissect.capture.live.settings import Ring
+from kdissect.capture.live.tapes import GrowingFile
+
+_LENGTH = Struct("<I").unpack_from
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class FileRing:
+    """Writes blocks. `opened` is called with each new file, before the first bytes are in it."""
+
+    def __init__(
+        self, path: str, ring: Ring, opened: Callable[[GrowingFile], None], lag: Lag | None = None
+    ) -> None:
+        self._path = path
+        self._ring = ring
+        self._lag = lag or Lag()
+        self._opened = opened
+        self._handle = -1
+        self._number = 0
+        self._began = 0.0
+        self._file: GrowingFile | None = None
+        self._kept: deque[GrowingFile] = deque()
+        self._to_remove: list[GrowingFile] = []
+        self._drops: dict[int, int] = {}  # told in earlier files
+        self.paths: list[str] = []
+        """The files there are."""
+
+    def write(self, blocks: Blocks, preamble: bytes, drops: dict[int, int]) -> None:
+        """Write blocks; `preamble` is what a file with them has to begin with. Raises OSError."""
+        if self._file is not None and blocks.packets and self._is_full(self._file, len(blocks.data)):
+            self._finish(drops)
+        if self._file is None:
+            file = self._open()
+            if blocks.packets:
+                self._put(file, preamble, 0)
+        assert self._file is not None
+        self._put(self._file, blocks.data, blocks.packets)
+
+    def close(self, drops: dict[int, int]) -> None:
+        """The capture is over. Raises OSError where the last block found no room."""
+        if self._file is not None:
+            self._finish(drops)
+
+    def _is_full(self, file: GrowingFile, more: int) -> bool:
+        if not file.packets:
+            return False
+        too_long = self._ring.seconds and time.monotonic() - self._began >= self._ring.seconds
+        return bool(too_long or (self._ring.bytes and file.written + more > self._ring.bytes))
+
+    def _open(self) -> GrowingFile:
+        self._number += 1
+        path = self._path
+        if self._ring.is_rotated:
+            stem, extension = os.path.splitext(path)  # noqa: PTH122  paths stay strings here
+            mark = time.strftime("%Y%m%d%H%M%S", time.gmtime())
+            path = f"{stem}_{self._number:05}_{mark}{extension}"
+        self._handle = os.open(path, _FLAGS, 0o640)
+        self._began = time.monotonic()
+        self._file = GrowingFile(path, self._lag)
+        self._kept.append(self._file)
+        self.paths.append(path)
+        self._remove_old()
+        self._opened(self._file)
+        return self._file
+
+    def _remove_old(self) -> None:
+        while self._ring.keep and len(self._kept) > self._ring.keep:
+            self._to_remove.append(self._kept.popleft())
+        still = []
+        for file in self._to_remove:
+            file.is_removed = True
+            try:
+                os.unlink(file.path)  # noqa: PTH108
+            except FileNotFoundError:
+                pass
+            except OSError:  # Windows, while the analysis reads it: at the next turn
+                still.append(file)
+                continue
+            self.paths.remove(file.path)
+        self._to_remove = still
+
+    def _finish(self, drops: dict[int, int]) -> None:
+        file, now = self._file, time.time_ns()
+        assert file is not None
+        try:
+            for interface, count in drops.items():
+                since = count - self._drops.get(interface, 0)
+                self._put(file, statistics_block(interface, max(since, 0), now), 0)
+        finally:
+            self._drops = dict(drops)
+            os.close(self._handle)
+            self._handle = -1
+            self._file = None
+            file.close()
+
+    def _put(self, file: GrowingFile, data: bytes, packets: int) -> None:
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(self._handle, rest) :]
+        except OSError:
+            whole, count = whole_blocks(data, len(data) - len(rest))
+            os.ftruncate(self._handle, file.written + whole)
+            file.wrote(whole, min(count, packets))
+            raise
+        file.wrote(len(data), packets)
+
+
+def whole_blocks(data: bytes, size: int) -> tuple[int, int]:
+    """Bytes and number of the blocks that are whole within the first `size` bytes."""
+    position = count = 0
+    while position + 8 <= size:
+        (length,) = _LENGTH(data, position + 4)
+        if position + length > size:
+            break
+        position += length
+        count += 1
+    return position, count

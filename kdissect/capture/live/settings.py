@@ -1,0 +1,57 @@
+"""What to capture and where to put it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+# Kernel buffer in MiB. dumpcap's own default of 2 MiB is 20 ms of 100 MB/s: less than a scheduler may take.
+BUFFER_MIB = 64
+# libpcap MAXIMUM_SNAPLEN: whole packets, also the 64 KiB ones of loopback and of segmentation offload.
+SNAPLEN = 262144
+
+AUTO, LIBPCAP, DUMPCAP, TCPDUMP, STDIN = "auto", "libpcap", "dumpcap", "tcpdump", "stdin"
+SOURCES = (AUTO, LIBPCAP, DUMPCAP, TCPDUMP)
+
+
+class Ring(NamedTuple):
+    """When to go on to the next file, and how many to keep; 0: no such limit."""
+
+    bytes: int = 0
+    seconds: float = 0
+    keep: int = 0
+
+    @property
+    def is_rotated(self) -> bool:
+        """Whether there is more than one file."""
+        return bool(self.bytes or self.seconds)
+
+
+class LiveSettings(NamedTuple):
+    """Everything a live capture is asked for.
+
+    `interfaces` by name, none for a default; `capture_filter` in libpcap's language; `path` of the capture
+    file to write (None: none is kept); `duration` in seconds (0: until it is ended). `program` is
+    who captures, with its version, for the comment of the file.
+    """
+
+    interfaces: Sequence[str] = ()
+    capture_filter: str = ""
+    source: str = AUTO
+    promiscuous: bool = False
+    snaplen: int = SNAPLEN
+    buffer_mib: int = BUFFER_MIB
+    path: str | None = None
+    ring: Ring = Ring()
+    duration: float = 0
+    program: str = "kdissect"
+
+    def comment(self, source: str) -> str:
+        """For the capture file: who captured what, so that the file alone tells how to do it again."""
+        parts = [
+            f"{self.program} live",
+            f"interfaces: {', '.join(self.interfaces) or 'standard input'}",
+            f"capture filter: {self.capture_filter or 'none'}",
+            f"source: {source}",
+            f"snapshot length: {self.snaplen}",
+            f"promiscuous: {'yes' if self.promiscuous else 'no'}",
+        ]
+        return "; ".join(parts)

@@ -1,0 +1,198 @@
+"""What the recorder writes and the analysis reads behind it: a growing file, or a bounded spool in memory.
+
+Both are a `Source` of `capture_file`: `chunks` waits for more until the recorder has closed them.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from threading import Condition, Event, Lock
+
+from kdissect.capture.live.lag import Lag
+from kdissect.capture.source import CHUNK
+
+# Without -w this much waits in memory for an analysis that lags: a second of 1 Gbit/s. Behind it the pipe
+# fills, and then the kernel drops packets and counts them.
+MAX_SPOOL = 128 << 20
+# How often a file that another process writes is looked at.
+_POLL_S = 0.01
+_READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+# Python on Windows cannot interrupt a wait without an end.
+_WAIT_S = 0.5
+
+
+class GrowingFile:
+    """A file that a thread of ours writes. `is_removed`: the ring has deleted it."""
+
+    def __init__(self, path: str, lag: Lag) -> None:
+        self.path = path
+        self.bytes_read = 0
+        self.chunk_size = CHUNK
+        self.keep_open = True
+        self.packets = 0
+        self.written = 0
+        self.is_closed = False
+        self.is_removed = False
+        self._lag = lag
+        self._grown = Condition()
+
+    def wrote(self, size: int, packets: int) -> None:
+        """The recorder wrote whole blocks."""
+        with self._grown:
+            self.written += size
+            self.packets += packets
+            self._lag.wrote(size)
+            self._grown.notify()
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        with self._grown:
+            self.is_closed = True
+            self._grown.notify()
+
+    def skip(self) -> int:
+        """The file is gone unread; gives the number of its bytes."""
+        self._lag.read(self.written)
+        return self.written
+
+    def chunks(self) -> Iterator[bytes]:
+        """What is written, as it comes. Raises OSError."""
+        handle = os.open(self.path, _READ_ONLY)
+        try:
+            while size := self._wait():
+                data = os.read(handle, min(size, self.chunk_size))
+                if not data:
+                    return
+                self.bytes_read += len(data)
+                yield data
+                self._lag.read(len(data))  # when the analysis comes back for more, it is through with it
+        finally:
+            os.close(handle)
+
+    def _wait(self) -> int:
+        """Bytes that are written and not read; 0 at the end."""
+        with self._grown:
+            while self.bytes_read >= self.written and not self.is_closed:
+                self._grown.wait(_WAIT_S)
+            return self.written - self.bytes_read
+
+
+class FollowedFile:
+    """A file that another process writes: how far it is, is asked of the file system.
+
+    It is opened at once, for a ring may delete it before the analysis comes to it.
+    """
+
+    def __init__(self, path: str, lag: Lag) -> None:
+        self.path = path
+        self.bytes_read = 0
+        self.chunk_size = CHUNK
+        self.keep_open = True
+        self.written = 0
+        self.is_removed = False
+        self._lag = lag
+        self._lock = Lock()
+        self._closed = Event()
+        try:
+            self._handle = os.open(path, _READ_ONLY)
+        except OSError:  # told by whoever writes it
+            self._handle = -1
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        self._closed.set()
+
+    def measure(self) -> int:
+        """Bytes that are written so far."""
+        with self._lock:
+            if self._handle >= 0:
+                size = os.fstat(self._handle).st_size
+                self._lag.wrote(size - self.written)
+                self.written = size
+            return self.written
+
+    def skip(self) -> int:
+        """The file is gone unread; gives the number of its bytes."""
+        self._lag.read(self.measure())
+        self._forget()
+        return self.written
+
+    def chunks(self) -> Iterator[bytes]:
+        """What is written, as it comes. Raises OSError."""
+        try:
+            while size := self._wait():
+                data = os.read(self._handle, min(size, self.chunk_size))
+                if not data:
+                    return
+                self.bytes_read += len(data)
+                yield data
+                self._lag.read(len(data))
+        finally:
+            self._forget()
+
+    def _wait(self) -> int:
+        """Bytes that are written and not read; 0 at the end."""
+        while True:
+            is_over = self._closed.is_set()  # asked first: what is written before the end is seen below
+            size = self.written - self.bytes_read or self.measure() - self.bytes_read
+            if size or is_over:
+                return size
+            self._closed.wait(_POLL_S)
+
+    def _forget(self) -> None:
+        with self._lock:
+            if self._handle >= 0:
+                os.close(self._handle)
+            self._handle = -1
+
+
+class Spool:
+    """Bytes in memory, at most `limit` of them; whoever writes more waits."""
+
+    def __init__(self, path: str, lag: Lag, limit: int = MAX_SPOOL) -> None:
+        self.path = path
+        self.bytes_read = 0
+        self.chunk_size = CHUNK
+        self.keep_open = True
+        self._lag = lag
+        self._limit = limit
+        self._held = 0
+        self._parts: deque[bytes] = deque()
+        self._is_closed = False
+        self._changed = Condition()
+
+    def put(self, data: bytes) -> None:
+        """Take bytes; waits while there is no room. After `close` they go nowhere."""
+        with self._changed:
+            while self._held >= self._limit and not self._is_closed:
+                self._changed.wait(_WAIT_S)
+            if self._is_closed:
+                return
+            self._parts.append(data)
+            self._held += len(data)
+            self._lag.wrote(len(data))
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    def chunks(self) -> Iterator[bytes]:
+        """What was put, as it comes."""
+        while data := self._take():
+            self.bytes_read += len(data)
+            yield data
+            self._lag.read(len(data))
+
+    def _take(self) -> bytes:
+        with self._changed:
+            while not self._parts and not self._is_closed:
+                self._changed.wait(_WAIT_S)
+            if not self._parts:
+                return b""
+            data = self._parts.popleft()
+            self._held -= len(data)
+            self._changed.notify()
+            return data

@@ -1,0 +1,29 @@
+"""`kdissect live`: captures, and lists the exchanges as they complete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kdissect.cli.inputs import add_inputs
+from kdissect.cli.inspect import add_listing, list_exchanges
+from kdissect.cli.live_options import settings_of
+from kdissect.cli.parser import command_parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Capture and print until the capture ends; gives the exit code."""
+    parser = command_parser(
+        "live",
+        "Capture, and list the exchanges as they complete. With - the packets come from standard input: "
+        "ssh host tcpdump -U -w - tcp port 9092 | kdissect live -",
+    )
+    add_inputs(parser, live=True)
+    add_listing(parser)
+    parser.set_defaults(live=True)
+    options = parser.parse_args(arguments)
+    if options.paths not in ([], ["-"]):
+        parser.error("live captures from interfaces (-i) or standard input (-): inspect reads files")
+    if options.paths and options.interfaces:
+        parser.error("packets come from an interface (-i) or from standard input (-), not from both")
+    settings_of(parser, options)
+    return list_exchanges(parser, options)
