@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.filters import add_filter
-<<<<<<< HEAD
-from kdissect.cli.inputs import add_inputs, add_topic_ids, port
-=======
-from kdissect.cli.inputs import add_inputs, add_topic_ids, check_inputs, wants_live
+from kdissect.cli.inputs import add_inputs, add_topic_ids, check_inputs, port, wants_live
 from kdissect.cli.live_options import settings_of
->>>>>>> tui
 from kdissect.cli.parser import command_parser
 
 if TYPE_CHECKING:
@@ -27,14 +23,10 @@ def run(arguments: Sequence[str]) -> int:
     """Open the screen; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
-<<<<<<< HEAD
+    check_inputs(parser, options)
     if options.web:
         return _web(parser, options, arguments)
     if not sys.stdout.isatty() and "TEXTUAL_DRIVER" not in os.environ:  # which a browser's server sets
-=======
-    check_inputs(parser, options)
-    if not sys.stdout.isatty():
->>>>>>> tui
         parser.error("it needs a terminal; kdissect inspect prints")
     from kdissect.tui.session import Session, terminal_for_keys
 
@@ -57,7 +49,6 @@ def run(arguments: Sequence[str]) -> int:
     return app.return_code or OK
 
 
-<<<<<<< HEAD
 def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -> int:
     """Serve it to a browser until Ctrl-C."""
     if "-" in options.paths:
@@ -75,10 +66,7 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
     return OK
 
 
-def _order(options: Namespace):  # type: ignore[no-untyped-def]
-=======
 def _order(parser: ArgumentParser, options: Namespace) -> Order:
->>>>>>> tui
     from kdissect.tui.orders import Order
 
     return Order(

@@ -34,15 +34,11 @@ class KdissectApp(App[None]):
     TITLE = "kdissect"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = True
-<<<<<<< HEAD
-    AUTO_FOCUS = None  # a view says what gets the keys; otherwise it were the filter, where a page regains focus
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (116, "-normal")]
-=======
+    AUTO_FOCUS = None  # a view says what gets the keys; else it were the filter
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an instance variable to Textual
         (0, "-narrow"),
         (116, "-normal"),
     ]
->>>>>>> tui
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(spec.key, f"view('{spec.name}')", spec.title, show=False) for spec in VIEWS),
         Binding("slash", "filter", "Filter", key_display="/"),

@@ -47,12 +47,7 @@ def _keys(place: str, where: str) -> Iterable[Key]:
     from importlib import import_module
 
     module, _, name = where.partition(":")
-<<<<<<< HEAD
     for binding in _bindings(getattr(import_module(module), name)):
-=======
-    for given in getattr(import_module(module), name).BINDINGS:
-        binding = given if isinstance(given, Binding) else Binding(*given)
->>>>>>> tui
         shown = binding.key_display or " ".join(map(_named, binding.key.split(",")))
         yield Key(place, shown, binding.tooltip or binding.description)
     if place == "Everywhere":

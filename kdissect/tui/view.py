@@ -25,10 +25,11 @@ class Spec(NamedTuple):
 
 
 # In the order of the bar. Keys are digits.
-<<<<<<< HEAD
 VIEWS: tuple[Spec, ...] = (
     Spec("exchanges", "Exchanges", "1", "kdissect.tui.views.exchanges:ExchangesView"),
-    Spec("connections", "Connections", "2", "kdissect.tui.views.connections:ConnectionsView", ("connections",)),
+    Spec(
+        "connections", "Connections", "2", "kdissect.tui.views.connections:ConnectionsView", ("connections",)
+    ),
     Spec("topics", "Topics", "3", "kdissect.tui.views.topics:TopicsView", ("topics",)),
     Spec("groups", "Groups", "4", "kdissect.tui.views.groups:GroupsView", ("groups",)),
     Spec("producers", "Producers", "5", "kdissect.tui.views.producers:ProducersView", ("producers",)),
@@ -36,9 +37,6 @@ VIEWS: tuple[Spec, ...] = (
     Spec("findings", "Findings", "7", "kdissect.tui.views.findings:FindingsView", ("findings",)),
     Spec("statistics", "Statistics", "8", "kdissect.tui.views.statistics:StatisticsView", ("traffic",)),
 )
-=======
-VIEWS: tuple[Spec, ...] = (Spec("exchanges", "Exchanges", "1", "kdissect.tui.views.exchanges:ExchangesView"),)
->>>>>>> tui
 
 
 class Field(NamedTuple):
@@ -91,13 +89,8 @@ def new_view(spec: Spec) -> View:
 class GoTo(Message):
     """Show an exchange in the exchanges view, and select it.
 
-<<<<<<< HEAD
-    With `side` (`request`, `response`) and `start`, `end` (offsets behind the frame's size, as in findings) the
-    field that stands there, too; `inside` names a piece below it (`records[3]` of a batch).
-=======
     With `side` (`request`, `response`) and `start`, `end` (offsets behind the frame's size, as in findings)
-    the field that stands there, too.
->>>>>>> tui
+    the field that stands there, too; `inside` names a piece below it (`records[3]` of a batch).
     """
 
     def __init__(self, row: int, side: str = "", start: int = -1, end: int = -1, inside: str = "") -> None:

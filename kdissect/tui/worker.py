@@ -53,7 +53,12 @@ class Worker:
         self._numbers = RowNumbers()
         topics = self._dissection.topics
         context = StudyContext(
-            topics, bool(order.filter), topics.topics_of, self._numbers.row_of, self._send, self._dissection.file_names
+            topics,
+            bool(order.filter),
+            topics.topics_of,
+            self._numbers.row_of,
+            self._send,
+            self._dissection.file_names,
         )
         self._studies = [new_study(name, context) for name in order.studies]
         self._accepts = self._filter() if order.filter else None

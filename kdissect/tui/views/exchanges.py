@@ -52,12 +52,8 @@ class ExchangesView(View):
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self._dissected: Dissected | None = None
-<<<<<<< HEAD
         self._wanted: tuple[int, str, int, int, str] | None = None
-=======
-        self._wanted: tuple[int, str, int, int] | None = None
         self._rest: Timer | None = None
->>>>>>> tui
 
     def compose(self) -> ComposeResult:
         """Three panes."""
@@ -88,7 +84,7 @@ class ExchangesView(View):
     @property
     def chosen_field(self) -> Field | None:
         """The field under the cursor of the tree, or of the bytes."""
-        item = self.tree.item if self.tree.has_focus or self.hex.has_focus else None
+        item = self.fields.item if self.fields.has_focus or self.bytes.has_focus else None
         if item is None or item.buffer is None or item.end <= item.start:
             return None
         return Field(item.label, item.buffer.shown(item.start, item.end))
@@ -197,17 +193,12 @@ class ExchangesView(View):
         item = dissected.item_at(root.buffer, max(start, 0)) if start >= 0 else root
         while item is not None and item.parent is not None and end > item.end:
             item = item.parent
-<<<<<<< HEAD
         piece = None if item is None or not inside else inner_item(item, inside)
         if piece is not None:
-            self.tree.choose(piece)
-            self.tree.focus()
+            self.fields.choose(piece)
+            self.fields.focus()
         elif item is not None:
-            self.tree.choose(item)
-=======
-        if item is not None:
             self.fields.choose(item)
->>>>>>> tui
             if start >= 0:
                 self.bytes.show(root.buffer, start, max(end, start + 1))
             self.fields.focus()
