@@ -40,7 +40,9 @@ class CopyScreen(ModalScreen[None]):
     DEFAULT_CSS = """
     CopyScreen { align: center middle; }
     CopyScreen #copy-box { width: 64; max-width: 95%; height: auto; border: round $primary; padding: 0 1; }
-    CopyScreen OptionList { height: auto; max-height: 14; border: none; padding: 0; }
+    CopyScreen OptionList, CopyScreen OptionList:focus {
+        height: auto; max-height: 14; border: none; padding: 0;
+    }
     CopyScreen Static { height: auto; }
     """
 

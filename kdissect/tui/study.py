@@ -41,6 +41,10 @@ STUDIES: dict[str, str] = {
 }
 
 
+# Those of a stream, which is read but once: all that views show when they are opened.
+IN_STREAMS = ("findings", "connections", "topics", "groups", "producers", "traffic")
+
+
 class StudyContext(NamedTuple):
     """What a study may need beside events.
 

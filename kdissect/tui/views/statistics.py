@@ -86,6 +86,10 @@ class StatisticsView(LinesBelowView):
         names = list(DIMENSIONS)
         self._by = names[(names.index(self._by) + 1) % len(names)]
         self.study = study_of(self._by)  # type: ignore[misc]
+        if self.session.is_stream and self._by != "api":
+            self._by, self.study = "api", "traffic"  # type: ignore[misc]
+            self.post_message(Tell("a stream is counted once, by API"))
+            return
         self.session.ask({self.study})
         if self.result(self.study) is None:
             self.table.show((), (), f"counting by {self._by} ...")

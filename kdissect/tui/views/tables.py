@@ -13,9 +13,11 @@ from textual.widgets import Static
 
 from kdissect.report.cells import TableColumn
 from kdissect.tui.quick_filters import Maker, negated
-from kdissect.tui.session import Change
+from kdissect.tui.session import FINDINGS, Change
 from kdissect.tui.view import Tell, UseFilter, View
 from kdissect.tui.widgets.rows_table import Row, RowsTable
+
+_OF_ALL = "; of all exchanges, whatever the filter takes: a stream is counted once"
 
 
 class Detail(NamedTuple):
@@ -117,8 +119,8 @@ class TablesView(View):
         how = self.summary(facts, len(rows))
         if self.study not in self.session.final:
             how += "; still counting"
-        if self.session.filter_text:
-            how += "; of the exchanges that the filter takes"
+        if self.session.filter_text and self.study != FINDINGS:
+            how += _OF_ALL if self.session.is_stream else "; of the exchanges that the filter takes"
         self.query_one(".summary", Static).update(Text(how, no_wrap=True, overflow="ellipsis", end=""))
         self._show_details()
 
