@@ -17,6 +17,7 @@ from kdissect.engine import log_columns as columns
 from kdissect.engine.log_columns import STATE_MASK, STATES, Anomalies, Batch, new_columns
 from kdissect.engine.logged import FrameStore, LoggedExchange, LoggedFrame, Want
 from kdissect.engine.rows import topic_id_text
+from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, State
 from kdissect.session.info import ConnectionInfo
 
@@ -38,7 +39,8 @@ class ExchangeLog:
         self.connections: list[ConnectionInfo] = []
         self.points: dict[int, tuple[array[int], list[ResumePoint]]] = {}
         """By file: packets before a point, and the points."""
-        self.topic_names: dict[bytes, str] = {}
+        # The one name that is known beforehand: what its records hold is masked by it.
+        self.topic_names: dict[bytes, str] = {METADATA_TOPIC_ID: METADATA_TOPIC}
         self.start_ns = 0
         """Time of the capture's first packet."""
         self.troubled = bytearray()
