@@ -137,7 +137,7 @@ class KdissectApp(App[None]):
     def _pass_on(self) -> None:
         """Tell the widgets what is new, a few times a second, however often it changes."""
         changes, self._changes = self._changes, {}
-        if not changes:
+        if not changes or not self.query(TopLine):  # it may be on its way out
             return
         kinds = {change for change, _ in changes}
         if Change.ROWS in kinds or Change.SHOWN in kinds:

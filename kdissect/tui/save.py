@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kdissect.session.exchange import Exchange
 from kdissect.tui.orders import receive, send
-from kdissect.tui.saver import Saved, SaveOrder
+from kdissect.tui.save_order import Saved, SaveOrder
 from kdissect.tui.session import Session
 
 STREAM_COMMENT = (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kdissect import __version__
 from kdissect.api import Dissection
@@ -16,29 +15,13 @@ from kdissect.excerpt.extract import write_frames
 from kdissect.excerpt.harvest import Harvest, Harvested, PlanTooLargeError
 from kdissect.excerpt.reader import ExcerptPacket
 from kdissect.report.printable import printable
-from kdissect.tui.orders import Order, receive, send
+from kdissect.tui.orders import receive, send
+from kdissect.tui.save_order import Saved, SaveOrder
 
-Place = tuple[str, int]
 COMMENT = (
     "{} exchanges. Packets of others are left out. Headers and times are those of the capture; sequence "
     "numbers, lengths and checksums those of what is here."
 )
-
-
-class SaveOrder(NamedTuple):
-    """What to write where. `places` are exchanges as (connection, ordinal)."""
-
-    inputs: Order
-    places: frozenset[Place]
-    path: str
-
-
-class Saved(NamedTuple):
-    """What came of it. `trouble` says in one line why nothing was written, else what is to be known."""
-
-    exchanges: int
-    path: str
-    trouble: str = ""
 
 
 def save(order: SaveOrder) -> Saved:

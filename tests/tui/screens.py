@@ -18,7 +18,7 @@ from kdissect.tui.session import Session
 from kdissect.tui.state import State
 from kdissect.tui.worker import Worker
 
-PATIENCE_S = 60.0  # the machine of a test may have much else to do
+PATIENCE_S = 30.0  # the machine of a test may have much else to do
 
 
 class _Telling(Worker):
@@ -56,7 +56,10 @@ class WorkerThread:
 
 @asynccontextmanager
 async def screen(
-    monkeypatch: pytest.MonkeyPatch, *paths: object, size: tuple[int, int] = (120, 40), state: State | None = None
+    monkeypatch: pytest.MonkeyPatch,
+    *paths: object,
+    size: tuple[int, int] = (120, 40),
+    state: State | None = None,
 ) -> AsyncIterator[tuple[KdissectApp, Pilot[None]]]:
     """The application on captures, read to their end and judged."""
     monkeypatch.setattr(session_module, "WorkerProcess", WorkerThread)
@@ -73,6 +76,17 @@ async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not holds():
             await pilot.pause(0.02)
+
+
+async def shows(pilot: Pilot[None], *texts: str) -> None:
+    """Wait until all of these stand on the screen."""
+    app = pilot.app
+    assert isinstance(app, KdissectApp)
+    try:
+        await until(pilot, lambda: all(text in text_of(app) for text in texts))
+    except TimeoutError:
+        missing = [text for text in texts if text not in text_of(app)]
+        raise AssertionError(f"{missing} not on screen:\n{text_of(app)}") from None
 
 
 def text_of(app: KdissectApp) -> str:

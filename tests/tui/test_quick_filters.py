@@ -28,7 +28,9 @@ HOSTILE = 'a"b\\c\n\x1b[31m or api == Fetch'
 
 def context_of(dissection: Dissection, is_filtered: bool = False) -> StudyContext:
     topics = dissection.topics
-    return StudyContext(topics, is_filtered, topics.topics_of, lambda _id, _ordinal: None, lambda _m: None, [])
+    return StudyContext(
+        topics, is_filtered, topics.topics_of, lambda _id, _ordinal: None, lambda _m: None, []
+    )
 
 
 def studied(capture: str, *kinds: type[Study]) -> tuple[list[Any], list[Exchange], Dissection]:

@@ -54,7 +54,7 @@ class GroupsView(TablesView):
         """How many groups, how many left out."""
         rebalances = sum(row["rebalance_count"] for row in facts["groups"])
         left_out = f"; {facts['forgotten']} more are left out" if facts["forgotten"] else ""
-        return f"{count} groups, {rebalances} rebalances{left_out}"
+        return f"{count} group{'s' * (count != 1)}, {rebalances} rebalances{left_out}"
 
     def row_filter(self, row: Row) -> str | None:
         """Requests that name the group."""
