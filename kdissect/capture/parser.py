@@ -72,7 +72,7 @@ class CaptureParser:
         """Where the next packet's header or block begins, in the input: behind packet number `packets`."""
         return self._offset
 
-    def resume(self, preamble: bytes, packets: int, offset: int) -> None:
+    def resume(self, packets: int, offset: int, preamble: bytes) -> None:
         """Stand where another parser of the same input stood. For a new parser, once."""
         self.feed(preamble)
         self.packets = packets

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kdissect.capture.detect import parser_for
+from kdissect.capture.detect import MAGIC_BYTES, parser_for
 from kdissect.model.errors import CaptureError
 from kdissect.model.packet import PlainPacket
 
@@ -20,19 +20,24 @@ class ResumePoint(NamedTuple):
     preamble: bytes
 
 
-def packets_behind(path: str, file: int, point: ResumePoint) -> Iterator[list[PlainPacket]]:
+START = ResumePoint(0, 0, b"")
+"""The beginning of a file."""
+
+
+def packets_behind(path: str, file: int, point: ResumePoint = START) -> Iterator[list[PlainPacket]]:
     """The packets of an uncompressed file from a point on, in non-empty lists; `file` is its index.
 
     Raises CaptureError where the file cannot be read any more. A file that was changed since gives what
     stands there now.
     """
-    kind = parser_for(point.preamble)
-    if kind is None:
-        raise CaptureError(path, "nothing is known of its format")
-    parser = kind(file)
-    parser.resume(point.preamble, point.packets, point.offset)
     try:
         with open(path, "rb", buffering=0) as source:  # noqa: PTH123  paths stay strings here
+            kind = parser_for(point.preamble or source.read(MAGIC_BYTES))
+            if kind is None:
+                raise CaptureError(path, "it is no capture any more")
+            parser = kind(file)
+            if point.preamble:
+                parser.resume(*point)
             source.seek(point.offset, os.SEEK_SET)
             while data := source.read(CHUNK):
                 packets = parser.feed(data)

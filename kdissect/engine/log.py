@@ -105,28 +105,31 @@ class ExchangeLog:
         self._rows_of.append(array("I"))
 
     def _index(self, first: int, end: int) -> None:
+        # Hot, once a row, on the thread that answers keys.
         fresh = bytes(end - first)
         self.found += fresh
         self.marked += fresh
         flags, errors = self.columns["flags"], self.columns["errors"]
+        self.troubled += bytes(
+            [1 if errors[row] or flags[row] & STATE_MASK in _WITHOUT_ANSWER else 0 for row in range(first, end)]
+        )
+        numbers, ordinals = self.columns["connection"], self.columns["ordinal"]
         for row in range(first, end):
-            self.troubled.append(
-                1 if errors[row] or STATES[flags[row] & STATE_MASK] in _WITHOUT_ANSWER else 0
-            )
-            self._place(row)
+            ordinal = ordinals[row]
+            rows = self._rows_of[numbers[row]]
+            if len(rows) == ordinal:
+                rows.append(row)
+            else:
+                self._place(row, ordinal, rows)
 
-    def _place(self, row: int) -> None:
-        number, ordinal = self.columns["connection"][row], self.columns["ordinal"][row]
+    def _place(self, row: int, ordinal: int, rows: array[int]) -> None:
+        """An exchange that completes out of order, or an orphan."""
         if ordinal >= FIRST_ORPHAN_ORDINAL:
-            self._orphans_of.setdefault(number, {})[ordinal] = row
+            self._orphans_of.setdefault(self.columns["connection"][row], {})[ordinal] = row
             return
-        rows = self._rows_of[number]
-        while len(rows) < ordinal:  # exchanges complete out of order
+        while len(rows) <= ordinal:
             rows.append(_NOWHERE)
-        if len(rows) == ordinal:
-            rows.append(row)
-        else:
-            rows[ordinal] = row
+        rows[ordinal] = row
 
     # one row
 
@@ -283,7 +286,7 @@ class ExchangeLog:
 
 
 _NOWHERE = (1 << 32) - 1
-_WITHOUT_ANSWER = (State.UNANSWERED, State.ORPHAN_RESPONSE)
+_WITHOUT_ANSWER = (STATES.index(State.UNANSWERED), STATES.index(State.ORPHAN_RESPONSE))
 
 
 def find_flag(flags: bytearray, row: int, step: int) -> int | None:

@@ -58,6 +58,7 @@ class KdissectApp(App[None]):
         self.selected_row: int | None = None
         self._changes: dict[tuple[Change, str], None] = {}
         self._is_filtering = False
+        self._switch_s = sys.getswitchinterval()
         session.changed = self._session_changed
 
     def compose(self) -> ComposeResult:
@@ -82,6 +83,7 @@ class KdissectApp(App[None]):
                 loop.call_soon_threadsafe(function, *arguments)
 
         await self.show_view(VIEWS[0].name)
+        self._switch_s = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_S)
         gc.freeze()  # what is there now stays: looking through it again and again would hold keys up
         self.session.listen(call)
@@ -90,6 +92,7 @@ class KdissectApp(App[None]):
     def on_unmount(self) -> None:
         """End the workers, keep what is to be kept."""
         gc.unfreeze()
+        sys.setswitchinterval(self._switch_s)
         self.state.theme = self.theme
         self.state.save()
         self.session.close()

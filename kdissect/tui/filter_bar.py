@@ -82,6 +82,7 @@ class FilterBar(Vertical):
         self._draft = ""
         self._completion = Completion(0, 0, ())
         self._is_browsing = False
+        self._count = Text()
 
     def compose(self) -> ComposeResult:
         """The line with its count, candidates and trouble below."""
@@ -137,7 +138,9 @@ class FilterBar(Vertical):
         if shown.predicate is not None:
             busy = shown.is_searching or (not shown.needs_worker and shown.looked_at < len(session.log))
             text.append(f" {len(shown):,} of {len(session.log):,}{' …' if busy else ''} ")
-        self.query_one("#filter-count", Static).update(text)
+        if text != self._count:
+            self.query_one("#filter-count", Static).update(text, layout=text.cell_len != self._count.cell_len)
+            self._count = text
 
     # typing
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from kdissect.capture.resume import ResumePoint, packets_behind
+from kdissect.capture.resume import START, packets_behind
 from kdissect.engine.logged import Found, Want
 from kdissect.engine.refind import Refinder
 from kdissect.model.errors import CaptureError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Frames kept: those of the exchange on screen and of the ones before it.
 KEPT = 16
 KEPT_BYTES = 64 << 20
-_NOTHING_THERE = "nothing is known of its place in the file yet"
+_NOTHING_THERE = "its file is not known yet"
 
 
 class Frames:
@@ -65,15 +65,9 @@ class Frames:
         first, last = ref_file(want.first_ref), ref_file(want.last_ref)
         for file in range(first, last + 1):
             packet = want.first_ref & NUMBER_MASK if file == first else 1
-            point = self._log.point_before(file, packet) or self._start(file)
-            if point is None or file >= len(paths):
-                raise CaptureError(paths[file] if file < len(paths) else "", _NOTHING_THERE)
-            yield from packets_behind(paths[file], file, point)
-
-    def _start(self, file: int) -> ResumePoint | None:
-        """The beginning of a file: points tell what to know before."""
-        _, points = self._log.points.get(file, ((), []))
-        return ResumePoint(0, len(points[0].preamble), points[0].preamble) if points else None
+            if file >= len(paths):
+                raise CaptureError("", _NOTHING_THERE)
+            yield from packets_behind(paths[file], file, self._log.point_before(file, packet) or START)
 
     def _keep(self, key: tuple[int, int, bool], found: Found) -> None:
         with self._lock:

@@ -29,7 +29,7 @@ from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.tui.orders import Done, Failed, Matches, Order, Progress, Result, Rows, receive, send
 from kdissect.tui.spool import SpoolWriter
-from kdissect.tui.study import StudyContext, new_study
+from kdissect.tui.study import Study, StudyContext, new_study
 
 if TYPE_CHECKING:
     from kdissect.capture.live.settings import LiveSettings
@@ -51,16 +51,7 @@ class Worker:
         self._spool = SpoolWriter(order.spool) if order.spool >= 0 else None
         self._writer = LogWriter(self._keep)
         self._numbers = RowNumbers()
-        topics = self._dissection.topics
-        context = StudyContext(
-            topics,
-            bool(order.filter),
-            topics.topics_of,
-            self._numbers.row_of,
-            self._send,
-            self._dissection.file_names,
-        )
-        self._studies = [new_study(name, context) for name in order.studies]
+        self._studies: list[Study] | None = None
         self._accepts = self._filter() if order.filter else None
         self._matches = array("I")
         self._next_flush = time.monotonic() + FIRST_FLUSH_S
@@ -83,7 +74,7 @@ class Worker:
                 if time.monotonic() > self._next_flush:
                     self._flush()
         with self._lock:
-            for study in self._studies:
+            for study in self.studies:
                 study.finish()
             self._flush()
             self._tell_results(is_final=True)
@@ -99,32 +90,61 @@ class Worker:
                     self._flush()
 
     def _take(self, events: Sequence[Event]) -> None:
-        rows, studies, numbers = self._order.rows, self._studies, self._numbers
+        """Rows first: studies may take their time."""
+        first = self._numbers.count
+        remember = bool(self._order.studies)
         for event in events:
             if isinstance(event, Exchange):
-                row = numbers.add(event, bool(studies))
-                if rows:
-                    self._dissection.topics.pass_by(event)
-                    self._writer.add(event)
-                    if self._writer.waiting >= ROWS_A_PARCEL:
-                        self._flush()
-                self._study(event, row)
-            else:
-                if rows:
-                    self._connection(event)
+                self._numbers.add(event, remember)
+                if self._order.rows:
+                    self._add(event)
+            elif self._order.rows:
+                self._connection(event)
+        if self._order.rows and time.monotonic() > self._next_flush:
+            self._flush()
+        if remember or self._order.matches:
+            self._study(events, first)
+
+    def _add(self, exchange: Exchange) -> None:
+        self._dissection.topics.pass_by(exchange)
+        self._writer.add(exchange)
+        if self._writer.waiting >= ROWS_A_PARCEL:
+            self._flush()
+
+    def _study(self, events: Sequence[Event], row: int) -> None:
+        """Have the studies see what the filter takes; `row` is that of the first exchange."""
+        studies, accepts = self.studies, self._accepts
+        for event in events:
+            if not isinstance(event, Exchange):
                 for study in studies:
                     study.add(event)
                 if isinstance(event, ConnectionClosed):
-                    numbers.forget(event.connection.id)
+                    self._numbers.forget(event.connection.id)
+                continue
+            taken = accepts is None or accepts(event)
+            if taken and self._order.matches:
+                self._matches.append(row)
+            for study in studies:
+                if taken or study.has_own_filter:
+                    study.takes = taken
+                    study.add(event)
+            row += 1
 
-    def _study(self, event: Exchange, row: int) -> None:
-        taken = self._accepts is None or self._accepts(event)
-        if taken and self._order.matches:
-            self._matches.append(row)
-        for study in self._studies:
-            if taken or study.has_own_filter:
-                study.takes = taken
-                study.add(event)
+    @property
+    def studies(self) -> list[Study]:
+        """The studies, made when the first rows are on their way: their modules are many."""
+        if self._studies is None:
+            topics = self._dissection.topics
+            context = StudyContext(
+                topics,
+                bool(self._order.filter),
+                topics.topics_of,
+                self._numbers.row_of,
+                self._send,
+                self._dissection.file_names,
+            )
+            self._studies = [new_study(name, context) for name in self._order.studies]
+        return self._studies
 
     def _connection(self, event: ConnectionOpened | ConnectionClosed) -> None:
         if isinstance(event, ConnectionClosed):
@@ -191,7 +211,7 @@ class Worker:
         self._send(Progress(done, captures.total_bytes, packets, drops, tuple(self._dissection.file_names)))
 
     def _tell_results(self, is_final: bool) -> None:
-        for study in self._studies:
+        for study in self.studies:
             self._send(Result(study.name, study.result(), is_final))
 
 
@@ -199,14 +219,14 @@ class RowNumbers:
     """Rows of the exchanges of open connections by their ordinals; the same numbers as in the log."""
 
     def __init__(self) -> None:
-        self._count = 0
+        self.count = 0
         self._rows: dict[str, array[int]] = {}
         self._orphans: dict[str, dict[int, int]] = {}
 
     def add(self, exchange: Exchange, remember: bool) -> int:
         """The number of the next exchange."""
-        row = self._count
-        self._count += 1
+        row = self.count
+        self.count += 1
         if not remember:
             return row
         connection, ordinal = exchange.connection.id, exchange.ordinal

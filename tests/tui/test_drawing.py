@@ -1,5 +1,7 @@
 """Plain values to characters: layouts of tables, plots, timelines, hex."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +51,7 @@ def test_a_column_with_nothing_in_it_takes_no_room() -> None:
 def test_columns_never_overlap(rows: list[tuple[str, int, bool]], width: int) -> None:
     columns = [column(str(number), rank, right) for number, (_, rank, right) in enumerate(rows)]
     placed = place_columns(columns, [[text for text, _, _ in rows]], width)
-    for one, two in zip(placed, placed[1:], strict=False):
+    for one, two in pairwise(placed):
         assert one.start + one.width + GAP == two.start
 
 

@@ -37,7 +37,7 @@ async def shown(pilot: Any, key: str) -> Any:
 
 def test_each_view_shows_what_its_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look() -> None:
-        async with screen(monkeypatch, TRANSACTIONS, size=(160, 50)) as (app, pilot):
+        async with screen(monkeypatch, TRANSACTIONS, size=(160, 50)) as (_, pilot):
             told = {
                 "2": ("transactor", "apache-kafka-java", "21 connections"),
                 "3": ("ledger", "source", "writes"),
@@ -82,7 +82,7 @@ def test_rebalances_stand_on_a_line_of_time(monkeypatch: pytest.MonkeyPatch) -> 
             assert "high watermark" in text_of(app)
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(view_of(app), ExchangesView))
-            assert app.session.filter_text == 'group == "cooperative"'
+            await until(pilot, lambda: app.session.filter_text == 'group == "cooperative"')
             assert isinstance(view, TablesView)
 
     asyncio.run(look())
