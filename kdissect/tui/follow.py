@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 from textual.worker import get_current_worker
 
-from kdissect.report.printable import printable
+from kdissect.tui.inert import text
 from kdissect.tui.session import Session
 from kdissect.tui.stream import FORMS, Turnout, message_lines, messages_of
 from kdissect.tui.view import Follow, GoTo
@@ -80,9 +79,8 @@ class FollowScreen(ModalScreen[None]):
         info = None if number is None else log.connections[number]
         ends = "" if info is None else f"{info.client_text} > {info.broker_text}"
         who = "" if info is None or not info.client_id else f"  {info.client_id}"
-        text = f"Follow {ends}{who}  {self._told} of {len(self._messages)} messages, as {self._form}"
-        title = Text(printable(text), no_wrap=True, overflow="ellipsis", end="")
-        self.query_one("#follow-title", Static).update(title)
+        told = f"Follow {ends}{who}  {self._told} of {len(self._messages)} messages, as {self._form}"
+        self.query_one("#follow-title", Static).update(text(told))
 
     @on(Lines.NearEnd)
     def _near_end(self, event: Lines.NearEnd) -> None:

@@ -171,7 +171,13 @@ class Worker:
         from kdissect.query import Context, compile_filter
 
         topics_of, names = self._dissection.topics.topics_of, self._dissection.file_names
-        return compile_filter(self._order.filter).bind(Context(self._start_ns, topics_of, None, names))
+        predicate = compile_filter(self._order.filter)
+        findings_of = None
+        if predicate.needs_findings:
+            from kdissect.tui.judged import codes_by_exchange
+
+            findings_of = codes_by_exchange(_open(self._order).events())
+        return predicate.bind(Context(self._start_ns, topics_of, findings_of, names))
 
     def _start_ns(self) -> int:
         times = [file.first_time_ns for file in self._dissection.captures.files]

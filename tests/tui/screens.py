@@ -60,10 +60,11 @@ async def screen(
     *paths: object,
     size: tuple[int, int] = (120, 40),
     state: State | None = None,
+    ports: tuple[int, ...] = (),
 ) -> AsyncIterator[tuple[KdissectApp, Pilot[None]]]:
     """The application on captures, read to their end and judged."""
     monkeypatch.setattr(session_module, "WorkerProcess", WorkerThread)
-    session = Session(Order(tuple(map(str, paths))))
+    session = Session(Order(tuple(map(str, paths)), ports))
     session.start()
     app = KdissectApp(session, state)
     async with app.run_test(size=size) as pilot:
