@@ -110,17 +110,18 @@ class ExchangeLog:
         self.found += fresh
         self.marked += fresh
         flags, errors = self.columns["flags"], self.columns["errors"]
+        rows = range(first, end)
         self.troubled += bytes(
-            [1 if errors[row] or flags[row] & STATE_MASK in _WITHOUT_ANSWER else 0 for row in range(first, end)]
+            [bool(errors[row] or flags[row] & STATE_MASK in _WITHOUT_ANSWER) for row in rows]
         )
         numbers, ordinals = self.columns["connection"], self.columns["ordinal"]
-        for row in range(first, end):
+        for row in rows:
             ordinal = ordinals[row]
-            rows = self._rows_of[numbers[row]]
-            if len(rows) == ordinal:
-                rows.append(row)
+            own = self._rows_of[numbers[row]]
+            if len(own) == ordinal:
+                own.append(row)
             else:
-                self._place(row, ordinal, rows)
+                self._place(row, ordinal, own)
 
     def _place(self, row: int, ordinal: int, rows: array[int]) -> None:
         """An exchange that completes out of order, or an orphan."""

@@ -59,14 +59,19 @@ class KdissectApp(App[None]):
         self._changes: dict[tuple[Change, str], None] = {}
         self._is_filtering = False
         self._switch_s = sys.getswitchinterval()
+        # Kept, as a query looks at the screen in front, which may be the help.
+        self._top = TopLine(session)
+        self._view_bar = ViewBar()
+        self._filter_bar = FilterBar(session)
+        self._switcher = ContentSwitcher(id="views")
         session.changed = self._session_changed
 
     def compose(self) -> ComposeResult:
         """Bars above, the view, the keys below."""
-        yield TopLine(self.session)
-        yield ViewBar()
-        yield FilterBar(self.session)
-        yield ContentSwitcher(id="views")
+        yield self._top
+        yield self._view_bar
+        yield self._filter_bar
+        yield self._switcher
         yield Footer(show_command_palette=False)
 
     async def on_mount(self) -> None:
@@ -74,7 +79,7 @@ class KdissectApp(App[None]):
         loop = asyncio.get_running_loop()
         if self.state.theme in self.available_themes:
             self.theme = self.state.theme
-        bar = self.query_one(FilterBar)
+        bar = self._filter_bar
         bar.history = self.state.history
         bar.accepted(self.session.filter_text)
 
@@ -102,16 +107,16 @@ class KdissectApp(App[None]):
     @property
     def view(self) -> View | None:
         """The view on screen."""
-        current = self.query_one(ContentSwitcher).visible_content
+        current = self._switcher.visible_content
         return current if isinstance(current, View) else None
 
     async def show_view(self, name: str) -> View:
         """Bring a view to the front; made when it is shown for the first time."""
         spec = next(spec for spec in VIEWS if spec.name == name)
-        switcher = self.query_one(ContentSwitcher)
+        switcher = self._switcher
         view = await self._made(spec, switcher)
         switcher.current = view.id
-        self.query_one(ViewBar).current = name
+        self._view_bar.current = name
         self.session.ask(spec.studies)
         view.shown()
         if view.first_focus:
@@ -140,13 +145,13 @@ class KdissectApp(App[None]):
     def _pass_on(self) -> None:
         """Tell the widgets what is new, a few times a second, however often it changes."""
         changes, self._changes = self._changes, {}
-        if not changes or not self.query(TopLine):  # it may be on its way out
+        if not changes or not self._top.is_attached:
             return
         kinds = {change for change, _ in changes}
         if Change.ROWS in kinds or Change.SHOWN in kinds:
             self._go_on_filtering()
-        self.query_one(TopLine).refresh()
-        self.query_one(FilterBar).show_count()
+        self._top.refresh()
+        self._filter_bar.show_count()
         view = self.view
         if view is not None:
             for change, what in changes:
@@ -190,7 +195,7 @@ class KdissectApp(App[None]):
         before = self.session.filter_text
         if message.extend and before and expression:
             expression = f"({before}) and {expression}" if " or " in before else f"{before} and {expression}"
-        bar = self.query_one(FilterBar)
+        bar = self._filter_bar
         try:
             self.session.set_filter(expression)
         except FilterError as error:
@@ -216,7 +221,7 @@ class KdissectApp(App[None]):
 
     def action_filter(self) -> None:
         """Type a filter."""
-        self.query_one(FilterBar).start()
+        self._filter_bar.start()
 
     def action_theme(self) -> None:
         """Dark or light."""

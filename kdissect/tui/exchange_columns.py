@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kdissect.engine.log import ExchangeLog
 from kdissect.engine.times import rfc3339
+from kdissect.query.tokens import quoted
 from kdissect.report.durations import duration
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
@@ -98,9 +99,9 @@ def _findings(log: ExchangeLog, row: int) -> Cell:
 
 
 def _quoted(text: str | None) -> str | None:
-    if text is None:
-        return None
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """A value of the filter language; None where that has no way to write it that is safe on a screen."""
+    value = None if text is None else quoted(text)
+    return value if value is not None and value.isprintable() else None
 
 
 def _first_topic(log: ExchangeLog, row: int) -> str | None:

@@ -57,6 +57,16 @@ class FieldTree(LineView):
         self.note = ""
 
     @property
+    def dissected(self) -> Dissected | None:
+        """The exchange that is shown."""
+        return self._dissected
+
+    @property
+    def lines(self) -> list[Item]:
+        """The lines that are open."""
+        return self._lines
+
+    @property
     def item(self) -> Item | None:
         """The line under the cursor."""
         return self._lines[self.cursor] if self.cursor < len(self._lines) else None

@@ -1,4 +1,4 @@
-"""A worker in a thread of the test, in the place of a process: the same messages without half a second of start."""
+"""A worker in a thread of the test, in the place of a process: the same messages without its start."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def payload_by_packet(path: Path) -> dict[int, bytes]:
     found = {}
     with path.open("rb") as file:
         for number, (_, data) in enumerate(dpkt.pcapng.Reader(file), 1):
-            ip = dpkt.ip.IP(data[16:] if data[:2] == b"\0\0" else data[14:])
+            ip = dpkt.ethernet.Ethernet(data).data
             found[number] = bytes(ip.data.data)
     return found
 

@@ -268,7 +268,7 @@ class ExchangesView(View):
         if value is None:
             self.post_message(Tell(f"there is nothing in the column {column.title}"))
             return
-        self.post_message(UseFilter(_expression(column.field, value, bool(negation)), extend=True))
+        self.post_message(UseFilter(quick_filter(column.field, value, bool(negation)), extend=True))
 
     def action_clear_filter(self) -> None:
         """All exchanges again."""
@@ -322,7 +322,8 @@ def _place(item: Item) -> str:
     return ".".join(names).replace(".[", "[")
 
 
-def _expression(field: str, value: str, negated: bool) -> str:
+def quick_filter(field: str, value: str, negated: bool) -> str:
+    """The filter that takes what has a value, or has it not."""
     if field == "has finding":
         return f"{'not ' if negated else ''}has finding {value}"
     if field in ("topics", "errors"):
