@@ -181,6 +181,10 @@ class KdissectApp(App[None]):
 
         view = await self.show_view("exchanges")
         assert isinstance(view, ExchangesView)
+        shown = self.session.shown
+        if shown.predicate is not None and shown.place_of(message.row) is None:
+            self.use_filter(UseFilter(""))
+            self.tell(Tell("the filter was taken away: it hid that exchange"))
         view.go_to(message.row, message.side, message.start, message.end, message.inside)
 
     @on(Selected)

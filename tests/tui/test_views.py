@@ -198,6 +198,23 @@ def test_a_finding_leads_to_its_field(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(look())
 
 
+def test_a_filter_that_hides_the_exchange_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def look() -> None:
+        async with screen(monkeypatch, FINDINGS) as (app, pilot):
+            view = await shown(pilot, "7")
+            place = next(at for at, row in enumerate(view.table.rows) if row["finding"].place.start >= 0)
+            view.table.go_to(place)
+            finding = view.table.rows[place]["finding"]
+            app.session.set_filter(f"api_key != {finding.place.api_key}")
+            await pilot.press("enter")
+            wanted = app.session.log.row_of(finding.place.connection, finding.place.exchange)
+            await until(pilot, lambda: app.selected_row == wanted)
+            assert app.session.filter_text == ""
+            await until(pilot, lambda: view_of(app).fields.has_focus)
+
+    asyncio.run(look())
+
+
 def test_a_cell_becomes_a_filter_and_the_table_is_counted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look() -> None:
         async with screen(monkeypatch, TRANSACTIONS) as (app, pilot):

@@ -170,12 +170,7 @@ class ExchangesView(View):
         self._wanted = (row, side, start, end, inside) if side else None
         place = self.session.shown.place_of(row)
         if place is None:
-            if self.session.shown.predicate is None:
-                self.post_message(Tell(f"exchange {row + 1} is not there (yet)", "warning"))
-                return
-            self.post_message(UseFilter(""))
-            self.post_message(Tell("the filter was taken away: it hid that exchange"))
-            self.call_later(self.go_to, row, side, start, end, inside)
+            self.post_message(Tell(f"exchange {row + 1} is not there (yet)", "warning"))
             return
         self.rows.follows = False
         self.rows.go_to(place)
