@@ -87,6 +87,6 @@ def _table() -> Table:
         if key.place != place:
             place = key.place
             table.add_row(Text(""), Text(""))
-            table.add_row(Text(place, "bold underline"), Text(""))
+            table.add_row(Text(place, "bold reverse"), Text(""))
         table.add_row(Text(f"  {key.key}", "bold"), Text(key.what))
     return table

@@ -85,7 +85,7 @@ class HexPane(LineView):
     @property
     def columns(self) -> int:
         """Bytes in a line."""
-        wide = _OFFSET + 3 * _WIDE + 2 + _WIDE
+        wide = _OFFSET + 3 * _WIDE + 1 + _WIDE
         return _WIDE if self.size.width >= wide else _NARROW
 
     @property
