@@ -61,6 +61,13 @@ _SHORT = {"pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "lef
 "Backspace", "shift+tab": "Shift+Tab"}  # fmt: skip
 
 
+def keys_table() -> str:
+    """The keys in Markdown, for docs/tui.md."""
+    lines = ["| where | key | what it does |", "|---|---|---|"]
+    lines += [f"| {key.place} | `{key.key}` | {key.what} |" for key in all_keys()]
+    return "\n".join(lines)
+
+
 class HelpScreen(ModalScreen[None]):
     """The keys in a window; any of Esc, ?, q closes it."""
 
