@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, USAGE
+from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.filters import add_filter
 from kdissect.cli.inputs import add_inputs, add_topic_ids, check_inputs, wants_live
 from kdissect.cli.live_options import settings_of
 from kdissect.cli.parser import command_parser
+from kdissect.cli.printable import printable
 
 if TYPE_CHECKING:
     from kdissect.tui.orders import Order
@@ -42,7 +43,9 @@ def run(arguments: Sequence[str]) -> int:
     if options.filter is not None:
         session.set_filter(options.filter.text)
     app.run()
-    return app.return_code or OK
+    for trouble in session.troubles:
+        say(printable(trouble))
+    return app.return_code or (UNREADABLE if session.troubles else OK)
 
 
 def _order(parser: ArgumentParser, options: Namespace) -> Order:
