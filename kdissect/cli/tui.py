@@ -14,6 +14,7 @@ from kdissect.cli.filters import add_filter
 from kdissect.cli.inputs import add_inputs, add_topic_ids, check_inputs, port, wants_live
 from kdissect.cli.live_options import settings_of
 from kdissect.cli.parser import command_parser
+from kdissect.cli.printable import printable
 
 if TYPE_CHECKING:
     from kdissect.tui.orders import Order
@@ -46,7 +47,9 @@ def run(arguments: Sequence[str]) -> int:
     if options.filter is not None:
         session.set_filter(options.filter.text)
     app.run()
-    return app.return_code or OK
+    for trouble in session.troubles:
+        say(printable(trouble))
+    return app.return_code or (UNREADABLE if session.troubles else OK)
 
 
 def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -> int:

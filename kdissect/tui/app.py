@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
+from collections.abc import Iterable
+from functools import partial
 from typing import Any, ClassVar
 
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer
 
 from kdissect.query import FilterError
@@ -134,6 +137,16 @@ class KdissectApp(App[None]):
     async def action_view(self, name: str) -> None:
         """Show a view."""
         await self.show_view(name)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the command palette offers: every key that holds now, beside Textual's own."""
+        yield from super().get_system_commands(screen)
+        for key, active in screen.active_bindings.items():
+            binding = active.binding
+            if active.enabled and not binding.system and binding.description:
+                what = binding.tooltip or binding.description
+                action = partial(self.run_action, binding.action, active.node)
+                yield SystemCommand(what, f"key {binding.key_display or key}", action)
 
     # what the session says
 

@@ -149,14 +149,14 @@ class Dissected:
             ("state", exchange.state.replace("_", " ")),
             ("latency", "" if exchange.latency_ns is None else duration(exchange.latency_ns)),
         ]
-        lines = [Item(name, value, "fact", "", root) for name, value in facts if value]
         root.is_open = bool(log.codes(row)) or has_anomalies(exchange)
-        lines += [Item(f"! {code}", plain(_rule_name(code)), "bad", "", root) for code in log.codes(row)]
+        lines = [Item(f"! {code}", plain(_rule_name(code)), "bad", "", root) for code in log.codes(row)]
         if has_anomalies(exchange):
             lines += [
                 Item(f"~ {anomaly.kind}", plain(anomaly.detail), "odd", "", root)
                 for anomaly in exchange.all_anomalies()
             ]
+        lines += [Item(name, value, "fact", "", root) for name, value in facts if value]
         root.made = lines
         return root
 

@@ -165,7 +165,7 @@ COLUMNS: tuple[ExchangeColumn, ...] = (
     ExchangeColumn("client_id", "Client id", 10, 14, 7, _client_id, "client_id", _client_id_value),
     ExchangeColumn("api", "API", 15, 20, 0, _api, "api", _api_value),
     ExchangeColumn("topic", "Topic", 10, 14, 0, _topics, "topics", _first_topic, grows=True),
-    ExchangeColumn("size", " Req  Resp", 10, 10, 5, _size, right=True),
+    ExchangeColumn("size", "Req Resp", 10, 10, 5, _size, right=True),
     ExchangeColumn("latency", "Latency", 9, 9, 1, _latency, "latency", _latency_value, right=True),
     ExchangeColumn("outcome", "Outcome", 10, 18, 0, _outcome, "errors", _error_value, grows=True),
     ExchangeColumn("findings", "Findings", 9, 10, 4, _findings, "has finding", _code_value),

@@ -55,6 +55,8 @@ class FieldTree(LineView):
         self._dissected: Dissected | None = None
         self._lines: list[Item] = []
         self.note = ""
+        self._shift = 0
+        self._measured = (-1, 0)
 
     @property
     def dissected(self) -> Dissected | None:
@@ -143,15 +145,30 @@ class FieldTree(LineView):
             )
         if index >= len(self._lines):
             return Strip.blank(width, base)
+        if y == 0 or self._measured[0] != self.top:
+            self._measure()
         item = self._lines[index]
         is_here = index == self.cursor
         if is_here:
             base = base + self.named_style("cursor" if self.has_focus else "cursor-blurred")
         return self._draw(item, base, is_here, width)
 
+    def _indent(self, item: Item) -> int:
+        """Cells before a line; less where all lines on screen stand deep, so that there is room for them."""
+        return max(item.depth - self._shift, 0) * _INDENT
+
+    def _measure(self) -> None:
+        top, depths = self.top, [item.depth for item in self._lines[self.top : self.top + self.visible_lines]]
+        shift = max(min(depths, default=0) - 1, 0)
+        if (top, shift) != self._measured:
+            is_other = shift != self._shift
+            self._measured, self._shift = (top, shift), shift
+            if is_other:
+                self.refresh()
+
     def _draw(self, item: Item, base: Style, is_here: bool, width: int) -> Strip:
         arrow = ("▼ " if item.is_open else "▶ ") if item.can_open else "  "
-        lead = " " * (item.depth * _INDENT) + arrow
+        lead = " " * self._indent(item) + arrow
         kind = item.kind if item.kind in _KINDS else ""
         label = base + self.named_style(kind) if kind and not is_here else base
         value = base if is_here or kind == "bad" else base + self.named_style("value")
@@ -230,7 +247,7 @@ class FieldTree(LineView):
             return
         item = self._lines[index]
         self.go_to(index)
-        if item.depth * _INDENT <= event.x < item.depth * _INDENT + _INDENT or event.chain == 2:
+        if self._indent(item) <= event.x < self._indent(item) + _INDENT or event.chain == 2:
             self.action_open_or_close()
 
 

@@ -74,6 +74,13 @@ _SHORT = {"pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "lef
 "Backspace", "shift+tab": "Shift+Tab"}  # fmt: skip
 
 
+def keys_table() -> str:
+    """The keys in Markdown, for docs/tui.md."""
+    lines = ["| where | key | what it does |", "|---|---|---|"]
+    lines += [f"| {key.place} | `{key.key}` | {key.what} |" for key in all_keys()]
+    return "\n".join(lines)
+
+
 class HelpScreen(ModalScreen[None]):
     """The keys in a window; any of Esc, ?, q closes it."""
 
@@ -100,6 +107,6 @@ def _table() -> Table:
         if key.place != place:
             place = key.place
             table.add_row(Text(""), Text(""))
-            table.add_row(Text(place, "bold underline"), Text(""))
+            table.add_row(Text(place, "bold reverse"), Text(""))
         table.add_row(Text(f"  {key.key}", "bold"), Text(key.what))
     return table

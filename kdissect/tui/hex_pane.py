@@ -85,7 +85,7 @@ class HexPane(LineView):
     @property
     def columns(self) -> int:
         """Bytes in a line."""
-        wide = _OFFSET + 3 * _WIDE + 2 + _WIDE
+        wide = _OFFSET + 3 * _WIDE + 1 + _WIDE
         return _WIDE if self.size.width >= wide else _NARROW
 
     @property
@@ -140,7 +140,7 @@ class HexPane(LineView):
                 segments.append(Segment("   ", base))
                 continue
             style = base + self.named_style(self._part(offset))
-            shown, letter = _octet(buffer, offset)
+            shown, letter = octet(buffer, offset)
             segments.append(Segment(shown, style))
             joins = self._start <= offset < self._end - 1 and offset + 1 < last
             gap = "│" if offset + 1 in begins else " "
@@ -192,7 +192,7 @@ class HexPane(LineView):
             self.pick(line * columns + column)
 
 
-def _octet(buffer: Buffer, offset: int) -> tuple[str, str]:
+def octet(buffer: Buffer, offset: int) -> tuple[str, str]:
     """A byte in hex and as a letter; secrets as stars."""
     if buffer.hidden[offset]:
         return "**", "*"

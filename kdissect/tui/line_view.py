@@ -65,10 +65,10 @@ class LineView(ScrollView, can_focus=True):
         return self._base
 
     def named_style(self, name: str) -> Style:
-        """The style of a component class, to be put over others."""
+        """The style of a component class, its colours blended with what is behind it."""
         found = self._styles_by_name.get(name)
         if found is None:
-            found = self.get_component_rich_style(f"{self.prefix}--{name}", partial=True)
+            found = self.get_component_rich_style(f"{self.prefix}--{name}")
             self._styles_by_name[name] = found
         return found
 

@@ -212,3 +212,24 @@ def test_every_line_fits(monkeypatch: pytest.MonkeyPatch, size: tuple[int, int])
         assert "Quit" in text[-1] or size[0] == 80
 
     drive(play, PRODUCE, monkeypatch=monkeypatch, size=size)
+
+
+def test_the_palette_offers_every_key_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play(driven: Driven) -> None:
+        await driven.loaded()
+        offered = {command.title: command for command in driven.app.get_system_commands(driven.app.screen)}
+        for what in (
+            "Next error",
+            "Mark before",
+            "Filter",
+            "Next pane",
+            "To the response, or back to the request",
+        ):
+            assert what in offered
+        result = offered["Next error"].callback()
+        assert result is not None
+        await result
+        await driven.pilot.pause()
+        assert driven.session.log.errors(driven.rows.row or 0)
+
+    drive(play, PRODUCE, monkeypatch=monkeypatch)
