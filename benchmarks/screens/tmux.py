@@ -105,7 +105,7 @@ def walk(capture: str, columns: int, lines: int, saved: Path) -> dict[str, str]:
             terminal.type(str(saved.resolve()))
             terminal.until(saved.name)
             terminal.press("Enter")
-            screens["saved"] = terminal.until("saved 1 exchanges")
+            screens["saved"] = terminal.until("saved 1 exchange")
             terminal.press("q")
             end = time.monotonic() + PATIENCE_S
             while not terminal.is_over() and time.monotonic() < end:

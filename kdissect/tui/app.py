@@ -263,7 +263,11 @@ class KdissectApp(App[None]):
         if not rows:
             self.tell(Tell("no exchange is selected"))
             return
-        what = f"{len(marked)} marked exchanges" if marked else f"exchange {rows[0] + 1}"
+        what = (
+            f"{len(marked)} marked exchange{'s' * (len(marked) != 1)}"
+            if marked
+            else f"exchange {rows[0] + 1}"
+        )
         self.push_screen(SaveScreen(self.session, rows, what))
 
     def action_save_shown(self) -> None:

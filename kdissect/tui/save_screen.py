@@ -85,7 +85,8 @@ class SaveScreen(ModalScreen[None]):
     def _save(self, path: str) -> None:
         saved = save_rows(self._session, self._rows, str(Path(path).expanduser()))
         if saved.exchanges:
-            told = f"saved {saved.exchanges} exchanges to {saved.path}"
+            count = f"{saved.exchanges} exchange{'s' * (saved.exchanges != 1)}"
+            told = f"saved {count} to {saved.path}"
             message = Tell(f"{told}; {saved.trouble}" if saved.trouble else told)
         else:
             message = Tell(f"nothing was saved to {saved.path}: {saved.trouble}", "error")

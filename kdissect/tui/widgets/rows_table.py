@@ -24,6 +24,7 @@ from kdissect.tui.widgets.layout import GAP, Placed, place_columns
 
 Row = dict[str, Any]
 Key = Callable[[Row], object]
+GUTTER = 2  # cells before a row, for the mark of the chosen one
 SAMPLE = 200  # rows that widths are taken from, from the top
 
 
@@ -173,7 +174,7 @@ class RowsTable(ScrollView, can_focus=True):
             return
         self._measured = width
         sample = [[plain(column.cell(row).text) for column in self._columns] for row in self._rows[:SAMPLE]]
-        self._placed = place_columns(self._columns, sample, width)
+        self._placed = place_columns(self._columns, sample, width - GUTTER)
         self._across = min(self._across, max(len(self._placed) - 1, 0))
         self.virtual_size = Size(width, len(self._rows) + 1)
 
@@ -204,14 +205,15 @@ class RowsTable(ScrollView, can_focus=True):
             fitted(self._columns[one.column].title, one.width, self._columns[one.column].right)
             for one in self._placed
         ]
-        return Strip([Segment((" " * GAP).join(texts), style)]).adjust_cell_length(width, style)
+        line = " " * GUTTER + (" " * GAP).join(texts)
+        return Strip([Segment(line, style)]).adjust_cell_length(width, style)
 
     def _line(self, at: int, width: int, style: Style) -> Strip:
         row = self._rows[at]
         is_cursor = at == self._at
         if is_cursor:
             style += self._part("cursor" if self.has_focus else "cursor-blurred")
-        segments: list[Segment] = []
+        segments = [Segment("> " if is_cursor else "  ", style)]  # not by colour alone
         for number, one in enumerate(self._placed):
             column = self._columns[one.column]
             cell = column.cell(row)
@@ -262,7 +264,7 @@ class RowsTable(ScrollView, can_focus=True):
             return
         was = at == self._at
         for number, one in enumerate(self._placed):
-            if one.start <= event.x < one.start + one.width + GAP:
+            if one.start <= event.x - GUTTER < one.start + one.width + GAP:
                 self._across = number
         self.go_to(at)
         if was and event.chain > 1:
