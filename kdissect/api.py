@@ -53,13 +53,18 @@ class Dissection:
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
+        for events in self.batches():
+            yield from events
+
+    def batches(self) -> Iterator[list[Event]]:
+        """The same in the lists that packets read together complete, also empty ones."""
         feed = self.analyzer.feed_batch if self.observer is None else self._feed_observed
         for packets in self.captures.batches():
             if len(self.file_names) < len(self.captures.files):
                 self._name_files()
-            yield from feed(packets)
+            yield feed(packets)
         self._name_files()
-        yield from self._observed(self.analyzer.close())
+        yield self._observed(self.analyzer.close())
 
     def _feed_observed(self, packets: Sequence[PlainPacket]) -> list[Event]:
         return self._observed(self.analyzer.feed_batch(packets))

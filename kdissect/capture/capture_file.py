@@ -12,6 +12,7 @@ from kdissect.capture.compression import (
 )
 from kdissect.capture.detect import MAGIC_BYTES, describe_other, parser_for
 from kdissect.capture.parser import CaptureParser
+from kdissect.capture.resume import ResumePoint
 from kdissect.capture.source import FileSource, Source
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import CaptureError
@@ -88,6 +89,14 @@ class CaptureFile:
     def secrets(self) -> list[tuple[int, bytes]]:
         """(type, bytes) of the Decryption Secrets Blocks of a pcapng file."""
         return self._parser.secrets if self._parser else []
+
+    @property
+    def resume_point(self) -> ResumePoint | None:
+        """Where reading stands; None before the first packet, and where nobody can begin in the middle."""
+        parser = self._parser
+        if parser is None or self.is_stream or self.compression is not Compression.NONE or not parser.packets:
+            return None
+        return ResumePoint(parser.packets, parser.offset, parser.preamble)
 
     def batches(self) -> Generator[list[PlainPacket], None, None]:
         """The packets in file order, in non-empty lists of what one chunk completes.

@@ -24,11 +24,12 @@ class CaptureParser:
     Counts so far: `packets`, `captured_bytes` (bytes of packet data, link layer included), `drops` (packets
     the capturing side says it lost, pcapng only). `link_types` are those the file declares. `error` says why
     reading is not clean, None when it is; `secrets` holds (type, bytes) of pcapng Decryption Secrets Blocks.
+    `preamble` is what a new parser must be fed to read on from `offset`: headers without packets.
     """
 
     __slots__ = (
         "_have", "_need", "_offset", "_parts", "anomalies", "captured_bytes", "drops", "error", "file",
-        "link_types", "packets", "secrets", "stopped",
+        "link_types", "packets", "preamble", "secrets", "stopped",
     )  # fmt: skip
 
     format = ""
@@ -41,6 +42,7 @@ class CaptureParser:
         self.error: str | None = None
         self.link_types: set[int] = set()
         self.packets = 0
+        self.preamble = b""
         self.secrets: list[tuple[int, bytes]] = []
         self.stopped = False
         self._parts: list[bytes] = []  # bytes of the packet or block that is not complete yet
@@ -64,6 +66,17 @@ class CaptureParser:
         self._have = len(data) - used
         self._parts = [data[used:]] if self._have else []
         return packets
+
+    @property
+    def offset(self) -> int:
+        """Where the next packet's header or block begins, in the input: behind packet number `packets`."""
+        return self._offset
+
+    def resume(self, packets: int, offset: int, preamble: bytes) -> None:
+        """Stand where another parser of the same input stood. For a new parser, once."""
+        self.feed(preamble)
+        self.packets = packets
+        self._offset = offset
 
     def close(self) -> None:
         """The input ended. Notes a cut packet or block."""

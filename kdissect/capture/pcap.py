@@ -68,6 +68,7 @@ class PcapParser(CaptureParser):
         self._need = FILE_HEADER
         if len(data) < FILE_HEADER:
             return 0
+        self.preamble = data[:FILE_HEADER]
         self._file_header(data)
         return FILE_HEADER if self.stopped else self._packets(data, FILE_HEADER, packets)
 

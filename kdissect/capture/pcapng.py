@@ -25,6 +25,8 @@ SECTION = 0x0A0D0D0A
 MAX_BLOCK = 1 << 24
 # Interfaces a section may describe: numbers of the obsolete Packet Block are 16 bits wide.
 MAX_INTERFACES = 1 << 16
+# Headers kept to read on from the middle: an interface takes some 100 bytes, and few captures have ten.
+MAX_PREAMBLE = 1 << 20
 # Kept secrets of a file: a TLS session's key log lines are under 1 KB, so these are thousands of sessions.
 MAX_SECRET_BYTES = 1 << 22
 
@@ -136,9 +138,17 @@ class PcapngParser(CaptureParser):
         elif data[position + total - 4 : position + total] != data[position + 4 : position + 8]:
             self.note_corrupt(f"{where}: its two lengths differ")
         else:
+            if kind in (SECTION, INTERFACE):
+                self._extend_preamble(kind, data[position : position + total])
             self._take(kind, data[position + 8 : position + total - 4], where, packets)
             return total
         return 0
+
+    def _extend_preamble(self, kind: int, block: bytes) -> None:
+        """Packets refer to the interfaces of their section by number."""
+        known = b"" if kind == SECTION else self.preamble
+        if len(known) + len(block) <= MAX_PREAMBLE:
+            self.preamble = known + block
 
     def _block_head(self, data: bytes, position: int) -> tuple[int, int]:
         """Type and total length; a section header says in which byte order, from its own length on."""

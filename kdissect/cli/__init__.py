@@ -15,6 +15,7 @@ from kdissect.cli.exits import INTERRUPTED, OK, USAGE
 
 COMMANDS = {
     "inspect": "list the exchanges of captures: who asked what, what came back, how fast",
+    "tui": "look at the exchanges on the screen, with their fields and bytes, while they are read",
     "live": "capture from interfaces, and list the exchanges as they complete",
     "info": "what captures hold: files, connections, APIs, gaps, anomalies",
     "connections": "one line for each TCP connection",

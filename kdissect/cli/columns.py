@@ -3,11 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.cli.printable import field_text
 from kdissect.engine.rows import RowField
 
 _BODIES = ("request.body.", "response.body.")
-LIST_SEPARATOR = ","
 _ABSENT = object()
 
 
@@ -69,23 +67,3 @@ def _flat(values: Iterable[Any]) -> list[Any]:
         elif value is not _ABSENT:
             found.append(value)
     return found
-
-
-def cell(value: Any) -> str:
-    """A value as the text of one cell: null is empty, lists are joined by commas, structs are JSON.
-
-    Safe for a terminal.
-    """
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return field_text(value)
-    if isinstance(value, list):
-        return LIST_SEPARATOR.join(map(cell, value))
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        import json
-
-        return field_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
-    return str(value)

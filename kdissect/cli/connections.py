@@ -70,7 +70,7 @@ def _format(dissection: Dissection, options: Namespace, output: Output) -> Forma
     if name != "table":
         columns = () if name == "jsonl" else DEFAULT_COLUMNS
         return delimited(name, columns, options.header, output.is_terminal)
-    from kdissect.cli.formats.connection_columns import connection_columns
     from kdissect.cli.formats.table import table
+    from kdissect.report.columns.connections import connection_columns
 
     return table(connection_columns(), options, output, is_live(dissection))

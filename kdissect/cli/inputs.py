@@ -26,7 +26,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
     parser.add_argument(
         "--port",
         metavar="N",
-        type=_port,
+        type=port,
         action="append",
         default=[],
         help="take this port for a Kafka broker without looking at the content; may be repeated",
@@ -179,7 +179,8 @@ def _key_log(path: str) -> str:
         raise ArgumentTypeError(f"{path}: {error.strerror}") from None
 
 
-def _port(text: str) -> int:
+def port(text: str) -> int:
+    """The number of a port, for argparse."""
     if not text.isdigit() or not 0 < int(text) < 65536:
         raise ArgumentTypeError(f"{text!r} is no port")
     return int(text)

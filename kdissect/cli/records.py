@@ -181,9 +181,9 @@ def _format(dissection: Dissection, options: Namespace, output: Output) -> Forma
     if name != "table":
         columns = options.fields or (() if name == "jsonl" else DEFAULT_COLUMNS)
         return delimited(name, columns, options.header, output.is_terminal)
-    from kdissect.cli.formats.exchange_columns import chosen_columns
-    from kdissect.cli.formats.record_columns import record_columns
+    from kdissect.cli.formats.chosen_columns import chosen_columns
     from kdissect.cli.formats.table import table
+    from kdissect.report.columns.records import record_columns
 
     columns = chosen_columns(options.fields) if options.fields else record_columns()
     return table(columns, options, output, is_live(dissection))

@@ -13,7 +13,7 @@ from kdissect.engine.rows import Row, RowField
 from kdissect.engine.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS
 
 if TYPE_CHECKING:
-    from kdissect.cli.formats.table import TableColumn
+    from kdissect.report.cells import TableColumn
 
 RECORD_COLUMNS = (
     "number", "file", "topic", "partition", "position", "offset", "timestamp", "key", "value", "headers",

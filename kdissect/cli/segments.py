@@ -79,7 +79,7 @@ def _format(kind: SegmentKind, options: Namespace, output: Output) -> Format:
     if name != "table":
         columns = options.fields or (() if name == "jsonl" else kind.columns)
         return delimited(name, columns, options.header, output.is_terminal)
-    from kdissect.cli.formats.exchange_columns import chosen_columns
+    from kdissect.cli.formats.chosen_columns import chosen_columns
     from kdissect.cli.formats.table import table
 
     columns_of = chosen_columns(options.fields) if options.fields else kind.table_columns()

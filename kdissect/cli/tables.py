@@ -11,7 +11,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.printing import add_output
 
 if TYPE_CHECKING:
-    from kdissect.cli.formats.table import TableColumn
+    from kdissect.report.cells import TableColumn
 
 Facts = dict[str, Any]
 

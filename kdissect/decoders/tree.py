@@ -34,7 +34,7 @@ def render(
     """
     width = len(str(len(data)))
     secret = frozenset() if show_secrets else secret_nodes(node)
-    yield from _Renderer(width, secret, show_lengths, topic_name).lines(node, 0)
+    yield from TreeText(secret, show_lengths, topic_name, width).lines(node, 0)
 
 
 def quote(text: str) -> str:
@@ -55,9 +55,15 @@ def _escape(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-class _Renderer:
+class TreeText:
+    """What a tree's nodes say, in lines or one by one. `secret` are the `id` of nodes to be masked."""
+
     def __init__(
-        self, width: int, secret: frozenset[int], show_lengths: bool, topic_name: TopicName | None
+        self,
+        secret: frozenset[int],
+        show_lengths: bool = False,
+        topic_name: TopicName | None = None,
+        width: int = 0,
     ) -> None:
         self._topic_name = topic_name
         self._width = width
@@ -65,15 +71,17 @@ class _Renderer:
         self._show_lengths = show_lengths
 
     def lines(self, node: Node, depth: int) -> Iterator[str]:
+        """The lines of a node and all below it."""
         yield self._line(node, depth)
         if node.error and not any(child.error for child in node.children):
             margin = " " * (2 * self._width + 4) + "  " * (depth + 1)
             yield f"{margin}! {node.error.why} at byte {node.error.offset}"
         for child in node.children:
-            if self._is_shown(node, child):
+            if self.is_shown(node, child):
                 yield from self.lines(child, depth + 1)
 
-    def _is_shown(self, parent: Node, child: Node) -> bool:
+    def is_shown(self, parent: Node, child: Node) -> bool:
+        """Whether a child has a line of its own."""
         if self._show_lengths or child.error:
             return True
         if child.name == TAG_SECTION and child.type == "tags":
@@ -85,10 +93,11 @@ class _Renderer:
     def _line(self, node: Node, depth: int) -> str:
         w = self._width
         span = f"{node.start:>{w}}..{node.end:<{w}}"
-        value = self._value(node)
+        value = self.value(node)
         return f"{span}  {'  ' * depth}{node.name}: {node.type}{' = ' if value else ''}{value}"
 
-    def _value(self, node: Node) -> str:
+    def value(self, node: Node) -> str:
+        """What stands behind the name and type of a node; empty where there is nothing to say."""
         if node.error and node.value is None:
             return ""
         if id(node) in self._secret and node.value is not None:

@@ -57,9 +57,9 @@ class Headers(NamedTuple):
 def headers_of(link_type: int, data: bytes, segment: PlainSegment) -> Headers:
     """The packet's own headers; new ones of the same addresses where it came in a tunnel or in fragments."""
     try:
-        return _own(link_type, data) or _made(segment[0])
+        return _own(link_type, data) or headers_between(segment[0])
     except (MalformedPacketError, struct.error, IndexError):
-        return _made(segment[0])
+        return headers_between(segment[0])
 
 
 def _own(link_type: int, data: bytes) -> Headers | None:
@@ -93,7 +93,8 @@ def _without_sack(data: bytes, tcp: int) -> bytes:
     return bytes(out)
 
 
-def _made(flow: bytes) -> Headers:
+def headers_between(flow: bytes) -> Headers:
+    """New headers of a flow (`model.segment.flow_key`), without a link layer."""
     half = (len(flow) - _PORTS) // 2
     tcp = flow[2 * half :] + bytes(8) + bytes((_TCP_HEADER // 4 << 4, 0)) + b"\xff\xff" + bytes(4)
     if half == 4:

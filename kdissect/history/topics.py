@@ -106,6 +106,13 @@ class TopicNames:
             self._learn_pending()
         return self._name(_place(connection), topic_id)
 
+    def plain_names(self) -> dict[bytes, str]:
+        """Ids with one name each, as far as they are known by now."""
+        if self._pending:
+            self._learn_pending()
+        found = {number: names[0][1] for number, names in self._names.items() if len(names) == 1}
+        return found | self._known
+
     def learn(self, exchange: Exchange) -> None:
         """Take the names that an exchange tells."""
         key, version = exchange.api_key, exchange.api_version

@@ -43,6 +43,12 @@ def reverse_flow(flow: bytes) -> bytes:
     return flow[half:ports] + flow[:half] + flow[ports + 2 :] + flow[ports : ports + 2]
 
 
+def flow_key(source: Endpoint, destination: Endpoint) -> bytes:
+    """The flow key of the packets from one end to another."""
+    ports = source.port.to_bytes(2) + destination.port.to_bytes(2)
+    return _address(source.host) + _address(destination.host) + ports
+
+
 def flow_endpoints(flow: bytes) -> tuple[Endpoint, Endpoint]:
     """Source and destination of a flow key."""
     half = (len(flow) - _PORTS) // 2
@@ -58,3 +64,11 @@ def _host(address: bytes) -> str:
     import socket  # IPv6 only: the text form of RFC 5952, from the C library
 
     return socket.inet_ntop(socket.AF_INET6, address)
+
+
+def _address(host: str) -> bytes:
+    if ":" not in host:
+        return bytes(map(int, host.split(".")))
+    import socket  # IPv6 only
+
+    return socket.inet_pton(socket.AF_INET6, host)

@@ -15,6 +15,7 @@ from kdissect.stats.member_log import MemberLog
 Facts = dict[str, Any]
 NOT_CAPTURED = "coordinator not in the capture"
 NO_MEMBER = "no member seen"
+_MISSING = ("lost", "replaced")  # found out here; nobody says so
 
 
 def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
@@ -75,9 +76,15 @@ def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Facts:
 
 
 def _mark_missing(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> None:
-    """Members that are not in the group's last state and never said that they leave."""
+    """Members that are not in the group's last state and never said that they leave.
+
+    Asked again while a capture is read, the answer may have become another.
+    """
     groups = traffic.classic.groups.peek(key), traffic.modern.groups.peek(key)
     there = {member.member_id for group in groups if group is not None for member in group.members}
+    for member in log.members:
+        if member.how in _MISSING:
+            member.how = None
     for member in log.members:
         if member.how is None and member.member_id not in there:
             member.how = "replaced" if _came_back(log, member) else "lost"

@@ -21,9 +21,12 @@ from kdissect.model.packet import Packet
 from kdissect.schema import registry
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
 from kdissect.schema.secrets import is_password, may_hold_secrets
+from kdissect.tui.dissection import Dissected
+from kdissect.tui.hex_pane import octet
 from tests.decoders.payloads.vectors import groups, records
 from tests.support.pcaps import write_pcap
 from tests.support.traffic import Conversation, frame, request, response
+from tests.tui.inline import Loaded
 
 SECRET = "xq7SECRETvvz"
 # Secrets in bytes that Apache Kafka wrote for these tests.
@@ -200,6 +203,36 @@ def test_no_output_holds_a_secret(command: tuple[str, ...], capture: str, run: R
         for needle in needles(secret):
             at = out.find(needle)
             assert at < 0, (secret, out[max(at - 300, 0) : at + 40])
+
+
+def on_screen(capture: str, show_secrets: bool) -> bytes:
+    """Everything that `kdissect tui` shows of the exchanges: every field, and all bytes."""
+    shown: list[bytes] = []
+    with Loaded(capture) as loaded:
+        for row in range(len(loaded.log)):
+            dissected = Dissected(loaded.log, row, show_secrets)
+            waiting, buffers = list(dissected.roots), {}
+            while waiting:
+                item = waiting.pop()
+                shown.append(f"{item.label} {item.value}".encode())
+                waiting += item.children
+                if item.buffer is not None:
+                    buffers[id(item.buffer)] = item.buffer
+            for buffer in buffers.values():
+                octets = [octet(buffer, offset) for offset in range(len(buffer.data))]
+                shown += [" ".join(pair[0] for pair in octets).encode()]
+                shown += ["".join(pair[1] for pair in octets).encode()]
+    return b"\n".join(shown)
+
+
+def test_no_screen_holds_a_secret(capture: str) -> None:
+    out = on_screen(capture, show_secrets=False)
+    assert b"alice" in out
+    for secret in PLANTED:
+        for needle in needles(secret):
+            at = out.find(needle)
+            assert at < 0, (secret, out[max(at - 300, 0) : at + 40])
+    assert SECRET.encode() in on_screen(capture, show_secrets=True)
 
 
 def excerpt(capture: str, show_secrets: bool) -> list[Packet]:

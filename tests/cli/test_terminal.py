@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.cli.formats.table import Cell, TableColumn, TableFormat
+from kdissect.cli.formats.table import TableFormat
+from kdissect.report.cells import Cell, TableColumn
 from tests.support.console import CAPTURES, CHECKOUT, TXN, command, run, run_on_terminal
 from tests.support.pcaps import pcap_bytes, write_pcap
 from tests.support.traffic import Conversation, request, response

@@ -3,11 +3,11 @@
 from argparse import Namespace
 from typing import Any
 
-from kdissect.cli.formats.statistic_cells import count_cell
-from kdissect.cli.formats.table import Cell, TableColumn
 from kdissect.cli.output import Output
 from kdissect.cli.printable import printable
 from kdissect.cli.tables import Tables
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.statistic_cells import count_cell
 
 Facts = dict[str, Any]
 

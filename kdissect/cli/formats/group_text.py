@@ -1,20 +1,19 @@
 """The facts of `kdissect groups` as tables."""
 
 from argparse import Namespace
-from collections import Counter
 from typing import Any
 
-from kdissect.cli.formats.durations import duration
-from kdissect.cli.formats.statistic_cells import number_column
-from kdissect.cli.formats.table import Cell, TableColumn
 from kdissect.cli.output import Output
-from kdissect.cli.printable import printable
 from kdissect.cli.tables import Tables
+from kdissect.report.columns.groups import (
+    group_columns,
+    member_columns,
+    partition_columns,
+    rebalance_columns,
+    rows_of,
+)
 
 Facts = dict[str, Any]
-# Reasons that say no more than the rebalance itself; JSON has them
-# (org.apache.kafka.clients.consumer.internals.AbstractCoordinator, KIP-394).
-_ROUTINE = ("need to re-join with the given member-id", "group is already rebalancing")
 
 
 def group_text(groups: list[Facts], forgotten: int, options: Namespace, output: Output) -> None:
@@ -23,146 +22,11 @@ def group_text(groups: list[Facts], forgotten: int, options: Namespace, output: 
     `forgotten` groups were too many to be kept.
     """
     tables = Tables(options, output)
-    tables.table(_group_columns(), groups)
+    tables.table(group_columns(), groups)
     if forgotten:
         tables.line(f"{forgotten} groups are left out: there are more than can be kept", "odd")
     if options.group:
-        tables.section("members", _member_columns(), _of(groups, "members"))
-    tables.section("rebalances", _rebalance_columns(), _of(groups, "rebalances"))
+        tables.section("members", member_columns(), rows_of(groups, "members"))
+    tables.section("rebalances", rebalance_columns(), rows_of(groups, "rebalances"))
     if options.group:
-        tables.section("partitions", _partition_columns(), _of(groups, "partitions"))
-
-
-def _of(groups: list[Facts], field: str) -> list[Facts]:
-    """The rows of all groups; what a converted group has in common is told once."""
-    told: set[str] = set()
-    rows = []
-    for group in groups:
-        if field == "rebalances" or group["group"] not in told:
-            told.add(group["group"])
-            rows += [row | {"group": group["group"], "kind": group["kind"]} for row in group[field]]
-    return rows
-
-
-def _group_columns() -> list[TableColumn]:
-    return [
-        _text("group", "group"),
-        _text("kind", "kind"),
-        _text("protocol", "protocol", 2),
-        TableColumn("state", _state),
-        number_column("generation", "generation"),
-        TableColumn("members", _members, right=True),
-        TableColumn("rebalances", lambda row: Cell(str(row["rebalance_count"] or "")), right=True),
-        number_column("lag", "lag"),
-        _text("coordinator", "coordinator", 2),
-        TableColumn("named by", _named_by, rank=1),
-        TableColumn("errors", _errors),
-        TableColumn("denied to", _denied),
-    ]
-
-
-def _member_columns() -> list[TableColumn]:
-    return [
-        _text("group", "group"),
-        _text("member", "member_id"),
-        _text("client id", "client_id"),
-        _text("instance", "instance_id"),
-        _text("principal", "principal"),
-        _text("address", "address", 2),
-        TableColumn("joined", lambda row: Cell((row["joined"] or "")[11:23]), rank=1),
-        TableColumn("gone", _gone),
-        TableColumn("heartbeats", lambda row: Cell(str(row["heartbeats"] or "")), rank=1, right=True),
-        TableColumn("longest gap", _gap, rank=1, right=True),
-        TableColumn("assigned", lambda row: Cell(printable(", ".join(row["assigned"] or ())))),
-    ]
-
-
-def _rebalance_columns() -> list[TableColumn]:
-    return [
-        _text("group", "group"),
-        _text("kind", "kind", 3),
-        TableColumn("time", lambda row: Cell(row["time"][:23] + "Z")),
-        number_column("generation", "generation"),
-        number_column("members", "members"),
-        TableColumn(
-            "took", lambda row: Cell("" if row["took_ns"] is None else duration(row["took_ns"])), right=True
-        ),
-        TableColumn("because", _because),
-    ]
-
-
-def _partition_columns() -> list[TableColumn]:
-    return [
-        _text("group", "group"),
-        _text("topic", "topic"),
-        number_column("partition", "partition"),
-        _text("member", "member"),
-        number_column("fetch offset", "fetch_offset"),
-        number_column("high watermark", "high_watermark"),
-        number_column("lag", "lag"),
-        number_column("committed", "committed"),
-        number_column("committed lag", "committed_lag"),
-    ]
-
-
-def _text(title: str, field: str, rank: int = 0) -> TableColumn:
-    return TableColumn(title, lambda row: Cell(printable(row[field] or "")), rank=rank)
-
-
-def _state(row: Facts) -> Cell:
-    style = {"stable": "good", "rebalancing": "odd", "syncing": "odd"}.get(row["state"], "")
-    return Cell(row["state"], style)
-
-
-def _members(row: Facts) -> Cell:
-    there = sum(member["gone"] is None for member in row["members"])
-    gone = len(row["members"]) - there
-    return Cell(f"{there} ({gone} gone)" if gone else str(there) if there else "")
-
-
-def _named_by(row: Facts) -> Cell:
-    if row["kind"] is not None:
-        return Cell("")
-    apis: dict[str, list[str]] = {}
-    for named in row["named_by"]:
-        apis.setdefault(named["client_id"] or "-", []).append(named["api"])
-    return Cell(printable(", ".join(f"{client} ({' '.join(held)})" for client, held in apis.items())))
-
-
-def _errors(row: Facts) -> Cell:
-    return Cell(", ".join(f"{name} {count}" for name, count in row["errors"].items()), "bad")
-
-
-def _denied(row: Facts) -> Cell:
-    names = dict.fromkeys(denied["principal"] or denied["client_id"] or "" for denied in row["denied"])
-    return Cell(printable(", ".join(names)), "bad")
-
-
-def _gone(row: Facts) -> Cell:
-    if row["gone"] is None:
-        return Cell("")
-    reason = f" ({row['reason']})" if row["reason"] else ""
-    when = f" {row['gone_at'][11:23]}" if row["gone_at"] else ""
-    style = "" if row["gone"] == "left" else "bad"
-    return Cell(printable(f"{row['gone']}{when}{reason}"), style)
-
-
-def _gap(row: Facts) -> Cell:
-    gaps = row["heartbeat_gap_ns"]
-    return Cell("" if gaps is None else duration(gaps["max"]))
-
-
-def _because(row: Facts) -> Cell:
-    """`member left c-1 (the consumer is being closed), member joined c-2 x 3; c-3 says: ...`."""
-    named = Counter(
-        f"{cause['cause'].replace('_', ' ')} {cause['member'] or ''}".strip()
-        + (f" ({cause['reason']})" if cause["reason"] else "")
-        for cause in row["causes"]
-    )
-    causes = ", ".join(what if count == 1 else f"{what} x {count}" for what, count in named.items())
-    says = "; ".join(
-        f"{member} says: {reason}"
-        for member, reason in row["reasons"].items()
-        if not reason.startswith(_ROUTINE)
-    )
-    return Cell(printable("; ".join(part for part in (causes, says) if part)))
+        tables.section("partitions", partition_columns(), rows_of(groups, "partitions"))

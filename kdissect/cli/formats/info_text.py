@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kdissect.cli.formats.durations import duration
 from kdissect.cli.printable import printable
+from kdissect.report.durations import duration
 
 Facts = dict[str, Any]
 

@@ -3,116 +3,26 @@
 from argparse import Namespace
 from typing import Any
 
-from kdissect.cli.formats.durations import duration
-from kdissect.cli.formats.statistic_cells import counts_text, number_column
-from kdissect.cli.formats.table import Cell, TableColumn
 from kdissect.cli.output import Output
-from kdissect.cli.printable import printable
 from kdissect.cli.tables import Tables
+from kdissect.report.columns.producers import (
+    event_columns,
+    event_rows,
+    producer_columns,
+    transaction_columns,
+    transaction_rows,
+    without_id_columns,
+)
 
 Facts = dict[str, Any]
-_OUTCOMES = {"committed": "good", "aborted": "odd", "fenced": "bad", "expired": "bad"}
-_PARTITIONS_SHOWN = 4
 
 
 def producer_text(facts: Facts, options: Namespace, output: Output) -> None:
     """Write producers, transactions, what happened to them, and who writes without an id."""
     tables = Tables(options, output)
-    tables.table(_producer_columns(), facts["producers"])
-    tables.section("transactions", _transaction_columns(), _transactions(facts))
-    tables.section("what happened", _event_columns(), _events(facts))
-    columns = [_text("client id", "client_id"), number_column("batches", "batches")]
-    tables.section("without a producer id", columns, facts["without_id"])
+    tables.table(producer_columns(), facts["producers"])
+    tables.section("transactions", transaction_columns(), transaction_rows(facts))
+    tables.section("what happened", event_columns(), event_rows(facts))
+    tables.section("without a producer id", without_id_columns(), facts["without_id"])
     if facts["forgotten"]:
         tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
-
-
-def _transactions(facts: Facts) -> list[Facts]:
-    return [
-        transaction | {"transactional_id": row["transactional_id"]}
-        for row in facts["transactional_ids"]
-        for transaction in row["transactions"]
-    ]
-
-
-def _events(facts: Facts) -> list[Facts]:
-    """What happened, equal things folded into the first of them."""
-    rows = [
-        event | {"who": str(row[name])}
-        for name, field in (("producer_id", "producers"), ("transactional_id", "transactional_ids"))
-        for row in facts[field]
-        for event in row["events"]
-    ]
-    folded: dict[tuple[str, ...], Facts] = {}
-    for row in sorted(rows, key=lambda row: (row["time_ns"], row["who"])):
-        key = tuple(row[name] for name in ("who", "what", "where", "expected", "seen", "detail"))
-        first = folded.setdefault(key, row | {"times": 0})
-        first["times"] += 1
-    return list(folded.values())
-
-
-def _producer_columns() -> list[TableColumn]:
-    return [
-        number_column("producer", "producer_id"),
-        number_column("epoch", "epoch"),
-        _text("transactional id", "transactional_id"),
-        TableColumn("client id", lambda row: Cell(printable(", ".join(row["client_ids"])))),
-        number_column("batches", "batches"),
-        number_column("records", "records"),
-        TableColumn("partitions", lambda row: Cell(str(len(row["partitions"]) or "")), right=True),
-        _trouble("retries"),
-        _trouble("duplicates"),
-        _trouble("sequence jumps", "sequence_jumps"),
-        TableColumn("refused", lambda row: Cell(counts_text(row["errors"]), "bad")),
-        TableColumn(
-            "", lambda row: Cell("" if row["given_in_capture"] else "id given before", "dim"), rank=2
-        ),
-    ]
-
-
-def _transaction_columns() -> list[TableColumn]:
-    return [
-        _text("transactional id", "transactional_id"),
-        number_column("producer", "producer_id"),
-        number_column("epoch", "epoch"),
-        TableColumn("began", lambda row: Cell((row["began"] or "before")[:23])),
-        TableColumn(
-            "took", lambda row: Cell("" if row["took_ns"] is None else duration(row["took_ns"])), right=True
-        ),
-        TableColumn("outcome", lambda row: Cell(row["outcome"], _OUTCOMES.get(row["outcome"], ""))),
-        number_column("records", "records"),
-        TableColumn("partitions", lambda row: Cell(_some(row["partitions"]))),
-        TableColumn("offsets of", lambda row: Cell(printable(", ".join(row["groups"])))),
-        TableColumn("markers", _markers),
-    ]
-
-
-def _event_columns() -> list[TableColumn]:
-    return [
-        TableColumn("time", lambda row: Cell(row["time"][:23])),
-        _text("who", "who"),
-        TableColumn("what", lambda row: Cell(row["what"].replace("_", " "), "odd")),
-        _text("where", "where"),
-        _text("expected", "expected"),
-        _text("seen", "seen"),
-        _text("detail", "detail"),
-        number_column("times", "times"),
-        TableColumn("first exchange", lambda row: Cell(row["exchange"], "dim"), rank=2),
-    ]
-
-
-def _text(title: str, field: str) -> TableColumn:
-    return TableColumn(title, lambda row: Cell(printable(row[field] or "")))
-
-
-def _trouble(title: str, field: str | None = None) -> TableColumn:
-    return TableColumn(title, lambda row: Cell(str(row[field or title] or ""), "odd"), right=True)
-
-
-def _some(places: list[str]) -> str:
-    more = f" and {len(places) - _PARTITIONS_SHOWN} more" if len(places) > _PARTITIONS_SHOWN else ""
-    return printable(", ".join(places[:_PARTITIONS_SHOWN]) + more)
-
-
-def _markers(row: Facts) -> Cell:
-    return Cell(f"{row['markers']} {row['marked']}" if row["markers"] else "")

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kdissect.cli.columns import cell
-from kdissect.cli.formats import record_columns as records
-from kdissect.cli.formats.table import Cell, TableColumn
 from kdissect.cli.printable import printable
+from kdissect.report.cell_text import cell
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.columns import records
 
 Row = dict[str, Any]
 

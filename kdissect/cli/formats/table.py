@@ -2,13 +2,14 @@
 
 import shutil
 from argparse import Namespace
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
 from kdissect.cli.colour import paint, wants_colour
 from kdissect.cli.output import Output
+from kdissect.report.cells import Cell, TableColumn
 
 # Widths are those of the first rows; a live capture shows each row at once, with the widths of the
 # headings' minimum.
@@ -16,26 +17,6 @@ SAMPLE_ROWS = 200
 MAX_WIDTH = 48  # of any column but the last
 _GAP = "  "
 _ELLIPSIS = "…"
-
-
-class Cell(NamedTuple):
-    """Text that is safe to print, and the name of its style (`""` for none)."""
-
-    text: str
-    style: str = ""
-
-
-class TableColumn(NamedTuple):
-    """One column.
-
-    Where the terminal is too narrow, columns of the highest `rank` go first; those of rank 0 stay.
-    """
-
-    title: str
-    cell: Callable[[dict[str, Any]], Cell]
-    min_width: int = 0
-    rank: int = 0
-    right: bool = False
 
 
 class TableFormat:

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Iterator
 
 from kdissect.cli.colour import paint
-from kdissect.cli.formats.durations import duration
-from kdissect.cli.formats.exchange_columns import api_cell, outcome
 from kdissect.cli.printable import printable
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.nesting import token_node
-from kdissect.decoders.payloads.record_trees import nest_record_payloads
 from kdissect.decoders.tree import render
+from kdissect.engine.exchange_trees import nest_all_records
 from kdissect.engine.facts import payload_facts
 from kdissect.engine.rows import ExchangeRows, Row
 from kdissect.model.frame import Frame
+from kdissect.report.columns.exchanges import api_cell, outcome
+from kdissect.report.durations import duration
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 
@@ -92,25 +92,11 @@ class TreeWriter:
             return self._topic_name(exchange.connection, topic_id)
 
         if self._records:
-            self._nest_records(exchange, node, data)
-            nest_record_payloads(node, data, topic_name)
+            frame = exchange.response if node.name == "Response" else exchange.request
+            if frame is not None and frame.data is data:
+                nest_all_records(exchange, node, frame, self._topic_name)
         for line in render(node, data, show_secrets=self._show_secrets, topic_name=topic_name):
             yield self._paint(line, "bad") if line.lstrip().startswith("! ") else line
-
-    def _nest_records(self, exchange: Exchange, node: Node, data: bytes) -> None:
-        from kdissect.decoders.records.spans import nest_records
-        from kdissect.engine.own_records import may_hold_secrets_of
-        from kdissect.engine.record_sets import record_sets
-
-        found = [
-            (records.section.topic, records.section.topic_id)
-            for records in record_sets(exchange)
-            if records.frame.data is data
-        ]
-        names = [topic or self._topic_name(exchange.connection, number or b"") for topic, number in found]
-        frame = exchange.response if node.name == "Response" else exchange.request
-        may_be_cut = node.name == "Response" or (frame is not None and frame.is_cut)
-        nest_records(node, data, may_be_cut, may_hold_secrets=any(map(may_hold_secrets_of, names)))
 
     def _paint(self, text: str, style: str) -> str:
         return paint(text, style) if self._colour else text

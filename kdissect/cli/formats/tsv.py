@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.columns import Column, cell
+from kdissect.cli.columns import Column
+from kdissect.report.cell_text import cell
 
 
 class TsvFormat:

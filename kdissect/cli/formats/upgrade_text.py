@@ -3,10 +3,10 @@
 from argparse import Namespace
 from typing import Any
 
-from kdissect.cli.formats.table import Cell, TableColumn
 from kdissect.cli.output import Output
 from kdissect.cli.printable import printable
 from kdissect.cli.tables import Tables
+from kdissect.report.cells import Cell, TableColumn
 
 Facts = dict[str, Any]
 _STYLES = {"breaks": "bad", "may_break": "odd", "unknown": "odd", "deprecated": "odd"}

@@ -1,15 +1,17 @@
 """The columns of the tables of `kdissect stats`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kdissect.cli.formats.durations import duration
-from kdissect.cli.formats.quantities import byte_count, rate
-from kdissect.cli.formats.statistic_cells import count_cell
-from kdissect.cli.formats.table import Cell, TableColumn
-from kdissect.cli.printable import printable
+from kdissect.engine.times import rfc3339
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.durations import duration
+from kdissect.report.printable import printable
+from kdissect.report.quantities import byte_count, rate
+from kdissect.report.statistic_cells import count_cell
 
 Facts = dict[str, Any]
+_NAMED = 3  # rows that an error names
 
 
 def traffic_columns(by: Sequence[str], span_ns: int) -> list[TableColumn]:
@@ -52,6 +54,33 @@ def time_columns(interval_ns: int) -> list[TableColumn]:
         TableColumn("errors", lambda row: count_cell(row["errors"], "bad"), right=True),
         TableColumn("", lambda row: Cell(row["bar"], "name")),
     ]
+
+
+def traffic_rows(facts: Facts, first: str) -> Iterator[Facts]:
+    """The rows, then `other` and `all`, whose title stands in the column `first`."""
+    yield from facts["rows"]
+    if facts["other"] is not None:
+        yield facts["other"] | {"title": "other", "first": first}
+    yield facts["total"] | {"title": "all", "first": first}
+
+
+def error_rows(facts: Facts, by: list[str]) -> Iterator[Facts]:
+    """Error codes, with the rows in which most of each are."""
+    for error, count in facts["total"]["errors"].items():
+        having = [row for row in facts["rows"] if error in row["errors"]]
+        names = [" ".join(row[name] or "-" for name in by) for row in having[:_NAMED]]
+        more = [f"{len(having) - _NAMED} others"] if len(having) > _NAMED else []
+        yield {"error": error, "exchanges": count, "in": ", ".join(names + more)}
+
+
+def time_rows(over_time: Facts) -> list[Facts]:
+    """All intervals from the first to the last, those without traffic too."""
+    points, width = {point["time_ns"]: point for point in over_time["points"]}, over_time["interval_ns"]
+    if not points:
+        return []
+    times = range(min(points), max(points) + 1, width)
+    nothing = dict.fromkeys(("exchanges", "request_bytes", "response_bytes", "errors"), 0)
+    return [points.get(time_ns) or nothing | {"time": rfc3339(time_ns)} for time_ns in times]
 
 
 def _name(name: str) -> TableColumn:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from kdissect.cli.formats.durations import duration
-from kdissect.cli.formats.table import Cell, TableColumn
-from kdissect.cli.printable import printable
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.durations import duration
+from kdissect.report.printable import printable
 
 Row = dict[str, Any]
 _HEALTH = ("gaps", "retransmissions", "out_of_order", "duplicates", "zero_windows", "resets")

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from kdissect.cli.columns import cell
-from kdissect.cli.formats.table import Cell, TableColumn
-from kdissect.cli.printable import printable
+from kdissect.report.cell_text import cell
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.printable import printable
 
 Row = dict[str, Any]
 

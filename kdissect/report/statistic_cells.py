@@ -1,6 +1,6 @@
 """Cells and columns that tables of statistics share."""
 
-from kdissect.cli.formats.table import Cell, TableColumn
+from kdissect.report.cells import Cell, TableColumn
 
 
 def count_cell(count: int, style: str = "") -> Cell:

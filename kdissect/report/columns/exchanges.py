@@ -1,12 +1,10 @@
 """The columns of the table of exchanges."""
 
-from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.columns import Column, cell
-from kdissect.cli.formats.durations import duration
-from kdissect.cli.formats.table import Cell, TableColumn
-from kdissect.cli.printable import printable
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.durations import duration
+from kdissect.report.printable import printable
 
 Row = dict[str, Any]
 
@@ -26,15 +24,6 @@ def exchange_columns() -> list[TableColumn]:
         TableColumn("outcome", outcome, 20),
         TableColumn("topics", _topics, 10, 1),
     ]
-
-
-def chosen_columns(names: Sequence[str]) -> list[TableColumn]:
-    """Columns for `-e`: every one is shown, however narrow the terminal."""
-    return [TableColumn(name, _chosen(Column(name))) for name in names]
-
-
-def _chosen(column: Column) -> Any:
-    return lambda row: Cell(cell(column.value(row)))
 
 
 def _time(row: Row) -> Cell:

@@ -1,0 +1,43 @@
+"""Frames of exchanges as trees, with the records and payloads in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kdissect.decoders.node import Node
+from kdissect.engine.secret_spans import frame_tree
+from kdissect.model.frame import Frame
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+NameOf = Callable[[ConnectionInfo, bytes], str | None]
+"""The name of a topic id in the cluster of a connection."""
+
+
+def whole_tree(exchange: Exchange, side: str, frame: Frame, name_of: NameOf) -> Node | None:
+    """The tree of one side, records inside compressed batches included. Raises nothing.
+
+    None for a response of an unknown API. Offsets count from behind the frame's 4-byte size.
+    """
+    tree = frame_tree(exchange, side, frame)
+    if tree is not None:
+        nest_all_records(exchange, tree, frame, name_of)
+    return tree
+
+
+def nest_all_records(exchange: Exchange, tree: Node, frame: Frame, name_of: NameOf) -> None:
+    """Put the records and what they hold into the tree of a frame."""
+    from kdissect.decoders.payloads.record_trees import nest_record_payloads
+    from kdissect.decoders.records.spans import nest_records
+    from kdissect.engine.own_records import may_hold_secrets_of
+    from kdissect.engine.record_sets import record_sets
+
+    def topic_name(topic_id: bytes) -> str | None:
+        return name_of(exchange.connection, topic_id)
+
+    data = frame.data
+    sections = [records.section for records in record_sets(exchange) if records.frame.data is data]
+    names = [each.topic or topic_name(each.topic_id or b"") for each in sections]
+    may_be_cut = tree.name == "Response" or frame.is_cut
+    nest_records(tree, data, may_be_cut, may_hold_secrets=any(map(may_hold_secrets_of, names)))
+    nest_record_payloads(tree, data, topic_name)

@@ -1,0 +1,148 @@
+"""Exchanges and frames of a log: like those of an analyzer, but their bytes are read when looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from kdissect.decoders.summary import Summary
+from kdissect.engine import log_columns as columns
+from kdissect.model.frame import Frame
+from kdissect.session.exchange import Exchange, ExchangeKind
+from kdissect.session.info import ConnectionInfo
+
+if TYPE_CHECKING:
+    from kdissect.engine.log import ExchangeLog
+
+
+class Want(NamedTuple):
+    """A frame to be found again.
+
+    `captured` of `size` bytes were there without a hole; `mark` is the checksum of the first `MARK_BYTES` of
+    them, or with `is_kept` their block in the spool. Both sizes are without the frame's own size prefix.
+    """
+
+    connection: ConnectionInfo
+    is_request: bool
+    first_ref: int
+    last_ref: int
+    time_ns: int
+    end_time_ns: int
+    size: int
+    captured: int
+    mark: int
+    is_kept: bool
+
+
+class Span(NamedTuple):
+    """Bytes `start` to `end` of a frame, counted from its size prefix on, and the packet they came in."""
+
+    start: int
+    end: int
+    ref: int
+
+
+class Found(NamedTuple):
+    """A frame's content without its size prefix; `spans` tell the packets, where they are known.
+
+    `why` says what went wrong; then `data` is empty.
+    """
+
+    data: bytes
+    spans: tuple[Span, ...] = ()
+    why: str = ""
+
+
+class FrameStore(Protocol):
+    """Finds the bytes of frames again. Raises nothing."""
+
+    def find(self, want: Want) -> Found:
+        """The frame, or why it cannot be had."""
+
+
+class LoggedFrame(Frame):
+    """A frame whose `data` is fetched when it is looked at; `found` tells its packets, too."""
+
+    __slots__ = ("_found", "_store", "want")
+
+    def __init__(self, want: Want, store: FrameStore | None) -> None:
+        self.want = want
+        self._store = store
+        self._found: Found | None = None
+        self.size = want.size
+        self.first_ref = want.first_ref
+        self.last_ref = want.last_ref
+        self.time_ns = want.time_ns
+        self.end_time_ns = want.end_time_ns
+        self.anomalies = None
+
+    @property
+    def found(self) -> Found:
+        """What was found."""
+        if self._found is None:
+            store = self._store
+            self._found = Found(b"", (), "it was not kept") if store is None else store.find(self.want)
+        return self._found
+
+    @property
+    def data(self) -> bytes:  # type: ignore[override]
+        """The content; empty where it cannot be had any more."""
+        return self.found.data
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether bytes of the frame are missing, from the capture or since."""
+        if self.want.captured < self.size:
+            return True
+        return self._found is not None and bool(self._found.why)
+
+
+class LoggedExchange(Exchange):
+    """A row of a log as an exchange. Its summaries are those of the log: of both sides together."""
+
+    __slots__ = ("_log", "row")
+
+    def __init__(self, log: ExchangeLog, row: int) -> None:
+        get = log.columns
+        super().__init__(log.connection(row), get["ordinal"][row])
+        self._log = log
+        self.row = row
+        flags = get["flags"][row]
+        if flags & columns.IS_TOKEN:
+            self.kind = ExchangeKind.SASL_TOKEN
+        self.api_key = log.api_key(row)
+        self.api_version = log.api_version(row)
+        self.correlation_id = log.correlation_id(row)
+        self.client_id = log.client_id(row)
+        self.state = log.state(row)
+        self.request_body_offset = get["request_body"][row]
+        self.response_body_offset = get["response_body"][row]
+        self.request = log.frame(row, "request")
+        self.response = log.frame(row, "response")
+        if flags & columns.HAS_CLOSE:
+            self.close = self.connection.close
+        if flags & columns.IS_ODD:
+            self._take_anomalies()
+
+    def _take_anomalies(self) -> None:
+        own, request, response = self._log.anomalies(self.row)
+        self.anomalies = list(own) or None
+        if self.request is not None:
+            self.request.anomalies = list(request) or None
+        if self.response is not None:
+            self.response.anomalies = list(response) or None
+
+    def request_summary(self) -> Summary:
+        """Topics of both sides."""
+        return self._log.summary(self.row)
+
+    def response_summary(self) -> Summary:
+        """Error codes, and topics of both sides."""
+        return self._log.summary(self.row)
+
+    def topics(self) -> tuple[str, ...]:
+        """Topics by name, also those of ids."""
+        return self._log.topics(self.row)
+
+    def codes(self) -> tuple[str, ...]:
+        """Codes of the findings about it."""
+        return self._log.codes(self.row)

@@ -1,0 +1,153 @@
+"""The tables of groups: the groups, their members, rebalances and partitions."""
+
+from collections import Counter
+from typing import Any
+
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.durations import duration
+from kdissect.report.printable import printable
+from kdissect.report.statistic_cells import number_column
+
+Facts = dict[str, Any]
+# Reasons that say no more than the rebalance itself; JSON has them
+# (org.apache.kafka.clients.consumer.internals.AbstractCoordinator, KIP-394).
+_ROUTINE = ("need to re-join with the given member-id", "group is already rebalancing")
+
+
+def rows_of(groups: list[Facts], field: str) -> list[Facts]:
+    """The rows of all groups; what a converted group has in common is told once."""
+    told: set[str] = set()
+    rows = []
+    for group in groups:
+        if field == "rebalances" or group["group"] not in told:
+            told.add(group["group"])
+            rows += [row | {"group": group["group"], "kind": group["kind"]} for row in group[field]]
+    return rows
+
+
+def group_columns() -> list[TableColumn]:
+    """A row for each kind a group has been."""
+    return [
+        _text("group", "group"),
+        _text("kind", "kind"),
+        _text("protocol", "protocol", 2),
+        TableColumn("state", _state),
+        number_column("generation", "generation"),
+        TableColumn("members", _members, right=True),
+        TableColumn("rebalances", lambda row: Cell(str(row["rebalance_count"] or "")), right=True),
+        number_column("lag", "lag"),
+        _text("coordinator", "coordinator", 2),
+        TableColumn("named by", _named_by, rank=1),
+        TableColumn("errors", _errors),
+        TableColumn("denied to", _denied),
+    ]
+
+
+def member_columns() -> list[TableColumn]:
+    """Who is in a group or was."""
+    return [
+        _text("group", "group"),
+        _text("member", "member_id"),
+        _text("client id", "client_id"),
+        _text("instance", "instance_id"),
+        _text("principal", "principal"),
+        _text("address", "address", 2),
+        TableColumn("joined", lambda row: Cell((row["joined"] or "")[11:23]), rank=1),
+        TableColumn("gone", _gone),
+        TableColumn("heartbeats", lambda row: Cell(str(row["heartbeats"] or "")), rank=1, right=True),
+        TableColumn("longest gap", _gap, rank=1, right=True),
+        TableColumn("assigned", lambda row: Cell(printable(", ".join(row["assigned"] or ())))),
+    ]
+
+
+def rebalance_columns() -> list[TableColumn]:
+    """When, which generation came of it, why."""
+    return [
+        _text("group", "group"),
+        _text("kind", "kind", 3),
+        TableColumn("time", lambda row: Cell(row["time"][:23] + "Z")),
+        number_column("generation", "generation"),
+        number_column("members", "members"),
+        TableColumn(
+            "took", lambda row: Cell("" if row["took_ns"] is None else duration(row["took_ns"])), right=True
+        ),
+        TableColumn("because", _because),
+    ]
+
+
+def partition_columns() -> list[TableColumn]:
+    """Who holds what, and how far it is."""
+    return [
+        _text("group", "group"),
+        _text("topic", "topic"),
+        number_column("partition", "partition"),
+        _text("member", "member"),
+        number_column("fetch offset", "fetch_offset"),
+        number_column("high watermark", "high_watermark"),
+        number_column("lag", "lag"),
+        number_column("committed", "committed"),
+        number_column("committed lag", "committed_lag"),
+    ]
+
+
+def _text(title: str, field: str, rank: int = 0) -> TableColumn:
+    return TableColumn(title, lambda row: Cell(printable(row[field] or "")), rank=rank)
+
+
+def _state(row: Facts) -> Cell:
+    style = {"stable": "good", "rebalancing": "odd", "syncing": "odd"}.get(row["state"], "")
+    return Cell(row["state"], style)
+
+
+def _members(row: Facts) -> Cell:
+    there = sum(member["gone"] is None for member in row["members"])
+    gone = len(row["members"]) - there
+    return Cell(f"{there} ({gone} gone)" if gone else str(there) if there else "")
+
+
+def _named_by(row: Facts) -> Cell:
+    if row["kind"] is not None:
+        return Cell("")
+    apis: dict[str, list[str]] = {}
+    for named in row["named_by"]:
+        apis.setdefault(named["client_id"] or "-", []).append(named["api"])
+    return Cell(printable(", ".join(f"{client} ({' '.join(held)})" for client, held in apis.items())))
+
+
+def _errors(row: Facts) -> Cell:
+    return Cell(", ".join(f"{name} {count}" for name, count in row["errors"].items()), "bad")
+
+
+def _denied(row: Facts) -> Cell:
+    names = dict.fromkeys(denied["principal"] or denied["client_id"] or "" for denied in row["denied"])
+    return Cell(printable(", ".join(names)), "bad")
+
+
+def _gone(row: Facts) -> Cell:
+    if row["gone"] is None:
+        return Cell("")
+    reason = f" ({row['reason']})" if row["reason"] else ""
+    when = f" {row['gone_at'][11:23]}" if row["gone_at"] else ""
+    style = "" if row["gone"] == "left" else "bad"
+    return Cell(printable(f"{row['gone']}{when}{reason}"), style)
+
+
+def _gap(row: Facts) -> Cell:
+    gaps = row["heartbeat_gap_ns"]
+    return Cell("" if gaps is None else duration(gaps["max"]))
+
+
+def _because(row: Facts) -> Cell:
+    """`member left c-1 (the consumer is being closed), member joined c-2 x 3; c-3 says: ...`."""
+    named = Counter(
+        f"{cause['cause'].replace('_', ' ')} {cause['member'] or ''}".strip()
+        + (f" ({cause['reason']})" if cause["reason"] else "")
+        for cause in row["causes"]
+    )
+    causes = ", ".join(what if count == 1 else f"{what} x {count}" for what, count in named.items())
+    says = "; ".join(
+        f"{member} says: {reason}"
+        for member, reason in row["reasons"].items()
+        if not reason.startswith(_ROUTINE)
+    )
+    return Cell(printable("; ".join(part for part in (causes, says) if part)))

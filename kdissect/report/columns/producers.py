@@ -1,0 +1,112 @@
+"""The tables of producers: ids, transactions, what happened to them."""
+
+from typing import Any
+
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.durations import duration
+from kdissect.report.printable import printable
+from kdissect.report.statistic_cells import counts_text, number_column
+
+Facts = dict[str, Any]
+_OUTCOMES = {"committed": "good", "aborted": "odd", "fenced": "bad", "expired": "bad"}
+_PARTITIONS_SHOWN = 4
+
+
+def transaction_rows(facts: Facts) -> list[Facts]:
+    """The transactions of all transactional ids."""
+    return [
+        transaction | {"transactional_id": row["transactional_id"]}
+        for row in facts["transactional_ids"]
+        for transaction in row["transactions"]
+    ]
+
+
+def event_rows(facts: Facts) -> list[Facts]:
+    """What happened, equal things folded into the first of them."""
+    rows = [
+        event | {"who": str(row[name])}
+        for name, field in (("producer_id", "producers"), ("transactional_id", "transactional_ids"))
+        for row in facts[field]
+        for event in row["events"]
+    ]
+    folded: dict[tuple[str, ...], Facts] = {}
+    for row in sorted(rows, key=lambda row: (row["time_ns"], row["who"])):
+        key = tuple(row[name] for name in ("who", "what", "where", "expected", "seen", "detail"))
+        first = folded.setdefault(key, row | {"times": 0})
+        first["times"] += 1
+    return list(folded.values())
+
+
+def producer_columns() -> list[TableColumn]:
+    """What became of the batches of each."""
+    return [
+        number_column("producer", "producer_id"),
+        number_column("epoch", "epoch"),
+        _text("transactional id", "transactional_id"),
+        TableColumn("client id", lambda row: Cell(printable(", ".join(row["client_ids"])))),
+        number_column("batches", "batches"),
+        number_column("records", "records"),
+        TableColumn("partitions", lambda row: Cell(str(len(row["partitions"]) or "")), right=True),
+        _trouble("retries"),
+        _trouble("duplicates"),
+        _trouble("sequence jumps", "sequence_jumps"),
+        TableColumn("refused", lambda row: Cell(counts_text(row["errors"]), "bad")),
+        TableColumn(
+            "", lambda row: Cell("" if row["given_in_capture"] else "id given before", "dim"), rank=2
+        ),
+    ]
+
+
+def transaction_columns() -> list[TableColumn]:
+    """How each went."""
+    return [
+        _text("transactional id", "transactional_id"),
+        number_column("producer", "producer_id"),
+        number_column("epoch", "epoch"),
+        TableColumn("began", lambda row: Cell((row["began"] or "before")[:23])),
+        TableColumn(
+            "took", lambda row: Cell("" if row["took_ns"] is None else duration(row["took_ns"])), right=True
+        ),
+        TableColumn("outcome", lambda row: Cell(row["outcome"], _OUTCOMES.get(row["outcome"], ""))),
+        number_column("records", "records"),
+        TableColumn("partitions", lambda row: Cell(_some(row["partitions"]))),
+        TableColumn("offsets of", lambda row: Cell(printable(", ".join(row["groups"])))),
+        TableColumn("markers", _markers),
+    ]
+
+
+def event_columns() -> list[TableColumn]:
+    """What is out of the ordinary."""
+    return [
+        TableColumn("time", lambda row: Cell(row["time"][:23])),
+        _text("who", "who"),
+        TableColumn("what", lambda row: Cell(row["what"].replace("_", " "), "odd")),
+        _text("where", "where"),
+        _text("expected", "expected"),
+        _text("seen", "seen"),
+        _text("detail", "detail"),
+        number_column("times", "times"),
+        TableColumn("first exchange", lambda row: Cell(row["exchange"], "dim"), rank=2),
+    ]
+
+
+def without_id_columns() -> list[TableColumn]:
+    """Who writes without an id."""
+    return [_text("client id", "client_id"), number_column("batches", "batches")]
+
+
+def _text(title: str, field: str) -> TableColumn:
+    return TableColumn(title, lambda row: Cell(printable(row[field] or "")))
+
+
+def _trouble(title: str, field: str | None = None) -> TableColumn:
+    return TableColumn(title, lambda row: Cell(str(row[field or title] or ""), "odd"), right=True)
+
+
+def _some(places: list[str]) -> str:
+    more = f" and {len(places) - _PARTITIONS_SHOWN} more" if len(places) > _PARTITIONS_SHOWN else ""
+    return printable(", ".join(places[:_PARTITIONS_SHOWN]) + more)
+
+
+def _markers(row: Facts) -> Cell:
+    return Cell(f"{row['markers']} {row['marked']}" if row["markers"] else "")

@@ -1,0 +1,94 @@
+"""The tables of topics: the topics, and who uses them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.printable import printable
+from kdissect.report.quantities import byte_count
+from kdissect.report.statistic_cells import count_cell, counts_text
+
+Facts = dict[str, Any]
+_VERBS = {"write": "writes", "read": "reads", "share": "reads (share)", "follow": "replicates"}
+
+
+def topic_columns() -> list[TableColumn]:
+    """How much goes through each, in what batches."""
+    return [
+        TableColumn("topic", lambda row: Cell(topic_name(row))),
+        TableColumn("partitions", _partitions, right=True),
+        TableColumn("written", lambda row: _records(row["written"]), right=True),
+        TableColumn("bytes", lambda row: Cell(byte_count(row["written"]["bytes"])), rank=2, right=True),
+        TableColumn("read", lambda row: _records(row["read"]), right=True),
+        TableColumn("bytes", lambda row: Cell(byte_count(row["read"]["bytes"])), rank=2, right=True),
+        TableColumn("records a batch", lambda row: _spread(row["batch_records"], str), rank=3),
+        TableColumn("batch size", lambda row: _spread(row["batch_bytes"], byte_count), rank=3),
+        TableColumn("key", lambda row: _spread(row["key_bytes"], byte_count), rank=3),
+        TableColumn("value", lambda row: _spread(row["value_bytes"], byte_count), rank=3),
+        TableColumn("codecs", lambda row: Cell(counts_text(row["codecs"])), rank=2),
+        TableColumn(
+            "denied", lambda row: count_cell(sum(d["attempts"] for d in row["denied"]), "bad"), right=True
+        ),
+    ]
+
+
+def user_columns() -> list[TableColumn]:
+    """Who writes, reads, or was denied."""
+    return [
+        TableColumn("topic", lambda row: Cell(topic_name(row["of"]))),
+        TableColumn("does", lambda row: Cell(row["does"], "bad" if row["does"] == "denied" else "")),
+        TableColumn("principal", lambda row: Cell(printable(row["principal"] or ""))),
+        TableColumn("client id", lambda row: Cell(printable(row["client_id"] or ""))),
+        TableColumn("group", lambda row: Cell(printable(", ".join(row.get("groups", ()))))),
+        TableColumn("software", lambda row: Cell(printable(row["software"] or "")), rank=2),
+        TableColumn("address", lambda row: Cell(printable(row["address"])), rank=1),
+        TableColumn("requests", lambda row: Cell(str(row["requests"])), rank=2, right=True),
+        TableColumn("records", _user_records, right=True),
+        TableColumn(
+            "bytes", lambda row: Cell(byte_count(row["bytes"]) if row.get("bytes") else ""), right=True
+        ),
+        TableColumn("errors", lambda row: Cell(counts_text(row.get("errors", {})), "bad")),
+    ]
+
+
+def user_rows(topics: list[Facts]) -> Iterator[Facts]:
+    """Users and the denied of all topics."""
+    for topic in topics:
+        for user in (*topic["writers"], *topic["readers"]):
+            yield user | {"of": topic, "does": _VERBS[user["role"]]}
+        for denied in topic["denied"]:
+            counts = {"requests": denied["attempts"], "errors": {denied["api"]: denied["attempts"]}}
+            yield denied | counts | {"of": topic, "does": "denied"}
+
+
+def topic_name(topic: Facts) -> str:
+    """The name of a topic, its id where nobody tells the name."""
+    return printable(topic["topic"] or topic["topic_id"] or "")
+
+
+def _partitions(row: Facts) -> Cell:
+    seen, total = len(row["partitions"]), row["partition_count"]
+    return Cell(f"{seen} of {total}" if total and total != seen else str(seen or total or ""))
+
+
+def _records(use: Facts) -> Cell:
+    if not use["requests"]:
+        return Cell("")
+    if use["uncounted"]:  # compressed messages of old formats: --sizes counts them
+        return Cell(f"more than {use['records']}")
+    return Cell(str(use["records"]))
+
+
+def _user_records(row: Facts) -> Cell:
+    if "records" not in row:
+        return Cell("")
+    notes = [f"{row[name]} {name}" for name in ("unconfirmed", "refused") if row[name]]
+    return Cell(_records(row).text + (f" ({', '.join(notes)})" if notes else ""))
+
+
+def _spread(found: Facts | None, form: Any) -> Cell:
+    if found is None:
+        return Cell("")
+    if found["min"] == found["max"]:
+        return Cell(form(found["min"]))
+    return Cell(f"{form(found['min'])} .. {form(found['p50'])} .. {form(found['max'])}")

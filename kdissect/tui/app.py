@@ -1,0 +1,295 @@
+"""The application: bars, views, keys that hold everywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import ContentSwitcher, Footer
+
+from kdissect.query import FilterError
+from kdissect.tui.bars import TopLine, ViewBar
+from kdissect.tui.filter_bar import FilterBar
+from kdissect.tui.inert import text
+from kdissect.tui.session import Change, Session
+from kdissect.tui.state import State
+from kdissect.tui.view import VIEWS, Follow, GoTo, Selected, Spec, Tell, UseFilter, View, new_view
+
+# A slice of filtering between two keys: far below the 50 ms in which a key is to be answered.
+SLICE_S = 0.008
+# A thread that decodes a large body gives way to keys after so long; Python's own 5 ms add up.
+SWITCH_S = 0.001
+# Screen updates for what workers send, a second.
+UPDATES = 10
+
+
+class KdissectApp(App[None]):
+    """`session` is started by who makes the app; the app listens to it and closes it."""
+
+    TITLE = "kdissect"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    AUTO_FOCUS = None  # a view says what gets the keys; else it were the filter
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an instance variable to Textual
+        (0, "-narrow"),
+        (116, "-normal"),
+    ]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(spec.key, f"view('{spec.name}')", spec.title, show=False) for spec in VIEWS),
+        Binding("slash", "filter", "Filter", key_display="/"),
+        Binding("question_mark", "help", "Help", key_display="?"),
+        Binding("y", "copy", "Copy", show=False, tooltip="Copy the exchange, or the field that is chosen"),
+        Binding("w", "save", "Save", show=False, tooltip="Save the marked exchanges, or the selected one"),
+        Binding("W", "save_shown", "Save all shown", show=False, tooltip="Save all exchanges of the list"),
+        Binding("s", "follow_stream", "Follow stream", show=False),
+        Binding("t", "theme", "Theme", show=False),
+        Binding("q", "quit", "Quit"),
+    ]
+
+    def __init__(self, session: Session, state: State | None = None) -> None:
+        super().__init__()
+        self.session = session
+        self.state = State() if state is None else state
+        self.selected_row: int | None = None
+        self._changes: dict[tuple[Change, str], None] = {}
+        self._is_filtering = False
+        self._switch_s = sys.getswitchinterval()
+        # Kept, as a query looks at the screen in front, which may be the help.
+        self._top = TopLine(session)
+        self._view_bar = ViewBar()
+        self._filter_bar = FilterBar(session)
+        self._switcher = ContentSwitcher(id="views")
+        session.changed = self._session_changed
+
+    def compose(self) -> ComposeResult:
+        """Bars above, the view, the keys below."""
+        yield self._top
+        yield self._view_bar
+        yield self._filter_bar
+        yield self._switcher
+        yield Footer(show_command_palette=False)
+
+    async def on_mount(self) -> None:
+        """Start to listen; show the first view."""
+        loop = asyncio.get_running_loop()
+        if self.state.theme in self.available_themes:
+            self.theme = self.state.theme
+        bar = self._filter_bar
+        bar.history = self.state.history
+        bar.accepted(self.session.filter_text)
+
+        def call(function: Any, *arguments: Any) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(function, *arguments)
+
+        await self.show_view(VIEWS[0].name)
+        self._switch_s = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_S)
+        gc.freeze()  # what is there now stays: looking through it again and again would hold keys up
+        self.session.listen(call)
+        self.set_interval(1 / UPDATES, self._pass_on)
+
+    def on_unmount(self) -> None:
+        """End the workers, keep what is to be kept."""
+        gc.unfreeze()
+        sys.setswitchinterval(self._switch_s)
+        self.state.theme = self.theme
+        self.state.save()
+        self.session.close()
+
+    # views
+
+    @property
+    def view(self) -> View | None:
+        """The view on screen."""
+        current = self._switcher.visible_content
+        return current if isinstance(current, View) else None
+
+    async def show_view(self, name: str) -> View:
+        """Bring a view to the front; made when it is shown for the first time."""
+        spec = next(spec for spec in VIEWS if spec.name == name)
+        switcher = self._switcher
+        view = await self._made(spec, switcher)
+        switcher.current = view.id
+        self._view_bar.current = name
+        self.session.ask(spec.studies)
+        view.shown()
+        if view.first_focus:
+            view.query_one(view.first_focus).focus()
+        return view
+
+    async def _made(self, spec: Spec, switcher: ContentSwitcher) -> View:
+        found = switcher.query(f"#view-{spec.name}")
+        if found:
+            return found.first(View)
+        view = new_view(spec)
+        await switcher.add_content(view)
+        return view
+
+    async def action_view(self, name: str) -> None:
+        """Show a view."""
+        await self.show_view(name)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the command palette offers: every key that holds now, beside Textual's own."""
+        yield from super().get_system_commands(screen)
+        for key, active in screen.active_bindings.items():
+            binding = active.binding
+            if active.enabled and not binding.system and binding.description:
+                what = binding.tooltip or binding.description
+                action = partial(self.run_action, binding.action, active.node)
+                yield SystemCommand(what, f"key {binding.key_display or key}", action)
+
+    # what the session says
+
+    def _session_changed(self, change: Change, what: str) -> None:
+        self._changes[change, what] = None
+        if change is Change.TROUBLE:
+            self.notify(text(what).plain, severity="warning", markup=False, timeout=10)
+
+    def _pass_on(self) -> None:
+        """Tell the widgets what is new, a few times a second, however often it changes."""
+        changes, self._changes = self._changes, {}
+        if not changes or not self._top.is_attached:
+            return
+        kinds = {change for change, _ in changes}
+        if Change.ROWS in kinds or Change.SHOWN in kinds:
+            self._go_on_filtering()
+        self._top.refresh()
+        self._filter_bar.show_count()
+        view = self.view
+        if view is not None:
+            for change, what in changes:
+                view.session_changed(change, what)
+
+    def _go_on_filtering(self) -> None:
+        if self.session.shown.predicate is not None and not self._is_filtering:
+            self._is_filtering = True
+            self.run_worker(self._filter(), exclusive=False)
+
+    async def _filter(self) -> None:
+        """Ask the filter about the exchanges, a slice at a time, so that keys are answered in between."""
+        try:
+            while self.session.advance(SLICE_S):
+                self._changes[Change.SHOWN, ""] = None
+                await asyncio.sleep(0.002)
+        finally:
+            self._is_filtering = False
+        self._changes[Change.SHOWN, "done"] = None
+
+    # what views say
+
+    @on(GoTo)
+    async def go_to(self, message: GoTo) -> None:
+        """Show an exchange, or a field of it."""
+        from kdissect.tui.views.exchanges import ExchangesView
+
+        view = await self.show_view("exchanges")
+        assert isinstance(view, ExchangesView)
+        shown = self.session.shown
+        if shown.predicate is not None and shown.place_of(message.row) is None:
+            self.use_filter(UseFilter(""))
+            self.tell(Tell("the filter was taken away: it hid that exchange"))
+        view.go_to(message.row, message.side, message.start, message.end, message.inside)
+
+    @on(Selected)
+    def take_selection(self, message: Selected) -> None:
+        """Remember what is selected."""
+        self.selected_row = message.row
+
+    @on(UseFilter)
+    def use_filter(self, message: UseFilter) -> None:
+        """Filter by an expression that a view made, or that was typed."""
+        expression = message.text.strip()
+        before = self.session.filter_text
+        if message.extend and before and expression:
+            expression = f"({before}) and {expression}" if " or " in before else f"{before} and {expression}"
+        bar = self._filter_bar
+        try:
+            self.session.set_filter(expression)
+        except FilterError as error:
+            bar.show_error(expression, error)
+            return
+        bar.accepted(expression)
+        self.state.history = bar.history
+        self._pass_on()
+
+    @on(Follow)
+    async def follow(self, message: Follow) -> None:
+        """Show one connection."""
+        await self.show_view("exchanges")
+        self.post_message(UseFilter(f'connection == "{message.connection}"'))
+
+    @on(Tell)
+    def tell(self, message: Tell) -> None:
+        """Say something."""
+        severity: Any = message.severity
+        self.notify(text(message.text).plain, severity=severity, markup=False)
+
+    # keys
+
+    def action_filter(self) -> None:
+        """Type a filter."""
+        self._filter_bar.start()
+
+    def action_theme(self) -> None:
+        """Dark or light."""
+        self.theme = "textual-light" if self.current_theme.dark else "textual-dark"
+
+    def action_copy(self) -> None:
+        """Choose a form, and copy."""
+        from kdissect.tui.copy_screen import CopyScreen
+
+        row = self.selected_row
+        if row is None:
+            self.tell(Tell("no exchange is selected"))
+            return
+        self.push_screen(CopyScreen(self.session, row, None if self.view is None else self.view.chosen_field))
+
+    def action_save(self) -> None:
+        """Save what is marked, else what is selected."""
+        from kdissect.tui.save_screen import SaveScreen
+
+        marked = [row for row, is_marked in enumerate(self.session.log.marked) if is_marked]
+        rows = marked or ([] if self.selected_row is None else [self.selected_row])
+        if not rows:
+            self.tell(Tell("no exchange is selected"))
+            return
+        what = (
+            f"{len(marked)} marked exchange{'s' * (len(marked) != 1)}"
+            if marked
+            else f"exchange {rows[0] + 1}"
+        )
+        self.push_screen(SaveScreen(self.session, rows, what))
+
+    def action_save_shown(self) -> None:
+        """Save all that the list shows."""
+        from kdissect.tui.save_screen import SaveScreen
+
+        shown = self.session.shown
+        rows = [shown[place] for place in range(len(shown))]
+        self.push_screen(SaveScreen(self.session, rows, f"all {len(rows)} exchanges of the list"))
+
+    def action_follow_stream(self) -> None:
+        """The conversation that the selected exchange is part of."""
+        from kdissect.tui.follow import FollowScreen
+
+        row = self.selected_row
+        if row is None:
+            self.tell(Tell("no exchange is selected"))
+            return
+        self.push_screen(FollowScreen(self.session, self.session.log.connection(row).id, row))
+
+    def action_help(self) -> None:
+        """Every key."""
+        from kdissect.tui.help import HelpScreen
+
+        self.push_screen(HelpScreen())

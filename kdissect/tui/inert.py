@@ -1,0 +1,45 @@
+"""Text from the wire for widgets: no control characters, no markup, no right-to-left tricks."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from kdissect.report.printable import printable
+
+# Characters of one text that are put on screen: nobody reads further, and layout takes time by length.
+MOST = 2000
+
+
+def plain(text: str) -> str:
+    """A string that moves nothing and hides nothing. Still not for widgets that read markup: see `text`."""
+    if len(text) > MOST:
+        text = text[:MOST] + "..."
+    shown = printable(text)
+    if shown.isascii():
+        return shown
+    # What prints but takes no cell would join its neighbours: combining marks, joiners.
+    return "".join(letter if cell_len(letter) else _escaped(letter) for letter in shown)
+
+
+def text(value: str, style: str = "") -> Text:
+    """The same as `Text`, whose content no widget takes for markup."""
+    return Text(plain(value), style, no_wrap=True, end="")
+
+
+def fitted(value: str, width: int, right: bool = False) -> str:
+    """A string of exactly so many cells: cut with an ellipsis, or filled. The value is inert already."""
+    length = len(value) if value.isascii() else cell_len(value)
+    if length == width:
+        return value
+    if length < width:
+        fill = " " * (width - length)
+        return fill + value if right else value + fill
+    if width <= 0:
+        return ""
+    return set_cell_size(value, width - 1) + "…"
+
+
+def _escaped(letter: str) -> str:
+    code = ord(letter)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,91 @@
+"""State in a file: theme, columns, filters used before. Nothing from the wire but what a person typed.
+
+A small JSON file in the user's configuration directory (`XDG_CONFIG_HOME`, and what other systems have in its
+place). A file that is damaged or cannot be written costs what stands in it, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from kdissect.tui.state import State
+
+APPLICATION = "kdissect"
+FILE_NAME = "tui.json"
+FILTERS_KEPT = 100
+# Of one filter, and of the file: nobody types more, and whatever else stands there is not ours.
+LONGEST_FILTER = 4096
+LARGEST_FILE = 1 << 20
+_VERSION = 1
+
+
+def state_path() -> Path:
+    """Where the state is kept."""
+    from platformdirs import user_config_path
+
+    return user_config_path(APPLICATION, appauthor=False) / FILE_NAME
+
+
+class KeptState(State):
+    """A state that begins with what was saved to `path`. `load` and `save` raise nothing."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or state_path()
+        super().__init__()
+
+    def load(self) -> None:
+        """Take what was saved; nothing where there is none, or none that can be read."""
+        with suppress(OSError, ValueError, RecursionError):
+            with self.path.open("rb") as file:
+                data = file.read(LARGEST_FILE + 1)
+            if len(data) <= LARGEST_FILE:
+                self._take(json.loads(data))
+
+    def save(self) -> None:
+        """Write the file: complete, or as it was before."""
+        text = json.dumps(self._plain(), indent=1, ensure_ascii=True)
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix=FILE_NAME, dir=self.path.parent)
+            try:
+                with os.fdopen(handle, "w", encoding="ascii") as file:
+                    file.write(text + "\n")
+                Path(name).replace(self.path)
+            except OSError:
+                Path(name).unlink()
+
+    def _plain(self) -> dict[str, Any]:
+        return {
+            "version": _VERSION,
+            "theme": self.theme,
+            "columns": list(self.columns),
+            "filters": _worth_keeping(self.history),
+        }
+
+    def _take(self, found: Any) -> None:
+        """Take what is of the right type, and nothing else."""
+        if not isinstance(found, dict):
+            return
+        theme, columns, filters = found.get("theme"), found.get("columns"), found.get("filters")
+        if isinstance(theme, str):
+            self.theme = theme
+        if isinstance(columns, list):
+            self.columns = tuple(value for value in columns if isinstance(value, str))
+        if isinstance(filters, list):
+            self.history = _worth_keeping(value for value in filters if isinstance(value, str))
+
+
+def _worth_keeping(filters: Iterable[str]) -> list[str]:
+    """The latest filters, each once, where it was used last."""
+    found: dict[str, None] = {}
+    for text in filters:
+        if text.strip() and len(text) <= LONGEST_FILTER:
+            found.pop(text, None)
+            found[text] = None
+    return list(found)[-FILTERS_KEPT:]

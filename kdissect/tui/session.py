@@ -1,0 +1,270 @@
+"""What is known of the inputs while the screen is open. No widgets: the app subscribes, screens look.
+
+A `Session` holds the log of exchanges, what studies told, the filter, the progress and the troubles; it
+starts workers and takes what they send. `changed` is called with one of `Change` on the screen's thread
+whenever something is new; everything is read from the session then.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from array import array
+from collections.abc import Callable, Iterable
+from enum import Enum, auto
+from typing import Any
+
+from kdissect.capture.source import STDIN
+from kdissect.engine.log import ExchangeLog
+from kdissect.query import Predicate, compile_filter
+from kdissect.tui.frame_store import Frames
+from kdissect.tui.orders import Codes, Done, Failed, Matches, Order, Progress, Result, Rows
+from kdissect.tui.process import WorkerProcess
+from kdissect.tui.shown import Shown
+from kdissect.tui.spool import SpoolReader
+from kdissect.tui.study import IN_STREAMS
+
+FINDINGS = "findings"
+
+
+class Change(Enum):
+    """What is new."""
+
+    ROWS = auto()  # the log has grown
+    PROGRESS = auto()
+    RESULT = auto()  # a study told something: `results`
+    CODES = auto()  # findings of exchanges
+    SHOWN = auto()  # another filter, or more rows found by it
+    TROUBLE = auto()  # `troubles` has grown
+    LOADED = auto()  # all inputs were read
+
+
+class Session:
+    """One look at some inputs. `start` before anything else; `close` at the end."""
+
+    def __init__(self, order: Order) -> None:
+        self._spool_file = tempfile.TemporaryFile(prefix="kdissect")  # noqa: SIM115 - closed by `close`
+        self.order = order._replace(spool=self._spool_file.fileno())
+        self.log = ExchangeLog()
+        self.log.store = Frames(
+            self.log, lambda: self.progress.file_names, SpoolReader(self._spool_file.fileno())
+        )
+        self.progress = Progress(0, None)
+        self.is_loading = True
+        self.is_judging = False
+        self.troubles: list[str] = []
+        """What went wrong, for people, in the order it did."""
+        self.results: dict[str, Any] = {}
+        """By study, what it told last."""
+        self.final: set[str] = set()
+        """Studies whose result is that of the whole input."""
+        self.shown = Shown(self.log)
+        self.filter_text = ""
+        self.changed: Callable[[Change, str], None] = lambda change, what: None
+        self._call: Callable[..., Any] = lambda function, *arguments: function(*arguments)
+        self._studies: set[str] = set()
+        self._loader: WorkerProcess | None = None
+        self._workers: dict[str, WorkerProcess] = {}
+        self._is_listening = False
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the inputs can be read but once: then studies see everything, whatever the filter says."""
+        return self.order.live is not None or any(_is_stream(path) for path in self.order.paths)
+
+    def start(self, studies: Iterable[str] = (FINDINGS,)) -> None:
+        """Start reading. `studies` run from the beginning where inputs are streams, afterwards where not."""
+        self._studies = {*studies, *(IN_STREAMS if self.is_stream else ())}
+        first = tuple(sorted(self._studies)) if self.is_stream else ()
+        self._loader = WorkerProcess(self.order._replace(rows=True, studies=first))
+
+    def listen(self, call: Callable[..., Any]) -> None:
+        """Take what workers send; `call(function, *arguments)` runs a function on the screen's thread."""
+        self._call = call
+        self._is_listening = True
+        if self._loader is not None:
+            self._listen("load", self._loader)
+
+    def close(self) -> None:
+        """End all workers."""
+        self._is_listening = False
+        for worker in (self._loader, *self._workers.values()):
+            if worker is not None:
+                worker.stop()
+        self._workers.clear()
+        self._spool_file.close()
+
+    # what views ask for
+
+    def ask(self, studies: Iterable[str]) -> None:
+        """Have studies run that are not yet; their results come with `Change.RESULT`."""
+        new = set(studies) - self._studies
+        self._studies |= new
+        if new and not self.is_stream:
+            self._study(new)  # also while the rows come in: it gives way to their worker
+
+    def set_filter(self, text: str) -> None:
+        """Show only what a filter takes. Raises FilterError; then nothing changes."""
+        predicate = compile_filter(text) if text.strip() else None
+        self.filter_text = text.strip()
+        self._show(predicate)
+        stopped = self._workers.pop("filter", None)
+        if stopped is not None:
+            stopped.stop()
+        if self.shown.needs_worker:
+            self._run("filter", self.order._replace(filter=self.filter_text, matches=True))
+        self.changed(Change.SHOWN, "")
+        self._restudy()
+
+    def advance(self, budget_s: float) -> bool:
+        """Go on with the filter for so long at most; whether something is left to do."""
+        return self.shown.advance(budget_s)
+
+    def _show(self, predicate: Predicate | None) -> None:
+        needs_worker = (
+            predicate is not None
+            and predicate.needs_bodies
+            and not predicate.needs_findings
+            and not self.is_stream
+        )
+        frozen_at = self.shown.frozen_at
+        self.shown = Shown(self.log, predicate, needs_worker, self.progress.file_names)
+        self.shown.frozen_at = frozen_at
+
+    # workers
+
+    def _study(self, names: Iterable[str]) -> None:
+        """One pass over the inputs for some studies. Findings are those of all exchanges."""
+        names = set(names)
+        if FINDINGS in names:
+            self.is_judging = True
+            self._run(FINDINGS, self.order._replace(studies=(FINDINGS,), nice=True))
+            names.discard(FINDINGS)
+        if names:
+            key = "study " + " ".join(sorted(names))
+            self._run(key, self.order._replace(
+                studies=tuple(sorted(names)), nice=True, filter=self.filter_text
+            ))  # fmt: skip
+
+    def _restudy(self) -> None:
+        """Another filter: what was worked out with the old one is worked out anew."""
+        names = self._studies - {FINDINGS}
+        if self.is_stream or not names:
+            return
+        for key in [key for key in self._workers if key.startswith("study ")]:
+            self._workers.pop(key).stop()
+        self.final -= names
+        self._study(names)
+
+    def _run(self, key: str, order: Order) -> None:
+        old = self._workers.pop(key, None)
+        if old is not None:
+            old.stop()
+        worker = self._workers[key] = WorkerProcess(order)
+        self._listen(key, worker)
+
+    def _listen(self, key: str, worker: WorkerProcess) -> None:
+        def take(message: Any) -> None:
+            if self._is_listening:
+                self._call(self._take, key, worker, message)
+
+        def ended() -> None:
+            if self._is_listening:
+                self._call(self._ended, key, worker)
+
+        worker.listen(take, ended)
+
+    # what workers send
+
+    def _take(self, key: str, worker: WorkerProcess, message: Any) -> None:
+        if worker.is_stopped:
+            return
+        if isinstance(message, Rows):
+            self.log.extend(message.batch)
+            self.changed(Change.ROWS, "")
+        elif isinstance(message, Progress):
+            self._take_progress(key, message)
+        elif isinstance(message, Result):
+            self.results[message.study] = message.value
+            if message.is_final:
+                self.final.add(message.study)
+            self.changed(Change.RESULT, message.study)
+        elif isinstance(message, Codes):
+            self._take_codes(message)
+        elif isinstance(message, Matches):
+            self.shown.take(array("I", message.rows))
+            self.changed(Change.SHOWN, "")
+        elif isinstance(message, Done):
+            self._done(key, message)
+        elif isinstance(message, Failed):
+            self._trouble(f"{_WHAT.get(key, 'an analysis')} stopped: {message.text} (a bug of kdissect)")
+
+    def _take_progress(self, key: str, message: Progress) -> None:
+        if key == "load":
+            self.progress = message
+            self.changed(Change.PROGRESS, "")
+
+    def _take_codes(self, message: Codes) -> None:
+        for row, code in message.pairs:
+            self.log.add_codes(row, (code,))
+        self.changed(Change.CODES, "")
+        self._ask_again()
+
+    def _ask_again(self) -> None:
+        """A filter that asks for findings is asked again about all, as more of them are known."""
+        predicate = self.shown.predicate
+        if predicate is not None and predicate.needs_findings and not self.shown.needs_worker:
+            self._show(predicate)
+            self.changed(Change.SHOWN, "")
+
+    def _done(self, key: str, message: Done) -> None:
+        if key == FINDINGS:
+            self.is_judging = False
+            self.changed(Change.CODES, "")
+        elif key == "filter":
+            self.shown.is_searching = False
+            self.changed(Change.SHOWN, "")
+        elif key == "load":
+            for error in message.errors:
+                self._trouble(error)
+
+    def _ended(self, key: str, worker: WorkerProcess) -> None:
+        if worker.is_stopped:
+            return
+        worker.stop()
+        self._workers.pop(key, None)
+        if key != "load":
+            return
+        self.is_loading = False
+        self.changed(Change.LOADED, "")
+        if not self.is_stream and FINDINGS in self._studies:
+            self._study({FINDINGS})
+
+    def _trouble(self, text: str) -> None:
+        self.troubles.append(text)
+        self.changed(Change.TROUBLE, text)
+
+
+_WHAT = {"load": "reading", "filter": "filtering", FINDINGS: "the search for findings"}
+
+
+def _is_stream(path: str) -> bool:
+    if path == STDIN:
+        return True
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path)  # noqa: PTH112, PTH116
+    except OSError:  # a pattern, or it is not there
+        return False
+
+
+def terminal_for_keys() -> int:
+    """Have the keys come from the terminal, as the standard input is the capture. Gives the capture's handle.
+
+    Raises OSError where there is no terminal.
+    """
+    terminal = os.open("/dev/tty", os.O_RDWR)
+    capture = os.dup(0)
+    os.dup2(terminal, 0)
+    os.close(terminal)
+    return capture

@@ -1,0 +1,75 @@
+"""What `kdissect check` has to say, by finding and by exchange."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kdissect.model.finding import Finding
+from kdissect.rules.findings import FindingLog
+from kdissect.rules.judge import Judge
+from kdissect.rules.rule import Rule
+from kdissect.tui.orders import Codes
+from kdissect.tui.study import Study, StudyContext
+
+if TYPE_CHECKING:
+    from kdissect.session.events import Event
+
+# Codes sent at a time.
+_MANY = 5000
+
+
+class Judged(NamedTuple):
+    """The findings so far, first seen first; `dropped` counts those that are too many to keep."""
+
+    findings: list[Finding]
+    dropped: int
+    inconclusive: dict[tuple[str, str], int]
+
+
+class FindingStudy(Study):
+    """Runs the judge. Tells the codes of each exchange as soon as they are known."""
+
+    name = "findings"
+    has_own_filter = True
+
+    def __init__(self, context: StudyContext) -> None:
+        super().__init__(context)
+        self._judge = Judge()
+        self._log = self._judge.findings = _PlacedFindings(context)
+
+    def add(self, event: Event) -> None:
+        """Judge an event."""
+        self._judge.add(event)
+        self._log.flush(_MANY)
+
+    def finish(self) -> None:
+        """Judge what was held back."""
+        self._judge.finish()
+        self._log.flush(0)
+
+    def result(self) -> Any:
+        """The findings so far."""
+        self._log.flush(0)
+        return Judged(self._log.all(), self._log.dropped, dict(self._judge.inconclusive))
+
+
+class _PlacedFindings(FindingLog):
+    """Remembers also which exchanges have which codes, until they are sent."""
+
+    def __init__(self, context: StudyContext) -> None:
+        super().__init__()
+        self._context = context
+        self._pairs: list[tuple[int, str]] = []
+
+    def add(self, rule: Rule, finding: Finding) -> None:
+        super().add(rule, finding)
+        place = finding.place
+        row = self._context.row_of(place.connection, place.exchange) if place.exchange >= 0 else None
+        if row is not None:
+            self._pairs.append((row, finding.code))
+
+    def flush(self, most: int) -> None:
+        """Send what waits, if it is more than `most`."""
+        if len(self._pairs) > most:
+            self._context.send(Codes(self._pairs))
+            self._pairs = []

@@ -1,0 +1,32 @@
+"""Groups: members, rebalances, lag."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kdissect.history.turn import Turn
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
+from kdissect.stats.group_rows import group_facts
+from kdissect.stats.groups import GroupTraffic
+from kdissect.tui.study import Study, StudyContext
+
+
+class GroupStudy(Study):
+    """What `kdissect groups --format json` tells."""
+
+    name = "groups"
+    has_own_filter = True
+
+    def __init__(self, context: StudyContext) -> None:
+        super().__init__(context)
+        self._traffic = GroupTraffic(context.topics)
+
+    def add(self, event: Event) -> None:
+        """Take an event."""
+        if isinstance(event, Exchange):
+            self._traffic.add(Turn(event), self.takes)
+
+    def result(self) -> dict[str, Any]:
+        """`groups`, and how many were `forgotten`."""
+        return {"groups": group_facts(self._traffic), "forgotten": self._traffic.logs.forgotten}

@@ -1,0 +1,33 @@
+"""Producers and transactions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kdissect.session.events import Event
+from kdissect.stats.producer_rows import producer_facts
+from kdissect.stats.producers import ProducerTraffic
+from kdissect.tui.study import Study, StudyContext
+
+
+class ProducerStudy(Study):
+    """What `kdissect producers --format json` tells."""
+
+    name = "producers"
+    has_own_filter = True
+
+    def __init__(self, context: StudyContext) -> None:
+        super().__init__(context)
+        self._traffic = ProducerTraffic(context.topics, is_selective=context.is_filtered)
+
+    def add(self, event: Event) -> None:
+        """Take an event."""
+        self._traffic.add(event, self.takes)
+
+    def finish(self) -> None:
+        """Take what the histories held back."""
+        self._traffic.finish()
+
+    def result(self) -> dict[str, Any]:
+        """`producers`, `transactional_ids`, `without_id` and how many were `forgotten`."""
+        return producer_facts(self._traffic)

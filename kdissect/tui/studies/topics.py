@@ -1,0 +1,36 @@
+"""Topics: who writes, who reads, how much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kdissect.history.turn import Turn
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
+from kdissect.stats.blind_spots import BlindSpots
+from kdissect.stats.topic_rows import topic_facts
+from kdissect.stats.topics import TopicTraffic
+from kdissect.tui.study import Study, StudyContext
+
+
+class TopicStudy(Study):
+    """What `kdissect topics --format json` tells."""
+
+    name = "topics"
+    has_own_filter = True
+
+    def __init__(self, context: StudyContext) -> None:
+        super().__init__(context)
+        self._traffic = TopicTraffic(context.topics)
+        self._unseen = BlindSpots()
+
+    def add(self, event: Event) -> None:
+        """Take an event."""
+        self._unseen.add(event)
+        if isinstance(event, Exchange):
+            self._traffic.add(Turn(event), self.takes)
+
+    def result(self) -> dict[str, Any]:
+        """`topics` and what was `not_seen`."""
+        unseen = self._unseen.facts() | {"brokers": self._traffic.leaders.unseen_brokers()}
+        return {"topics": topic_facts(self._traffic), "not_seen": unseen}

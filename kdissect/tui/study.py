@@ -1,0 +1,92 @@
+"""Studies: what views show beside the list of exchanges, worked out by a worker while the screen stays quick.
+
+A study sees every event of the inputs in order, in another process, and gives plain values (rows, numbers,
+findings: whatever pickles) for a view to show. It holds no widgets, and a view holds no analysis:
+
+    class TopicStudy(Study):
+        name = "topics"
+        def __init__(self, context): self._traffic = TopicTraffic(...)
+        def add(self, event): ...              # Exchange | ConnectionOpened | ConnectionClosed
+        def result(self): return topic_rows(self._traffic)
+
+Register it in `STUDIES` by name with the module that has it, so that it is imported by the worker alone. A
+view names its studies in `View.studies`; they run when the view is first shown, in one more pass over the
+files (for streams: from the start, with the exchanges). `result()` is asked about once a second and at the
+end, and the view gets it as `on_result(name, value, is_final)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from kdissect.engine.rows import TopicsOf
+from kdissect.history.topics import TopicNames
+from kdissect.session.events import Event
+
+# Name -> "module:Class". A class takes a `StudyContext`.
+STUDIES: dict[str, str] = {
+    "findings": "kdissect.tui.studies.findings:FindingStudy",
+    "connections": "kdissect.tui.studies.connections:ConnectionStudy",
+    "topics": "kdissect.tui.studies.topics:TopicStudy",
+    "groups": "kdissect.tui.studies.groups:GroupStudy",
+    "producers": "kdissect.tui.studies.producers:ProducerStudy",
+    "traffic": "kdissect.tui.studies.traffic:TrafficStudy",
+    "traffic by client_id": "kdissect.tui.studies.traffic:TrafficByClient",
+    "traffic by topic": "kdissect.tui.studies.traffic:TrafficByTopic",
+    "traffic by broker": "kdissect.tui.studies.traffic:TrafficByBroker",
+    "traffic by group": "kdissect.tui.studies.traffic:TrafficByGroup",
+    "traffic by software": "kdissect.tui.studies.traffic:TrafficBySoftware",
+}
+
+
+# Those of a stream, which is read but once: all that views show when they are opened.
+IN_STREAMS = ("findings", "connections", "topics", "groups", "producers", "traffic")
+
+
+class StudyContext(NamedTuple):
+    """What a study may need beside events.
+
+    `topics` are the names of topics, `is_filtered` tells whether a filter takes some exchanges only.
+    `row_of` gives the number of an exchange in the log by its identity while its connection is open; `send`
+    sends a message of `tui.orders` to the screen at once.
+    """
+
+    topics: TopicNames
+    is_filtered: bool
+    topics_of: TopicsOf
+    row_of: Callable[[str, int], int | None]
+    send: Callable[[Any], None]
+    file_names: list[str]
+
+
+class Study:
+    """Base of studies."""
+
+    name = ""
+    has_own_filter = False
+    """Whether it takes all events, whatever the filter says: that is in `takes`."""
+    takes = True
+    """Whether the filter takes the exchange that is added."""
+
+    def __init__(self, context: StudyContext) -> None:
+        self.context = context
+
+    def add(self, event: Event) -> None:
+        """Take what happened."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """The input is over."""
+
+    def result(self) -> Any:
+        """What is known by now, as plain values that are not changed later."""
+        raise NotImplementedError
+
+
+def new_study(name: str, context: StudyContext) -> Study:
+    """A study by its name."""
+    module, _, class_name = STUDIES[name].partition(":")
+    study: Study = getattr(import_module(module), class_name)(context)
+    return study

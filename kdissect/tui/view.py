@@ -1,0 +1,136 @@
+"""Views: what fills the screen below the bars. See the package's docstring for the contract."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from textual.containers import Container
+from textual.message import Message
+
+from kdissect.tui.session import Change, Session
+
+if TYPE_CHECKING:
+    from kdissect.tui.app import KdissectApp
+
+
+class Spec(NamedTuple):
+    """A view before it is made: its title, the key that shows it, and where its class is (`module:Class`)."""
+
+    name: str
+    title: str
+    key: str
+    where: str
+    studies: tuple[str, ...] = ()
+
+
+# In the order of the bar. Keys are digits.
+VIEWS: tuple[Spec, ...] = (
+    Spec("exchanges", "Exchanges", "1", "kdissect.tui.views.exchanges:ExchangesView"),
+    Spec(
+        "connections", "Connections", "2", "kdissect.tui.views.connections:ConnectionsView", ("connections",)
+    ),
+    Spec("topics", "Topics", "3", "kdissect.tui.views.topics:TopicsView", ("topics",)),
+    Spec("groups", "Groups", "4", "kdissect.tui.views.groups:GroupsView", ("groups",)),
+    Spec("producers", "Producers", "5", "kdissect.tui.views.producers:ProducersView", ("producers",)),
+    Spec("records", "Records", "6", "kdissect.tui.views.records:RecordsView"),
+    Spec("findings", "Findings", "7", "kdissect.tui.views.findings:FindingsView", ("findings",)),
+    Spec("statistics", "Statistics", "8", "kdissect.tui.views.statistics:StatisticsView", ("traffic",)),
+)
+
+
+class Field(NamedTuple):
+    """Bytes of a field, without secrets, and its name."""
+
+    name: str
+    data: bytes
+
+
+class View(Container):
+    """Base of views. Its bindings are shown while it is on screen."""
+
+    can_focus = False
+    first_focus: ClassVar[str] = ""
+    """Selector of the widget that gets the keys when the view comes to the front."""
+
+    @property
+    def session(self) -> Session:
+        """What is known of the inputs."""
+        return cast("KdissectApp", self.app).session
+
+    @property
+    def selected_row(self) -> int | None:
+        """Row of the exchange that is selected; None while there is none."""
+        return cast("KdissectApp", self.app).selected_row
+
+    @property
+    def chosen_field(self) -> Field | None:
+        """The field that is chosen, for copying."""
+        return None
+
+    def shown(self) -> None:
+        """The view came to the front: show what the session knows by now."""
+
+    def session_changed(self, change: Change, what: str) -> None:
+        """Something is new, and the view is on screen. `what` is the study's name for `Change.RESULT`."""
+
+    def result(self, study: str) -> Any:
+        """What a study told last; None before that."""
+        return self.session.results.get(study)
+
+
+def new_view(spec: Spec) -> View:
+    """Make a view; its `id` is `view-NAME`."""
+    module, _, class_name = spec.where.partition(":")
+    view: View = getattr(import_module(module), class_name)(id=f"view-{spec.name}")
+    return view
+
+
+class GoTo(Message):
+    """Show an exchange in the exchanges view, and select it.
+
+    With `side` (`request`, `response`) and `start`, `end` (offsets behind the frame's size, as in findings)
+    the field that stands there, too; `inside` names a piece below it (`records[3]` of a batch).
+    """
+
+    def __init__(self, row: int, side: str = "", start: int = -1, end: int = -1, inside: str = "") -> None:
+        self.inside = inside
+        self.row = row
+        self.side = side
+        self.start = start
+        self.end = end
+        super().__init__()
+
+
+class UseFilter(Message):
+    """Filter by an expression. `extend` joins it to the one that is there with `and`."""
+
+    def __init__(self, text: str, extend: bool = False) -> None:
+        self.text = text
+        self.extend = extend
+        super().__init__()
+
+
+class Follow(Message):
+    """Show the exchanges of one connection, by its id, in the exchanges view."""
+
+    def __init__(self, connection: str) -> None:
+        self.connection = connection
+        super().__init__()
+
+
+class Tell(Message):
+    """Say something in a corner. `severity`: information, warning, error."""
+
+    def __init__(self, text: str, severity: str = "information") -> None:
+        self.text = text
+        self.severity = severity
+        super().__init__()
+
+
+class Selected(Message):
+    """An exchange was selected; the app passes it to all views as `selected_row`."""
+
+    def __init__(self, row: int) -> None:
+        self.row = row
+        super().__init__()

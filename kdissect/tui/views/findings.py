@@ -1,0 +1,145 @@
+"""Findings: what the rules have to say, with the rule's page and the bytes it speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, cast
+
+from textual.binding import Binding, BindingType
+
+from kdissect.engine.secret_bytes import secret_patches
+from kdissect.model.finding import Finding
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.printable import printable
+from kdissect.report.text import finding_text, party_text
+from kdissect.rules.pages import rule_text
+from kdissect.rules.registry import rule_by
+from kdissect.tui.hexrows import BYTES_A_ROW, hex_rows
+from kdissect.tui.quick_filters import one_of
+from kdissect.tui.view import GoTo, Tell
+from kdissect.tui.views.lines_below import LinesBelowView
+from kdissect.tui.widgets.lines import Line
+from kdissect.tui.widgets.rows_table import Row, RowsTable
+
+AROUND = 2  # rows of bytes shown before and behind those a finding speaks of
+MOST_ROWS = 16
+_STYLES = {"error": "bad", "warning": "odd", "info": "dim"}
+
+
+class FindingsView(LinesBelowView):
+    """Enter goes to the field that a finding speaks of, in the tree and in the bytes of its exchange."""
+
+    study = "findings"
+    nothing = "the rules have nothing to say"
+    below_title = "the finding, its bytes, its rule"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Its field", tooltip="The field in the tree, its bytes marked"),
+        Binding("x", "exchanges", "All with it", tooltip="All exchanges with this finding"),
+    ]
+    cell_filters = {  # noqa: RUF012  declared as a class variable above
+        "code": lambda row: f"has finding {row['code']}",
+        "rule": lambda row: f"has finding {row['code']}",
+        "api": lambda row: None if row["finding"].place.api is None else f"api == {row['finding'].place.api}",
+        "who": lambda row: one_of("client_id", [row["finding"].party.client_id or ""]),
+    }
+
+    def key(self, row: Row) -> object:
+        """Equal findings are folded: what is left of them differs in one of these."""
+        return row["code"], row["connection"], row["exchange"], row["finding"].place.path
+
+    def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
+        """The findings, worst first."""
+        order = {"error": 0, "warning": 1, "info": 2}
+        found = sorted(facts.findings, key=lambda finding: order.get(finding.severity, 3))
+        return _COLUMNS, [_row(finding) for finding in found]
+
+    def summary(self, facts: Any, count: int) -> str:
+        """How many of each severity, how often."""
+        counts: dict[str, int] = {}
+        for finding in facts.findings:
+            counts[finding.severity] = counts.get(finding.severity, 0) + 1
+        told = ", ".join(f"{counts[name]} {name}" for name in _STYLES if name in counts)
+        times = sum(finding.count for finding in facts.findings)
+        dropped = f"; {facts.dropped} more are left out" if facts.dropped else ""
+        return f"{count} findings ({told}), {times} times{dropped}" if told else "no findings"
+
+    def row_filter(self, row: Row) -> str | None:
+        """All exchanges about which the rule speaks."""
+        return f"has finding {row['code']}"
+
+    def choose(self, table: RowsTable, row: Row) -> None:
+        """Enter."""
+        self.action_evidence()
+
+    def action_evidence(self) -> None:
+        """The field in its exchange."""
+        row = self.table.row
+        if row is None:
+            return
+        place = row["finding"].place
+        at = self.session.log.row_of(place.connection, place.exchange) if place.exchange >= 0 else None
+        if at is None:
+            self.post_message(Tell("the finding is about a whole connection" if place.exchange < 0 else
+                                   "its exchange is not read yet"))  # fmt: skip
+            return
+        self.post_message(GoTo(at, place.side, place.start, place.end))
+
+    def lines(self, row: Row) -> Sequence[Line]:
+        """The finding, its bytes, its rule's page."""
+        finding = cast(Finding, row["finding"])
+        lines: list[Line] = [((text, ""),) for text in self._text(finding)]
+        lines += [(), *self._bytes(finding), ()]
+        rule = rule_by(finding.code)
+        if rule is not None:
+            lines += [((printable(text), _page_style(text)),) for text in rule_text(rule).splitlines()]
+        return lines
+
+    def _text(self, finding: Finding) -> list[str]:
+        return finding_text(finding, self.session.progress.file_names).splitlines()
+
+    def _bytes(self, finding: Finding) -> Iterator[Line]:
+        """Some rows of the frame, the bytes of the finding between brackets."""
+        place = finding.place
+        log = self.session.log
+        row = log.row_of(place.connection, place.exchange) if place.exchange >= 0 else None
+        if row is None or not place.side:
+            return
+        exchange = log.exchange(row)
+        frame = exchange.request if place.side == "request" else exchange.response
+        if frame is None or not frame.data:
+            return
+        hidden = bytearray(len(frame.data))
+        for patch in secret_patches(exchange, place.side):
+            hidden[patch.start : patch.start + len(patch.data)] = b"\1" * len(patch.data)
+        start, end = (place.start, place.end) if place.start >= 0 else (0, len(frame.data))
+        first = max(start - AROUND * BYTES_A_ROW, 0)
+        last = min(end + AROUND * BYTES_A_ROW, first + MOST_ROWS * BYTES_A_ROW)
+        yield ((f"bytes {start} to {end} of the {place.side}", "bold"),)
+        yield from hex_rows(frame.data, first, last, (start, end), bytes(hidden))
+
+
+def _row(finding: Finding) -> Row:
+    place = finding.place
+    version = "" if place.api_version is None else f" v{place.api_version}"
+    return {
+        "code": finding.code,
+        "connection": place.connection,
+        "exchange": place.exchange,
+        "api": f"{place.api or ''}{version} {place.side}".strip(),
+        "finding": finding,
+    }
+
+
+_COLUMNS = (
+    TableColumn("severity", lambda row: Cell(row["finding"].severity, _STYLES[row["finding"].severity])),
+    TableColumn("code", lambda row: Cell(row["code"], "name")),
+    TableColumn("rule", lambda row: Cell(row["finding"].name)),
+    TableColumn("times", lambda row: Cell(str(row["finding"].count)), right=True),
+    TableColumn("api", lambda row: Cell(printable(row["api"])), rank=2),
+    TableColumn("who", lambda row: Cell(printable(party_text(row["finding"].party))), rank=1),
+    TableColumn("seen", lambda row: Cell(printable(row["finding"].seen)), rank=3),
+)
+
+
+def _page_style(text: str) -> str:
+    return "bold" if text[:6].isupper() or text.endswith(":") else ""

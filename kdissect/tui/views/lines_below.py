@@ -1,0 +1,75 @@
+"""A table, and below it lines about its row: read or worked out in a thread, when the cursor rests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.timer import Timer
+from textual.widgets import Static
+
+from kdissect.tui.views.tables import TablesView
+from kdissect.tui.widgets.lines import Line, Lines
+from kdissect.tui.widgets.rows_table import Row, RowsTable
+
+# After the cursor has rested for so long a row is told: not each one that a held key runs over.
+REST_S = 0.05
+
+
+class LinesBelowView(TablesView):
+    """Subclasses give the lines of a row."""
+
+    below_title: ClassVar[str] = ""
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id)
+        self._rest: Timer | None = None
+        self._told: object = None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There are no further tables below."""
+        return False if action == "detail" else super().check_action(action, parameters)
+
+    def lines(self, row: Row) -> Sequence[Line]:
+        """What is told of a row. Called in a thread; raises nothing."""
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        """Summary, table, title, lines."""
+        yield Static(classes="summary")
+        yield RowsTable(self.key, "counting ...", id="main")
+        yield Static(Text(self.below_title), classes="titles")
+        yield Lines(id="below")
+
+    @property
+    def about(self) -> Lines:
+        """The lines."""
+        return self.query_one("#below", Lines)
+
+    def _show_details(self) -> None:
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(REST_S, self._rested)
+
+    def _rested(self) -> None:
+        row = self.table.row
+        if row is None:
+            self._told = None
+            self.about.show(())
+            return
+        self._tell(row)
+
+    @work(thread=True, exclusive=True, group="lines")
+    def _tell(self, row: Row) -> None:
+        lines = self.lines(row)
+        self.app.call_from_thread(self._take, row, lines)
+
+    def _take(self, row: Row, lines: Sequence[Line]) -> None:
+        key = self.key(row)
+        if self.table.row is None or self.key(self.table.row) != key:
+            return
+        self.about.show(lines, keep_place=self._told == key)
+        self._told = key

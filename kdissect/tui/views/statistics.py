@@ -1,0 +1,132 @@
+"""Statistics: response times by API, client, topic ..., rates over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from kdissect.query.tokens import quote
+from kdissect.report.cells import TableColumn
+from kdissect.report.columns.traffic import error_rows, time_rows, traffic_columns, traffic_rows
+from kdissect.report.printable import printable
+from kdissect.tui.plots import percentile_plot, rate_plot
+from kdissect.tui.session import Change
+from kdissect.tui.view import Tell
+from kdissect.tui.views.lines_below import LinesBelowView
+from kdissect.tui.widgets.lines import Line
+from kdissect.tui.widgets.rows_table import Row
+
+# What rows can be told apart by, and the field that a filter names.
+DIMENSIONS = {
+    "api": "api",
+    "client_id": "client_id",
+    "topic": "topic",
+    "broker": "broker",
+    "group": "group",
+    "software": "software",
+}
+PLOT_HEIGHT = 5
+
+
+class StatisticsView(LinesBelowView):
+    """`b` tells the rows apart by something else."""
+
+    study = "traffic"
+    nothing = "no exchange was counted"
+    below_title = "response times of the row, rates and errors of all"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "by", "By ...", tooltip="By API, client id, topic, broker, group, software")
+    ]
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id)
+        self._by = "api"
+        self._facts: Any = None
+
+    def key(self, row: Row) -> object:
+        """The value it is told apart by, or its title."""
+        return row.get("title"), row.get(self._by)
+
+    def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
+        """The rows, and all together."""
+        self._facts = facts
+        by = facts["by"]
+        return traffic_columns(by, self._span_ns(facts)), list(traffic_rows(facts, by[0]))
+
+    def summary(self, facts: Any, count: int) -> str:
+        """How many exchanges, by what."""
+        total = facts["total"]
+        counts = f"{total['exchanges']} exchanges, {total['failed']} failed"
+        return f"{counts}; by {self._by} (b: by something else)"
+
+    def row_filter(self, row: Row) -> str | None:
+        """The exchanges of a row."""
+        value = row.get(self._by)
+        if value is None or value == "(many)":
+            return None
+        plain = self._by in ("api", "broker") and "key " not in value
+        return f"{DIMENSIONS[self._by]} == {value if plain else quote(value)}"
+
+    def action_cell(self, takes: bool) -> None:
+        """Every cell of a row stands for its first."""
+        from kdissect.tui.quick_filters import negated
+        from kdissect.tui.view import UseFilter
+
+        row = self.table.row
+        expression = None if row is None else self.row_filter(row)
+        if expression is None:
+            self.post_message(Tell("the row stands for several"))
+            return
+        self.post_message(UseFilter(expression if takes else negated(expression), extend=True))
+
+    def action_by(self) -> None:
+        """By the next dimension."""
+        names = list(DIMENSIONS)
+        self._by = names[(names.index(self._by) + 1) % len(names)]
+        self.study = study_of(self._by)  # type: ignore[misc]
+        if self.session.is_stream and self._by != "api":
+            self._by, self.study = "api", "traffic"  # type: ignore[misc]
+            self.post_message(Tell("a stream is counted once, by API"))
+            return
+        self.session.ask({self.study})
+        if self.result(self.study) is None:
+            self.table.show((), (), f"counting by {self._by} ...")
+        self._show()
+
+    def session_changed(self, change: Change, what: str) -> None:
+        """The next snapshot of the dimension that is shown."""
+        if change is Change.RESULT and what == self.study:
+            self._show()
+
+    def lines(self, row: Row) -> Sequence[Line]:
+        """Times of the row, then rates of all."""
+        width = max(self.about.size.width - 2, 20)
+        name = printable(str(row.get("title") or row.get(self._by) or "-"))
+        found: list[Line] = []
+        for title, field in (("response times", "latency_ns"), ("broker's own time", "broker_ns")):
+            found += percentile_plot(f"{title} of {name}", row[field], min(width, 80))
+            found.append(())
+        over_time = self._facts["over_time"]
+        found += rate_plot(time_rows(over_time), over_time["interval_ns"], width, PLOT_HEIGHT)
+        return [*found, (), *self._errors()]
+
+    def _errors(self) -> Iterator[Line]:
+        for row in error_rows(self._facts, self._facts["by"]):
+            yield (
+                (f"{row['error']}  ", "bad"),
+                (f"{row['exchanges']} exchanges, in {printable(row['in'])}", ""),
+            )
+
+    @staticmethod
+    def _span_ns(facts: Any) -> int:
+        points = facts["over_time"]["points"]
+        if not points:
+            return 0
+        return int(points[-1]["time_ns"] - points[0]["time_ns"] + facts["over_time"]["interval_ns"])
+
+
+def study_of(by: str) -> str:
+    """The study that tells by a dimension."""
+    return "traffic" if by == "api" else f"traffic by {by}"

@@ -1,0 +1,205 @@
+"""The view that most views are: a table, and below it what belongs to its row, in further tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Static
+
+from kdissect.report.cells import TableColumn
+from kdissect.tui.quick_filters import Maker, negated
+from kdissect.tui.session import FINDINGS, Change
+from kdissect.tui.view import Tell, UseFilter, View
+from kdissect.tui.widgets.rows_table import Row, RowsTable
+
+_OF_ALL = "; of all exchanges, whatever the filter takes: a stream is counted once"
+
+
+class Detail(NamedTuple):
+    """A table below: its title, its columns, its rows."""
+
+    title: str
+    columns: Sequence[TableColumn]
+    rows: Sequence[Row]
+
+
+class TablesView(View):
+    """Subclasses say what stands in the tables; the rows come from a study.
+
+    `cell_filters` has, by the title of a column, what to filter by when a cell of it is chosen.
+    """
+
+    first_focus = "#main"
+    study: ClassVar[str] = ""
+    nothing: ClassVar[str] = "nothing was seen"
+    cell_filters: ClassVar[Mapping[str, Maker]] = {}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Exchanges", tooltip="The exchanges that the row is about"),
+        Binding(
+            "equals_sign", "cell(True)", "Only such", key_display="=", tooltip="Filter by the chosen cell"
+        ),
+        Binding("minus", "cell(False)", "None of such", key_display="-", show=False),
+        Binding("d", "detail(1)", "Details", tooltip="The next table below"),
+        Binding("D", "detail(-1)", "Details back", show=False),
+    ]
+    DEFAULT_CSS = """
+    TablesView { layout: vertical; }
+    TablesView .summary { height: 1; color: $text-muted; padding: 0 1; }
+    TablesView .titles { height: 1; padding: 0 1; background: $panel; }
+    TablesView #main { height: 3fr; }
+    TablesView #below { height: 2fr; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id)
+        self._details: list[Detail] = []
+        self._detail = 0
+
+    # what subclasses say
+
+    def key(self, row: Row) -> object:
+        """What makes a row of the main table the same in the next snapshot."""
+        raise NotImplementedError
+
+    def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
+        """The main table."""
+        raise NotImplementedError
+
+    def details(self, row: Row) -> list[Detail]:
+        """The tables below for a row."""
+        raise NotImplementedError
+
+    def summary(self, facts: Any, count: int) -> str:
+        """One line about all rows, safe to show."""
+        raise NotImplementedError
+
+    def row_filter(self, row: Row) -> str | None:
+        """Which exchanges a row is about."""
+        raise NotImplementedError
+
+    # the tables
+
+    def compose(self) -> ComposeResult:
+        """Summary, table, titles of the tables below, one of them."""
+        yield Static(classes="summary")
+        yield RowsTable(self.key, "counting ...", id="main")
+        yield Static(classes="titles")
+        yield RowsTable(None, "", id="below")
+
+    def shown(self) -> None:
+        """Show what is known by now."""
+        self._show()
+
+    def session_changed(self, change: Change, what: str) -> None:
+        """Show the next snapshot."""
+        if change is Change.RESULT and what == self.study:
+            self._show()
+
+    @property
+    def table(self) -> RowsTable:
+        """The main table."""
+        return self.query_one("#main", RowsTable)
+
+    @property
+    def below(self) -> RowsTable:
+        """The table below."""
+        return self.query_one("#below", RowsTable)
+
+    def _show(self) -> None:
+        facts = self.result(self.study)
+        if facts is None:
+            return
+        columns, rows = self.main(facts)
+        self.table.show(columns, rows, self.nothing)
+        how = self.summary(facts, len(rows))
+        if self.study not in self.session.final:
+            how += "; still counting"
+        if self.session.filter_text and self.study != FINDINGS:
+            how += _OF_ALL if self.session.is_stream else "; of the exchanges that the filter takes"
+        self.query_one(".summary", Static).update(Text(how, no_wrap=True, overflow="ellipsis", end=""))
+        self._show_details()
+
+    @on(RowsTable.Highlighted, "#main")
+    def _moved(self, event: RowsTable.Highlighted) -> None:
+        event.stop()
+        self._show_details()
+
+    def _show_details(self) -> None:
+        row = self.table.row
+        self._details = [] if row is None else self.details(row)
+        self._detail = min(self._detail, max(len(self._details) - 1, 0))
+        self._show_detail()
+
+    def _show_detail(self) -> None:
+        titles = Text(no_wrap=True, overflow="ellipsis", end="")
+        for number, detail in enumerate(self._details):
+            title = f"{detail.title} {len(detail.rows)}"
+            is_shown = number == self._detail
+            titles.append(f"[{title}]" if is_shown else f" {title} ", "bold" if is_shown else "dim")
+            titles.append(" ")
+        self.query_one(".titles", Static).update(titles)
+        if self._details:
+            detail = self._details[self._detail]
+            self.below.show(detail.columns, detail.rows, f"no {detail.title}")
+        else:
+            self.below.show((), (), "")
+
+    # keys
+
+    def action_detail(self, step: int) -> None:
+        """The next table below."""
+        if self._details:
+            self._detail = (self._detail + step) % len(self._details)
+            self._show_detail()
+
+    def action_exchanges(self) -> None:
+        """The exchanges a row is about, in their list."""
+        row = self.table.row
+        expression = None if row is None else self.row_filter(row)
+        if expression is None:
+            self.post_message(Tell("no exchange names this"))
+            return
+        self.show_exchanges(expression)
+
+    def show_exchanges(self, expression: str) -> None:
+        """Filter, and go to the list."""
+        self.post_message(UseFilter(expression))
+        self.run_worker(self.app.run_action("view('exchanges')"))
+
+    def action_cell(self, takes: bool) -> None:
+        """Filter by the chosen cell, or by what it is not."""
+        table = self.focused_table
+        row, column = table.row, table.column
+        maker = None if column is None else self.cell_filters.get(column.title)
+        expression = None if maker is None or row is None else maker(row)
+        if expression is None:
+            what = "" if column is None else f" of the column {column.title}"
+            self.post_message(Tell(f"a cell{what} is nothing that exchanges can be filtered by"))
+            return
+        self.post_message(UseFilter(expression if takes else negated(expression), extend=True))
+
+    @on(RowsTable.Chosen)
+    def _chosen(self, event: RowsTable.Chosen) -> None:
+        event.stop()
+        self.choose(event.table, event.row)
+
+    def action_choose(self) -> None:
+        """Enter, in either table."""
+        table = self.focused_table
+        if table.row is not None:
+            self.choose(table, table.row)
+
+    @property
+    def focused_table(self) -> RowsTable:
+        """The table that has the keys."""
+        below = self.query_one("#below")
+        return below if isinstance(below, RowsTable) and below.has_focus else self.table
+
+    def choose(self, table: RowsTable, row: Row) -> None:
+        """Open a row."""
+        self.action_exchanges()

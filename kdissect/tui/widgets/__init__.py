@@ -1,0 +1,1 @@
+"""Widgets that show plain rows and lines."""

@@ -1,0 +1,293 @@
+"""A table of plain rows: only lines on the screen are ever made, so that its length costs nothing.
+
+Rows and columns (`report.columns`) are those of `kdissect topics`, `groups` ...: the command line and the
+screen show the same table. A cell is chosen, for what a key does with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.tui.inert import fitted, plain
+from kdissect.tui.widgets.layout import GAP, Placed, place_columns
+
+Row = dict[str, Any]
+Key = Callable[[Row], object]
+GUTTER = 2  # cells before a row, for the mark of the chosen one
+SAMPLE = 200  # rows that widths are taken from, from the top
+
+
+class RowsTable(ScrollView, can_focus=True):
+    """`show` rows; `row` and `column` are the chosen ones."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home,g", "go_to(0)", "First", show=False),
+        Binding("end,G", "go_to(-1)", "Last", show=False),
+        Binding("left,h", "across(-1)", "Column to the left", show=False),
+        Binding("right,l", "across(1)", "Column to the right", show=False),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "table--head", "table--cursor", "table--cursor-blurred", "table--cell", "table--bad",
+        "table--odd", "table--good", "table--dim", "table--name", "table--bold",
+    }  # fmt: skip
+    DEFAULT_CSS = """
+    RowsTable {
+        background: $surface; color: $foreground; height: 1fr;
+        overflow-x: hidden; overflow-y: scroll; scrollbar-size: 1 1;
+        & > .table--head { text-style: bold; color: $primary; }
+        & > .table--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
+        & > .table--cursor-blurred { background: $block-cursor-blurred-background; text-style: bold; }
+        & > .table--cell { text-style: underline; }
+        & > .table--bad { color: $text-error; }
+        & > .table--odd { color: $text-warning; }
+        & > .table--good { color: $text-success; }
+        & > .table--dim { color: $text-muted; }
+        & > .table--name { color: $text-primary; }
+        & > .table--bold { text-style: bold; }
+    }
+    """
+
+    class Highlighted(Message):
+        """The cursor is on another row; None: there is none."""
+
+        def __init__(self, table: RowsTable, row: Row | None) -> None:
+            super().__init__()
+            self.table = table
+            self.row = row
+
+        @property
+        def control(self) -> RowsTable:
+            """The table."""
+            return self.table
+
+    class Chosen(Message):
+        """A double click, or the view's key for it."""
+
+        def __init__(self, table: RowsTable, row: Row) -> None:
+            super().__init__()
+            self.table = table
+            self.row = row
+
+        @property
+        def control(self) -> RowsTable:
+            """The table."""
+            return self.table
+
+    class NearEnd(Message):
+        """The last rows are on the screen: who has more may bring them."""
+
+        def __init__(self, table: RowsTable) -> None:
+            super().__init__()
+            self.table = table
+
+    def __init__(self, key: Key | None = None, empty: str = "nothing yet", id: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id)
+        self._key = key
+        self._empty = empty
+        self._columns: Sequence[TableColumn] = ()
+        self._rows: Sequence[Row] = ()
+        self._placed: list[Placed] = []
+        self._measured = -1
+        self._at = 0
+        self._across = 0
+
+    # what is shown
+
+    def show(self, columns: Sequence[TableColumn], rows: Sequence[Row], empty: str | None = None) -> None:
+        """Show rows. The cursor stays on the row of the same key, else at its place."""
+        before = self.row
+        self._columns, self._rows = columns, rows
+        if empty is not None:
+            self._empty = empty
+        self._at = self._place_of(before)
+        self._measured = -1
+        self._lay_out()
+        if self._named(self.row) != self._named(before) or before is None:
+            self.post_message(self.Highlighted(self, self.row))
+        self.refresh()
+
+    @property
+    def row(self) -> Row | None:
+        """The row with the cursor."""
+        return self._rows[self._at] if 0 <= self._at < len(self._rows) else None
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """All rows."""
+        return self._rows
+
+    @property
+    def column(self) -> TableColumn | None:
+        """The column of the chosen cell."""
+        if not self._placed:
+            return None
+        return self._columns[self._placed[min(self._across, len(self._placed) - 1)].column]
+
+    @property
+    def cell(self) -> Cell | None:
+        """The chosen cell."""
+        row, column = self.row, self.column
+        return None if row is None or column is None else column.cell(row)
+
+    def go_to(self, place: int) -> None:
+        """Put the cursor on a row."""
+        place = max(0, min(place, len(self._rows) - 1))
+        if place != self._at:
+            self._at = place
+            self.post_message(self.Highlighted(self, self.row))
+        self._reveal()
+        self.refresh()
+
+    def _named(self, row: Row | None) -> object:
+        return None if row is None else id(row) if self._key is None else self._key(row)
+
+    def _place_of(self, row: Row | None) -> int:
+        last = max(len(self._rows) - 1, 0)
+        if row is None or self._key is None:
+            return min(self._at, last)
+        key = self._key(row)
+        if self._at <= last and self._rows and self._key(self._rows[self._at]) == key:
+            return self._at
+        found = next((at for at, other in enumerate(self._rows) if self._key(other) == key), None)
+        return min(self._at, last) if found is None else found
+
+    def _lay_out(self) -> None:
+        width = self.scrollable_content_region.width
+        if width <= 0:
+            return
+        if self._measured == width:
+            return
+        self._measured = width
+        sample = [[plain(column.cell(row).text) for column in self._columns] for row in self._rows[:SAMPLE]]
+        self._placed = place_columns(self._columns, sample, width - GUTTER)
+        self._across = min(self._across, max(len(self._placed) - 1, 0))
+        self.virtual_size = Size(width, len(self._rows) + 1)
+
+    def on_resize(self) -> None:
+        """Columns come and go with the room."""
+        self._measured = -1
+        self._lay_out()
+
+    # drawing
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen; the first is the heading."""
+        width = self.size.width
+        style = self.rich_style
+        if not self._rows:
+            text = self._empty if y == 1 else ""
+            return Strip([Segment(fitted(f" {text}", width), style + self._part("dim"))])
+        if y == 0:
+            return self._head(width, style)
+        at = self.scroll_offset.y + y - 1
+        if at >= len(self._rows):
+            return Strip.blank(width, style)
+        return self._line(at, width, style)
+
+    def _head(self, width: int, style: Style) -> Strip:
+        style += self._part("head")
+        texts = [
+            fitted(self._columns[one.column].title, one.width, self._columns[one.column].right)
+            for one in self._placed
+        ]
+        line = " " * GUTTER + (" " * GAP).join(texts)
+        return Strip([Segment(line, style)]).adjust_cell_length(width, style)
+
+    def _line(self, at: int, width: int, style: Style) -> Strip:
+        row = self._rows[at]
+        is_cursor = at == self._at
+        if is_cursor:
+            style += self._part("cursor" if self.has_focus else "cursor-blurred")
+        segments = [Segment("> " if is_cursor else "  ", style)]  # not by colour alone
+        for number, one in enumerate(self._placed):
+            column = self._columns[one.column]
+            cell = column.cell(row)
+            own = style
+            if cell.style and not is_cursor:
+                own += self._part(cell.style)
+            if is_cursor and self.has_focus and number == self._across:
+                own += self._part("cell")
+            if number:
+                segments.append(Segment(" " * GAP, style))
+            segments.append(Segment(fitted(plain(cell.text), one.width, column.right), own))
+        return Strip(segments).adjust_cell_length(width, style)
+
+    def _part(self, name: str) -> Style:
+        return self.get_component_rich_style(f"table--{name}", partial=True)
+
+    # keys and mouse
+
+    def action_move(self, rows: int) -> None:
+        """Up and down."""
+        self.go_to(self._at + rows)
+        self._tell_end()
+
+    def action_page(self, pages: int) -> None:
+        """A screen up or down."""
+        self.action_move(pages * max(self.size.height - 2, 1))
+
+    def action_go_to(self, place: int) -> None:
+        """To the first row, or the last (-1)."""
+        self.go_to(len(self._rows) - 1 if place < 0 else place)
+        self._tell_end()
+
+    def action_across(self, columns: int) -> None:
+        """To another cell of the row."""
+        self._across = max(0, min(self._across + columns, len(self._placed) - 1))
+        self.refresh()
+
+    def choose(self) -> None:
+        """Open the row."""
+        row = self.row
+        if row is not None:
+            self.post_message(self.Chosen(self, row))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click chooses a cell, one more opens the row."""
+        at = self.scroll_offset.y + event.y - 1
+        if event.y < 1 or not 0 <= at < len(self._rows):
+            return
+        was = at == self._at
+        for number, one in enumerate(self._placed):
+            if one.start <= event.x - GUTTER < one.start + one.width + GAP:
+                self._across = number
+        self.go_to(at)
+        if was and event.chain > 1:
+            self.choose()
+
+    def _reveal(self) -> None:
+        """Have the cursor on the screen, below the heading."""
+        height = self.scrollable_content_region.height
+        top = self.scroll_offset.y
+        if self._at < top:
+            self.scroll_to(y=self._at, animate=False)
+        elif self._at > top + height - 2:
+            self.scroll_to(y=self._at - height + 2, animate=False)
+
+    def _tell_end(self) -> None:
+        if self._at >= len(self._rows) - self.size.height:
+            self.post_message(self.NearEnd(self))
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """The chosen cell is marked only where keys go."""
+        super().watch_has_focus(has_focus)
+        self.refresh()
+
+    def region_of_cursor(self) -> Region:
+        """Where the cursor is, relative to the table."""
+        return Region(0, self._at - self.scroll_offset.y + 1, self.size.width, 1)

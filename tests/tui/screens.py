@@ -1,0 +1,97 @@
+"""The application with workers in threads, and what stands on its screen."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kdissect.tui import session as session_module
+from kdissect.tui.app import KdissectApp
+from kdissect.tui.orders import Order
+from kdissect.tui.session import Session
+from kdissect.tui.state import State
+from kdissect.tui.worker import Worker
+
+PATIENCE_S = 30.0  # the machine of a test may have much else to do
+
+
+class _Telling(Worker):
+    """Hands over its messages instead of sending them."""
+
+    def __init__(self, order: Order, tell: Callable[[Any], None]) -> None:
+        self._tell = tell
+        super().__init__(order, -1)
+
+    def _send(self, message: object) -> None:
+        self._tell(message)
+
+
+class WorkerThread:
+    """In the place of a `WorkerProcess`, without half a second of start."""
+
+    def __init__(self, order: Order) -> None:
+        self.is_stopped = False
+        self._order = order
+
+    def listen(self, take: Callable[[Any], None], ended: Callable[[], None]) -> None:
+        """Run it."""
+
+        def run() -> None:
+            _Telling(self._order, take).run()
+            if not self.is_stopped:
+                ended()
+
+        threading.Thread(target=run, daemon=True).start()
+
+    def stop(self) -> None:
+        """Nothing of it is heard any more."""
+        self.is_stopped = True
+
+
+@asynccontextmanager
+async def screen(
+    monkeypatch: pytest.MonkeyPatch,
+    *paths: object,
+    size: tuple[int, int] = (120, 40),
+    state: State | None = None,
+    ports: tuple[int, ...] = (),
+) -> AsyncIterator[tuple[KdissectApp, Pilot[None]]]:
+    """The application on captures, read to their end and judged."""
+    monkeypatch.setattr(session_module, "WorkerProcess", WorkerThread)
+    session = Session(Order(tuple(map(str, paths)), ports))
+    session.start()
+    app = KdissectApp(session, state)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: not session.is_loading and "findings" in session.final)
+        yield app, pilot
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
+    """Let the application go on until something holds."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not holds():
+            await pilot.pause(0.02)
+
+
+async def shows(pilot: Pilot[None], *texts: str) -> None:
+    """Wait until all of these stand on the screen."""
+    app = pilot.app
+    assert isinstance(app, KdissectApp)
+    try:
+        await until(pilot, lambda: all(text in text_of(app) for text in texts))
+    except TimeoutError:
+        missing = [text for text in texts if text not in text_of(app)]
+        raise AssertionError(f"{missing} not on screen:\n{text_of(app)}") from None
+
+
+def text_of(app: KdissectApp) -> str:
+    """What stands on the screen, line by line."""
+    return "\n".join(
+        "".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()
+    )

@@ -1,0 +1,38 @@
+"""docs/tui.md lists the keys there are, and the help shows them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kdissect.tui.help import HelpScreen, all_keys, keys_table
+from tests.support.console import CAPTURES, CHECKOUT
+from tests.tui.driving import Driven, drive
+
+# To be run after a key has changed: python -c "from kdissect.tui.help import keys_table; print(keys_table())"
+
+
+def test_the_page_lists_every_key() -> None:
+    page = (CHECKOUT / "docs" / "tui.md").read_text()
+    assert keys_table() in page
+
+
+def test_the_help_lists_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play(driven: Driven) -> None:
+        await driven.press("question_mark")
+        assert isinstance(driven.app.screen, HelpScreen)
+        text = "\n".join(driven.screen())
+        for key in all_keys():
+            assert key.what in text, key
+        await driven.press("q")
+        assert not isinstance(driven.app.screen, HelpScreen)
+        assert driven.app.is_running
+
+    drive(play, CAPTURES / "kafka44_java_produce.pcapng", monkeypatch=monkeypatch, size=(120, 130))
+
+
+def test_no_key_does_two_things() -> None:
+    seen: dict[tuple[str, str], str] = {}
+    for key in all_keys():
+        for place in {key.place, "Everywhere"}:
+            assert seen.get((place, key.key), key.what) == key.what, key
+        seen[key.place, key.key] = key.what

@@ -1,0 +1,117 @@
+"""Plain values to characters: layouts of tables, plots, timelines, hex."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.tui import plots
+from kdissect.tui.hexrows import hex_rows
+from kdissect.tui.timeline import Timeline, time_ns_of
+from kdissect.tui.widgets.cells import cut
+from kdissect.tui.widgets.layout import GAP, place_columns
+
+
+def column(title: str, rank: int = 0, right: bool = False) -> TableColumn:
+    return TableColumn(title, lambda row: Cell(row[title]), rank=rank, right=right)
+
+
+def titles(columns: list[TableColumn], width: int, *rows: list[str]) -> list[str]:
+    return [columns[one.column].title for one in place_columns(columns, rows, width)]
+
+
+def test_columns_of_the_highest_rank_go_first_and_of_equal_ones_the_last() -> None:
+    columns = [column("a"), column("b", 2), column("c", 1), column("d", 2)]
+    row = ["x" * 10] * 4
+    assert titles(columns, 46, row) == ["a", "b", "c", "d"]
+    assert titles(columns, 45, row) == ["a", "b", "c"]
+    assert titles(columns, 30, row) == ["a", "c"]
+    assert titles(columns, 12, row) == ["a"]
+
+
+def test_long_texts_shrink_before_any_column_goes_and_numbers_never_do() -> None:
+    columns = [column("name"), column("count", 3, right=True), column("end", 1)]
+    placed = place_columns(columns, [["x" * 50, "1" * 9, "y" * 30]], 46)
+    assert [one.column for one in placed] == [0, 1, 2]
+    assert placed[1].width == 9
+    assert placed[0].width + placed[2].width == 46 - 9 - 2 * GAP
+
+
+def test_a_column_with_nothing_in_it_takes_no_room() -> None:
+    assert titles([column("a"), column("b"), column("c")], 80, ["x", "", "y"], ["", "", "z"]) == ["a", "c"]
+
+
+@given(
+    st.lists(st.tuples(st.text("x", max_size=70), st.integers(0, 4), st.booleans()), min_size=1, max_size=9),
+    st.integers(1, 200),
+)
+def test_columns_never_overlap(rows: list[tuple[str, int, bool]], width: int) -> None:
+    columns = [column(str(number), rank, right) for number, (_, rank, right) in enumerate(rows)]
+    placed = place_columns(columns, [[text for text, _, _ in rows]], width)
+    for one, two in pairwise(placed):
+        assert one.start + one.width + GAP == two.start
+
+
+@pytest.mark.parametrize("width", range(8))
+def test_cut_text_fits(width: int) -> None:
+    assert cell_len(cut("日本語 text", width)) <= width
+
+
+def test_columns_over_time() -> None:
+    assert plots.columns([0, 1, 2, 4], 4, 1) == [" ▂▄█"]
+    assert plots.columns([8, 4], 2, 2) == ["█ ", "██"]
+    assert plots.columns([1000, 1], 2, 1) == ["█▁"], "what is there is seen, however little"
+    assert plots.columns([1, 0, 0, 7], 2, 1) == ["▁█"], "neighbours are joined by the larger"
+    assert plots.columns([0, 0], 2, 1) == ["  "]
+    assert plots.columns([], 10, 3) == []
+
+
+def test_bars() -> None:
+    assert plots.bar(10, 10, 4) == "━━━━"
+    assert plots.bar(5, 10, 3) == "━╸"
+    assert plots.bar(1, 1_000_000, 10) == "╸"
+    assert plots.bar(0, 10, 10) == ""
+    assert plots.bar(0, 0, 10) == ""
+
+
+def test_percentiles_are_told_in_numbers_too() -> None:
+    times = dict.fromkeys(plots.PERCENTILES, 2_000_000) | {"count": 3, "max": 4_000_000}
+    lines = ["".join(text for text, _ in line) for line in plots.percentile_plot("x", times, 60)]
+    assert lines[0] == "x  3 values"
+    assert "2.00 ms" in lines[2]
+    assert lines[-1].count("━") == 2 * lines[2].count("━")
+    assert list(plots.percentile_plot("x", None, 60)) == []
+
+
+def test_a_timeline_shows_when_and_how_long() -> None:
+    line = Timeline(1000, 2000, 10)
+    assert line.line(1000) == "●·········"
+    assert line.line(1500, 200) == "·····●━━··"
+    assert line.line(1999, 5000) == "·········●"
+    assert line.line(0) == "●·········", "before the capture"
+    assert Timeline(5, 5, 3).line(5) == "●··"
+
+
+def test_times_of_rows() -> None:
+    from kdissect.engine.times import rfc3339
+
+    for time_ns in (0, 1, 1_763_000_000_123_456_789):
+        assert time_ns_of(rfc3339(time_ns)) == time_ns
+
+
+def test_marked_bytes_stand_between_brackets() -> None:
+    lines = ["".join(text for text, _ in line) for line in hex_rows(bytes(range(40)), 0, 40, (14, 20))]
+    assert lines[0].endswith("0c 0d[0e 0f  ................")
+    assert lines[1].startswith("000010  10 11 12 13]14")
+    whole = ["".join(text for text, _ in line) for line in hex_rows(b"abcdefghijklmnop", 0, 16, (0, 16))]
+    assert whole == ["000000 [61 62 63 64 65 66 67 68 69 6a 6b 6c 6d 6e 6f 70] abcdefghijklmnop"]
+
+
+def test_hidden_bytes_are_not_shown() -> None:
+    (line,) = hex_rows(b"secret", 0, 6, hidden=b"\0\1\1\1\1\1")
+    text = "".join(part for part, _ in line)
+    assert "73 ** ** ** ** **" in text
+    assert text.rstrip().endswith("s*****")
