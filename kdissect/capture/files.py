@@ -92,6 +92,15 @@ class CaptureSet:
             return None
         return sum(file.size or 0 for file in self.files)
 
+    @property
+    def last_times(self) -> dict[str, int]:
+        """The latest time read so far in each capture set."""
+        latest: dict[str, int] = {}
+        for file in self.files:
+            if file.last_time_ns is not None:
+                latest[file.capture_set] = max(file.last_time_ns, latest.get(file.capture_set, file.last_time_ns))
+        return latest
+
     def _probe(self, files: list[CaptureFile]) -> None:
         for file in files:
             if file.is_stream:
