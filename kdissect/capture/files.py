@@ -97,8 +97,9 @@ class CaptureSet:
         """The latest time read so far in each capture set."""
         latest: dict[str, int] = {}
         for file in self.files:
-            if file.last_time_ns is not None:
-                latest[file.capture_set] = max(file.last_time_ns, latest.get(file.capture_set, file.last_time_ns))
+            last = file.last_time_ns
+            if last is not None:
+                latest[file.capture_set] = max(last, latest.get(file.capture_set, last))
         return latest
 
     def _probe(self, files: list[CaptureFile]) -> None:

@@ -2,9 +2,9 @@
 
 Rules:
 - Where a connection begins and ends depends on its own packets only (a SYN, an idle gap, a lingering close),
-  so that any machine that sees them draws the same borders. The sweep only frees memory earlier: what has been
-  silent for nearly long enough is set aside, so that its next packet takes the slow path and is held against
-  the exact limit; the cap on connections is an emergency and is reported.
+  so that any machine that sees them draws the same borders. The sweep only frees memory earlier: what has
+  been silent for nearly long enough is set aside, so that its next packet takes the slow path and is held
+  against the exact limit. The cap on connections is an emergency and is reported.
 - Captures of different sets never share a connection.
 """
 
@@ -188,7 +188,7 @@ class Analyzer:
     def _sweep(self, time_ns: int) -> None:
         """Close what has been silent for too long, and set aside what will have been before the next sweep.
 
-        Times of one capture step back: only beyond the limit and another interval is a connection surely over.
+        Times of one capture step back: a connection is surely over only an interval behind its limit.
         """
         self._next_sweep_ns = time_ns + SWEEP_EVERY_NS
         quiet = self._quiet.setdefault(self._capture_set, {})
