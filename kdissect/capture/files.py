@@ -92,16 +92,6 @@ class CaptureSet:
             return None
         return sum(file.size or 0 for file in self.files)
 
-    @property
-    def last_times(self) -> dict[str, int]:
-        """The latest time read so far in each capture set."""
-        latest: dict[str, int] = {}
-        for file in self.files:
-            last = file.last_time_ns
-            if last is not None:
-                latest[file.capture_set] = max(last, latest.get(file.capture_set, last))
-        return latest
-
     def _probe(self, files: list[CaptureFile]) -> None:
         for file in files:
             if file.is_stream:

@@ -2,9 +2,8 @@
 
 Rules:
 - Where a connection begins and ends depends on its own packets only (a SYN, an idle gap, a lingering close),
-  so that any machine that sees them draws the same borders. The sweep only frees memory earlier: what has
-  been silent for nearly long enough is set aside, so that its next packet takes the slow path and is held
-  against the exact limit. The cap on connections is an emergency and is reported.
+  so that any machine that sees them draws the same borders. The sweep only frees memory earlier; the cap on
+  connections is an emergency and is reported.
 - Captures of different sets never share a connection.
 """
 
@@ -67,13 +66,11 @@ class Analyzer:
         self._names = dict(names or {})
         self._capture_set_of = capture_set_of or _one_set
         self._tables: dict[str, dict[bytes, _Flow]] = {}
-        self._quiet: dict[str, dict[bytes, _Flow]] = {}
-        """Set aside by the sweep, keyed by the flow of the first packet only."""
-        self._next_sweeps: dict[str, int] = {}
         self._file = -1
         self._capture_set = ""
         self._flows: dict[bytes, _Flow] = {}
         self._events: list[Event] = []
+        self._last_ns = 0
         self._next_sweep_ns = 0
         self.anomalies: list[Anomaly] = []
 
@@ -100,7 +97,7 @@ class Analyzer:
         return self._take() if self._events else _NOTHING
 
     def feed_segments(self, segments: Iterable[Located]) -> list[Event]:
-        """`feed_batch` for packets that were taken apart already, elsewhere or before."""
+        """`feed_batch` for packets that were taken apart already, here or on another machine."""
         for segment, ref, time_ns in segments:
             if ref >> FILE_SHIFT != self._file:
                 self._switch_file(ref >> FILE_SHIFT)
@@ -112,25 +109,12 @@ class Analyzer:
             flow[0](flow[1], segment, ref, time_ns)
         return self._take() if self._events else _NOTHING
 
-    def close(self, last_times: Mapping[str, int] | None = None) -> list[Event]:
-        """The capture is over: flush every connection, in the order of their first packets.
-
-        `last_times` is the time of the last packet of each capture set: a connection that had been silent for
-        too long by then ended as idle, not with the capture, whether or not a sweep came by.
-        """
-        ends = last_times or {}
-        left = [
-            (connection, name)
-            for tables in (self._tables, self._quiet)
-            for name, table in tables.items()
-            for connection, _ in _once(table)
-        ]
-        for connection, name in sorted(left, key=_first_packet):
-            idle = ends.get(name, 0) - connection.last_ns > _limit(connection)
-            connection.close(CloseKind.IDLE if idle else CloseKind.CAPTURE_END, connection.last_ns)
-        self._tables.clear()
-        self._quiet.clear()
-        self._file = -1
+    def close(self) -> list[Event]:
+        """The capture is over: flush every connection, in the order of their first packets."""
+        for table in self._tables.values():
+            for connection, _ in _once(table):
+                connection.close(CloseKind.CAPTURE_END, connection.last_ns)
+            table.clear()
         return self._take()
 
     def _take(self) -> list[Event]:
@@ -140,16 +124,14 @@ class Analyzer:
 
     def _switch_file(self, file: int) -> None:
         self._file = file
-        self._next_sweeps[self._capture_set] = self._next_sweep_ns
-        name = self._capture_set = self._capture_set_of(file)
-        self._next_sweep_ns = self._next_sweeps.get(name, 0)
-        self._flows = self._tables.setdefault(name, {})
+        self._capture_set = self._capture_set_of(file)
+        self._flows = self._tables.setdefault(self._capture_set, {})
 
     def _slow(self, segment: Segment, time_ns: int) -> _Flow | None:
         """Everything that is not a segment of a known connection: sweep, SYN, new connection."""
         if time_ns > self._next_sweep_ns:
             self._sweep(time_ns)
-        flow = self._flows.get(segment.flow) or self._wake(segment.flow, time_ns)
+        flow = self._flows.get(segment.flow)
         if flow is not None:
             if not segment.flags & SYN or not flow[2].tcp.opens_new_incarnation(flow[1], segment, time_ns):
                 return flow
@@ -180,42 +162,16 @@ class Analyzer:
 
     def _drop(self, connection: ConnectionAnalyzer, flow: bytes, how: CloseKind, time_ns: int) -> None:
         connection.close(how, time_ns)
-        other = reverse_flow(flow)
-        for table in (self._flows, self._quiet.get(self._capture_set, {})):
-            table.pop(flow, None)
-            table.pop(other, None)
+        self._flows.pop(flow, None)
+        self._flows.pop(reverse_flow(flow), None)
 
     def _sweep(self, time_ns: int) -> None:
-        """Close what has been silent for too long, and set aside what will have been before the next sweep.
-
-        Times of one capture step back: a connection is surely over only an interval behind its limit.
-        """
+        """Close what has been silent for too long."""
         self._next_sweep_ns = time_ns + SWEEP_EVERY_NS
-        quiet = self._quiet.setdefault(self._capture_set, {})
         for connection, flow in _once(self._flows):
-            if time_ns - connection.last_ns > _limit(connection) - SWEEP_EVERY_NS:
-                quiet[flow] = self._flows.pop(flow)
-                self._flows.pop(reverse_flow(flow), None)
-        for connection, flow in _once(quiet):
-            if time_ns - connection.last_ns > _limit(connection) + SWEEP_EVERY_NS:
+            silent = time_ns - connection.last_ns
+            if silent > IDLE_NS or (silent > LINGER_NS and connection.is_over):
                 self._drop(connection, flow, CloseKind.IDLE, connection.last_ns)
-
-    def _wake(self, flow: bytes, time_ns: int) -> _Flow | None:
-        """The connection of a flow that was set aside, unless it is over."""
-        quiet = self._quiet.get(self._capture_set)
-        if not quiet:
-            return None
-        first = flow if flow in quiet else reverse_flow(flow)
-        kept = quiet.get(first)
-        if kept is None:
-            return None
-        feed, _, connection = kept
-        if time_ns - connection.last_ns > _limit(connection):
-            self._drop(connection, first, CloseKind.IDLE, connection.last_ns)
-            return None
-        self._flows[first] = quiet.pop(first)
-        self._flows[reverse_flow(first)] = (feed, 1, connection)
-        return self._flows[flow]
 
     def _evict_oldest(self, time_ns: int) -> None:
         oldest, flow = min(_once(self._flows), key=_last_heard)
@@ -231,16 +187,6 @@ def _one_set(_file: int) -> str:
 def _once(table: dict[bytes, _Flow]) -> list[tuple[ConnectionAnalyzer, bytes]]:
     """Each connection of a table once, with the flow key of its first packet."""
     return [(connection, flow) for flow, (_, direction, connection) in table.items() if direction == 0]
-
-
-def _limit(connection: ConnectionAnalyzer) -> int:
-    """How long a connection may be silent."""
-    return LINGER_NS if connection.is_over else IDLE_NS
-
-
-def _first_packet(entry: tuple[ConnectionAnalyzer, str]) -> tuple[int, str]:
-    info = entry[0].info
-    return info.start_ns, info.id
 
 
 def _last_heard(entry: tuple[ConnectionAnalyzer, bytes]) -> int:

@@ -50,7 +50,7 @@ class _Flow:
             events = feed(((segment, ref, time_ns),))
             if events:
                 yield from _at(events, order_ns, ref)
-        for place, event in enumerate(self._analyzer.close(self._last_times)):
+        for place, event in enumerate(self._analyzer.close()):
             yield moment_of_end(event.connection, place), event
 
 
