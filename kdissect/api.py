@@ -51,7 +51,7 @@ class Dissection:
         feed = self.analyzer.feed_batch
         for packets in self.captures.batches():
             yield from feed(packets)
-        yield from self.analyzer.close()
+        yield from self.analyzer.close(self.captures.ends())
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
         """The exchanges of the files once more, for the names they tell."""

@@ -92,6 +92,14 @@ class CaptureSet:
             return None
         return sum(file.size or 0 for file in self.files)
 
+    def ends(self) -> dict[str, int]:
+        """The latest time of a packet read so far, by capture set."""
+        ends: dict[str, int] = {}
+        for file in self.files:
+            if file.last_time_ns is not None:
+                ends[file.capture_set] = max(file.last_time_ns, ends.get(file.capture_set, 0))
+        return ends
+
     def _probe(self, files: list[CaptureFile]) -> None:
         for file in files:
             if file.is_stream:

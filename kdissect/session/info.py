@@ -44,7 +44,9 @@ class ConnectionInfo:
     """One connection. Until the roles are known `client` is the end that opened it or spoke first.
 
     `exchanges` counts those emitted so far, `states` the same by state; `bytes` is payload in both directions
-    as captured. `names` are those of addresses; `client_text` and `broker_text` have them.
+    as captured. `names` are those of addresses; `client_text` and `broker_text` have them. `opened_at` is the
+    place of its first packet and `over_ns` the time at which its silence was known to be its end (0: it did
+    not end so), both for `engine.event_order`.
     """
 
     __slots__ = (
@@ -67,6 +69,8 @@ class ConnectionInfo:
         "mechanism",
         "middle_start",
         "names",
+        "opened_at",
+        "over_ns",
         "principal",
         "software_name",
         "software_version",
@@ -94,6 +98,8 @@ class ConnectionInfo:
         self.start_ns = start_ns
         self.end_ns = start_ns
         self.middle_start = False
+        self.opened_at = b""
+        self.over_ns = 0
         self.client_id: str | None = None
         self.software_name: str | None = None
         self.software_version: str | None = None
