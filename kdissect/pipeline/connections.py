@@ -17,18 +17,19 @@ from kdissect.pipeline.run import Run, merged
 from kdissect.pipeline.setup import Setup
 
 
-def flows(runs: Iterable[Run], setup: Setup) -> Iterator[Iterator[Placed]]:
-    """The events of each flow of a partition, in their order; to be consumed flow by flow."""
-    news = News()
+def flows(runs: Iterable[Run], setup: Setup, news: News | None = None) -> Iterator[Iterator[Placed]]:
+    """The events of each flow of a partition, in their order; to be consumed flow by flow.
+
+    `news` is filled before the first flow.
+    """
+    news = news or News()
     secrets = setup.secrets(news)
-    ends: dict[str, int] = {}
     for key, rows in groupby(runs, key=attrgetter("key")):
         if key == KEY:
             for row in rows:
                 news.take(row)
-            ends = setup.last_times(news)
         else:
-            yield _events(OrderedAnalyzer(setup.analyzer(secrets)), rows, ends)
+            yield _events(OrderedAnalyzer(setup.analyzer(secrets)), rows, setup.end_of(key, news))
 
 
 def _events(analyzer: OrderedAnalyzer, rows: Iterator[Run], ends: dict[str, int]) -> Iterator[Placed]:

@@ -8,17 +8,20 @@ from kdissect.capture.files import open_captures
 from kdissect.capture.source import FileSource
 from kdissect.model.errors import CaptureError
 
-# Bytes of small files that one task reads: a task costs Spark some 10 ms, and reading runs at 100 MB/s a core.
+# Bytes of small files that one task reads: a task costs Spark some 10 ms, and a core reads 100 MB a second.
 TASK_BYTES = 64 << 20
 
 
 class Input(NamedTuple):
-    """One file. `index` is its place in the canonical order, `capture_set` the number of its set."""
+    """One file. `number` is its place in the canonical order, `capture_set` the number of its set.
 
-    index: int
+    `name` is the path as rows have it."""
+
+    number: int
     path: str
     name: str
     capture_set: int
+    set_name: str
     size: int | None
     error: str | None
 
@@ -26,7 +29,8 @@ class Input(NamedTuple):
         """The file, to be read on any machine that reaches its path."""
         error = None if self.error is None else CaptureError(self.path, self.error)
         file = CaptureFile(self.path, FileSource(self.path), self.size, error)
-        file.index = self.index
+        file.index = self.number
+        file.capture_set = self.set_name
         return file
 
 
@@ -69,4 +73,5 @@ def _inputs(files: Sequence[CaptureFile], numbers: dict[str, int]) -> Iterable[I
         if file.is_stream:
             error = "a stream is read by one process: give files"
         name = file.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        yield Input(file.index, file.path, name, numbers[file.capture_set], file.size, error)
+        capture_set = file.capture_set
+        yield Input(file.index, file.path, name, numbers[capture_set], capture_set, file.size, error)

@@ -20,8 +20,9 @@ def filesystem_of(url: str) -> tuple[Any, str]:
     try:
         found, path = fs.FileSystem.from_uri(url)
     except (ValueError, NotImplementedError):
-        import fsspec
+        from importlib import import_module
 
-        other, path = fsspec.core.url_to_fs(url)
+        # An optional package that is asked for by what the user names, and that has no types.
+        other, path = import_module("fsspec.core").url_to_fs(url)
         found = fs.PyFileSystem(fs.FSSpecHandler(other))
     return found, path.rstrip("/")
