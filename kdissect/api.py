@@ -48,9 +48,10 @@ class Dissection:
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
-        feed = self.analyzer.feed_batch
+        feed = self.analyzer.feed_each
         for packets in self.captures.batches():
-            yield from feed(packets)
+            for events in feed(packets):
+                yield from events
         yield from self.analyzer.close(self.captures.ends())
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:

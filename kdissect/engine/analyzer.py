@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -76,9 +76,9 @@ class Analyzer:
         self._events: list[Event] = []
         self._next_sweep_ns = 0
         self._sweeps: dict[str, int] = {}
-        """When the next sweep of each capture set is due; that of the current one stands in `_next_sweep_ns`."""
-        self.place = b""
-        """Where the packet that is fed stands in the order of all (`event_order`), for those who need to know."""
+        """When the next sweep of each capture set is due."""
+        self.place: tuple[int, int] = (0, 0)
+        """Where the packet that is fed stands in the order of all, for those who need it (`event_order`)."""
         self.anomalies: list[Anomaly] = []
 
     def feed(self, packet: Packet) -> list[Event]:
@@ -103,6 +103,28 @@ class Analyzer:
             feed(direction, segment, ref, time_ns)
         return self._take() if self._events else _NOTHING
 
+    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[list[Event]]:
+        """`feed_batch` packet by packet: gives events before the next packet changes what they point at.
+
+        So what is seen of a connection in its info is what was known at the event, however packets come in
+        batches.
+        """
+        # Hot, one round a packet.
+        events = self._events
+        for packet, segment in zip(packets, self.parser.parse_batch(packets), strict=True):
+            if segment is None:
+                continue
+            ref, time_ns, _, _, _ = packet
+            if ref >> FILE_SHIFT != self._file:
+                self._switch_file(ref >> FILE_SHIFT)
+            flow = self._flows.get(segment[0])
+            if flow is None or time_ns > self._next_sweep_ns or segment[3] & SYN:
+                flow = self._slow(Segment._make(segment), time_ns)
+            if flow is not None:
+                flow[0](flow[1], segment, ref, time_ns)
+            if events:
+                yield self._take()
+
     def feed_segments(self, segments: Iterable[Located]) -> list[Event]:
         """`feed_batch` for packets that were taken apart already, here or on another machine."""
         for segment, ref, time_ns in segments:
@@ -116,8 +138,12 @@ class Analyzer:
             flow[0](flow[1], segment, ref, time_ns)
         return self._take() if self._events else _NOTHING
 
+    def is_due(self, ref: int, time_ns: int) -> bool:
+        """Whether `advance` has anything to do."""
+        return time_ns > self._next_sweep_ns or ref >> FILE_SHIFT != self._file
+
     def advance(self, ref: int, time_ns: int) -> list[Event]:
-        """Time came to `time_ns` in the capture set of a packet: what has been silent for too long is over."""
+        """Time came to `time_ns` in the capture set of a packet: what was silent for too long is over."""
         if ref >> FILE_SHIFT != self._file:
             self._switch_file(ref >> FILE_SHIFT)
         if time_ns > self._next_sweep_ns:

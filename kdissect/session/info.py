@@ -98,7 +98,7 @@ class ConnectionInfo:
         self.start_ns = start_ns
         self.end_ns = start_ns
         self.middle_start = False
-        self.opened_at = b""
+        self.opened_at = (0, 0)
         self.over_ns = 0
         self.client_id: str | None = None
         self.software_name: str | None = None
