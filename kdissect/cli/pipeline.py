@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
 
 from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE, USAGE
-from kdissect.cli.inputs import add_hosts, add_inputs, add_topic_ids
+from kdissect.cli.exits import UNREADABLE, USAGE
+from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.parser import command_parser
 
 _NEEDS = ("pyspark", "pyarrow", "pandas")
@@ -22,20 +22,22 @@ def run(arguments: Sequence[str]) -> int:
     if not _is_installed():
         say(INSTALL)
         return USAGE
+    from kdissect.cli.pipeline_run import run_pipeline
+
     try:
-        return _run(parser, options)
-    except KeyboardInterrupt:
-        raise
+        return run_pipeline(options)
+    except ValueError as error:
+        parser.error(str(error))
     except OSError as error:
         say(f"{options.output}: {error.strerror or error}")
-        return UNREADABLE
+    return UNREADABLE
 
 
 def _parser() -> ArgumentParser:
     parser = command_parser(
         "pipeline",
-        "Analyse captures on Spark and write tables as Parquet (docs/spark.md, docs/tables.md). For less than "
-        "some gigabytes the other commands are faster.",
+        "Analyse captures on Spark and write tables as Parquet (docs/spark.md, docs/tables.md). For less "
+        "than some gigabytes the other commands are faster.",
     )
     parser.add_argument("action", choices=_ACTIONS, help="run: analyse everything that is there")
     add_inputs(parser)
@@ -68,15 +70,11 @@ def _parser() -> ArgumentParser:
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals):
-        from argparse import ArgumentTypeError
-
         raise ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     return name, value
 
 
 def _count(text: str) -> int:
-    from argparse import ArgumentTypeError
-
     if not text.isdigit() or not int(text):
         raise ArgumentTypeError(f"{text!r} is no number from 1 on")
     return int(text)
@@ -86,13 +84,3 @@ def _is_installed() -> bool:
     from importlib.util import find_spec
 
     return all(find_spec(name) is not None for name in _NEEDS)
-
-
-def _run(parser: ArgumentParser, options: Namespace) -> int:
-    from kdissect.cli.pipeline_run import run_pipeline
-
-    try:
-        return run_pipeline(options)
-    except ValueError as error:
-        parser.error(str(error))
-    return OK

