@@ -26,6 +26,7 @@ COMMANDS = {
     "segments": "what log segments and snapshots hold, and whether they are sound",
     "check": "hold the traffic to the rules of the protocol",
     "extract": "write the packets of some exchanges or connections to a file, also without what is secret",
+    "pipeline": "analyse captures larger than one machine on Spark, into tables",
     "rules": "what check holds it to: the list, or one rule explained",
     "fields": "what a filter (-Y) can name",
     "decode": "decode one frame or body given as hex",

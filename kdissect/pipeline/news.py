@@ -3,8 +3,10 @@
 Their key is empty, so that they sort before those of any connection.
 """
 
+import pickle
 from collections.abc import Iterator
 from struct import Struct
+from typing import Any
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.model.packet import packet_ref
@@ -13,6 +15,7 @@ from kdissect.pipeline.run import Run
 KEY = b""
 _LAST_TIME = b"T"
 _SECRET = b"S"
+_FILE = b"F"
 _TIME = Struct("<Iq")  # number of the capture set, time of the last packet
 _KIND = Struct("<I")  # of a Decryption Secrets Block
 
@@ -24,6 +27,8 @@ class News:
         self.last_times: dict[int, int] = {}
         """Time of the last packet by number of the capture set."""
         self.secrets: list[tuple[int, bytes]] = []
+        self.files: list[dict[str, Any]] = []
+        """Rows of the table of files: the first partition is told, no other."""
 
     def take(self, run: Run) -> None:
         """Take a row with the empty key."""
@@ -31,15 +36,22 @@ class News:
         if tag == _LAST_TIME:
             capture_set, last_ns = _TIME.unpack(data)
             self.last_times[capture_set] = max(last_ns, self.last_times.get(capture_set, last_ns))
+        elif tag == _FILE:
+            self.files.append(pickle.loads(data))
         else:
             self.secrets.append((*_KIND.unpack_from(data), data[_KIND.size :]))
 
 
 def news_of(file: CaptureFile, capture_set: int, parts: int) -> Iterator[Run]:
-    """What a file that was read has to tell, once for each partition."""
+    """What a file that was read has to tell: once for each partition, but for its own row."""
     told = [_SECRET + _KIND.pack(kind) + data for kind, data in file.secrets]
     if file.last_time_ns is not None:
         told.append(_LAST_TIME + _TIME.pack(capture_set, file.last_time_ns))
     for number, data in enumerate(told):
         for part in range(parts):
             yield Run(part, KEY, number, packet_ref(file.index, 0), data)
+
+
+def row_of_file(row: dict[str, Any], file: CaptureFile) -> Run:
+    """The row of a file in the table of files, on its way to the first partition."""
+    return Run(0, KEY, 0, packet_ref(file.index, 0), _FILE + pickle.dumps(row))
