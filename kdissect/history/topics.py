@@ -224,5 +224,13 @@ class TopicNames:
                 self.learn(exchange)
 
 
+def may_tell_names(exchange: Exchange) -> bool:
+    """Whether `TopicNames.learn` can have anything of an exchange."""
+    if exchange.api_key not in (FETCH, FETCH_SNAPSHOT):
+        return exchange.api_key in TELLING
+    request = exchange.request
+    return request is not None and any(mark in request.data for mark in _METADATA_MARKS)
+
+
 def _place(connection: ConnectionInfo) -> _Place:
     return connection.capture_set, connection.broker_address

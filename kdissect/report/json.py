@@ -190,5 +190,7 @@ def _software(verdict: Verdict) -> list[Row]:
             "client_id": client_id,
             "connections": count,
         }
-        for (role, host, software, version, client_id), count in verdict.coverage.peers.items()
+        for (role, host, software, version, client_id), count in sorted(
+            verdict.coverage.peers.items(), key=lambda peer: [part or "" for part in peer[0]]
+        )
     ]
