@@ -50,7 +50,9 @@ def _shares(places: list[tuple[int, int]], share: int) -> Iterator[list[tuple[in
 
 def main(arguments: list[str]) -> int:
     """Rotate one capture; the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("capture", type=Path)
     parser.add_argument("--files", type=int, default=20)
     parser.add_argument("--output", type=Path, required=True)

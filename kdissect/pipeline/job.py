@@ -98,7 +98,9 @@ def _unread(place: Place, files: list[WrittenFile]) -> Iterator[Unread]:
 
     for file in files:
         if file.table == ALWAYS:
-            table = pq.read_table(f"{place.root}/{file.path}", ["file", "error"], filesystem=place.filesystem)
+            table = pq.read_table(
+                f"{place.root}/{file.path}", columns=["file", "error"], filesystem=place.filesystem
+            )
             for row in table.to_pylist():
                 if row["error"] is not None:
                     yield Unread(row["file"], row["error"])

@@ -36,9 +36,8 @@ _EMBEDDED = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
-    # Shuffled runs are payload, of which lz4 (Spark's default) takes little off; zstd takes no more.
-    "spark.shuffle.compress": "true",
 }
 
 

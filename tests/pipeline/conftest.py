@@ -45,7 +45,7 @@ def rotated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of 20 rotated files whose connections cross their borders, with reordering and loss."""
     folder = tmp_path_factory.mktemp("rotated")
     whole = folder / "whole.pcap"
-    options = "--size 6MB --connections 30 --reorder 1% --loss 0.3% --seed 7".split()
+    options = ["--size", "6MB", "--connections", "30", "--reorder", "1%", "--loss", "0.3%", "--seed", "7"]
     _benchmark("generate.py", *options, "-o", str(whole))
     _benchmark("rotate.py", str(whole), "--files", "20", "--output", str(folder / "files"))
     return folder / "files"

@@ -14,7 +14,7 @@ CONNECTION_EXTRAS = frozenset({"event_order", "day"})
 # Times of tables are timestamps in microseconds, those of rows texts; both have nanoseconds beside them.
 _TEXTS = frozenset({"time", "start", "number"})
 _OPTIONAL = ("last_file", "captured")
-_PARTITIONS = ds.partitioning(pa.schema([("day", pa.string()), ("broker", pa.string())]), flavor="hive")
+_PARTITIONS = ds.partitioning(pa.schema([("day", pa.date32()), ("broker", pa.string())]), flavor="hive")
 
 
 def read_table(output: Path, table: str, *order: str) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.engine.connection_rows import connection_row
+from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.rows import ExchangeRows, Row
 from kdissect.pipeline.connections import flows
 from kdissect.pipeline.inputs import Inputs, find
@@ -16,11 +17,14 @@ from kdissect.pipeline.setup import Setup
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
+Identity = tuple[str, int]
+"""Connection and ordinal."""
+
 
 class Found(NamedTuple):
     """Rows by identity."""
 
-    exchanges: dict[tuple[str, int], Row]
+    exchanges: dict[Identity, Row]
     connections: dict[str, Row]
 
 
@@ -36,6 +40,21 @@ def by_tasks(paths: Sequence[str | Path], parts: int, key_logs: Sequence[str] = 
     inputs = find([str(path) for path in paths])
     setup = Setup.of(inputs, key_logs=tuple(key_logs))
     return rows_of(_events(inputs, setup, parts), setup.files)
+
+
+def order_of(paths: Sequence[str | Path]) -> list[Identity]:
+    """The exchanges in the order of their places, when one process sees all packets."""
+    dissection = Dissection([str(path) for path in paths])
+    analyzer = OrderedAnalyzer(dissection.analyzer)
+    placed = [
+        event
+        for batch in dissection.captures.batches()
+        for told in analyzer.feed_batch(batch)
+        for event in told
+    ]
+    placed += analyzer.close(dissection.captures.ends())
+    placed.sort(key=lambda event: event[0])
+    return [(event.connection.id, event.ordinal) for _, event in placed if isinstance(event, Exchange)]
 
 
 def rows_of(events: Iterable[Event], files: Sequence[str]) -> Found:
