@@ -13,7 +13,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders.summary import Summary
 from kdissect.engine.rows import union
@@ -105,6 +105,16 @@ class TopicNames:
         if self._pending:
             self._learn_pending()
         return self._name(_place(connection), topic_id)
+
+    def name_at(self, capture_set: str, broker: str, topic_id: bytes) -> str | None:
+        """The name of an id in the cluster of a broker, given by its address; None if nobody knows."""
+        return self._name((capture_set, broker), topic_id)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was learned, and nothing to learn from."""
+        if self._pending:
+            self._learn_pending()
+        return self.__dict__ | {"_rescan": None, "_pieces": None, "_told": set()}
 
     def learn(self, exchange: Exchange) -> None:
         """Take the names that an exchange tells."""

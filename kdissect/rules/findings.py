@@ -34,6 +34,10 @@ class FindingLog:
             self._fold(key, finding)
         self.dropped += other.dropped
 
+    def put_back(self, finding: Finding) -> None:
+        """Take a finding of a log that was written down: it is equal to none of the others."""
+        self._found[len(self._found), *_when(finding)] = finding
+
     def all(self) -> list[Finding]:
         """The findings, the earliest on the wire first."""
         return sorted(self._found.values(), key=_when)

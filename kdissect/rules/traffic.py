@@ -49,6 +49,13 @@ class TimeLine:
             slot[0] += count
             slot[1] += lost
 
+    def put_back(self, width_ns: int, number: int, held: int, is_lost: bool) -> None:
+        """Take a slot of a time line that was written down; all of them have one width."""
+        self._first = min(self._first, number) if self.slots else number
+        self._last = max(self._last, number) if self.slots else number
+        self.width_ns = width_ns
+        self.slots.setdefault(number, [0, 0])[is_lost] = held
+
     @property
     def start_ns(self) -> int:
         """Where the first slot begins."""

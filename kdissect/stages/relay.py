@@ -40,11 +40,6 @@ class Relayed(NamedTuple):
     blob: bytes
 
 
-def relayed_types() -> tuple[tuple[str, str], ...]:
-    """Columns of `Relayed` and their types, as tables write them."""
-    return ("capture_set", "string"), ("event_order", "binary"), ("blob", "binary")
-
-
 class Relay:
     """Makes the rows of connections, whose events come one after the other.
 

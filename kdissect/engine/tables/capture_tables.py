@@ -56,7 +56,11 @@ ANOMALIES = Table(
     "One row for each thing that is odd about files, connections, exchanges and the records in them.",
     (
         CAPTURE_SET,
-        RowField("scope", "string", "`file`, `connection`, `exchange` or `records`: what has it"),
+        RowField(
+            "scope",
+            "string",
+            "`file`, `connection`, `exchange`, or `records` (what shows without decompressing): what has it",
+        ),
         CONNECTION._replace(doc="the connection; null for files"),
         EXCHANGE._replace(doc="ordinal of the exchange; null for files and connections"),
         RowField("index", "int32", "number among the anomalies of the same thing, from 0"),

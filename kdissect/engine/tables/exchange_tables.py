@@ -84,7 +84,7 @@ _RECORD_DOCS = {
     "key": "the key's bytes; null for null",
     "value": "the value's bytes; null for null",
     "headers.value": "its value; null for null",
-    "timestamp": "the record's timestamp; null where it has none",
+    "timestamp": "the record's timestamp; null where it has none, or one that is no date",
     "decoded": "JSON: what a record of Kafka's own topics, or a control record, holds",
 }
 _OF_RECORDS = without(RECORD_FIELDS, *_SHARED, "decoded.key", "decoded.value", types=_RECORD_TYPES)

@@ -40,14 +40,10 @@ CLIENT = (
     RowField("software", "string", "name and version the client gave in ApiVersions"),
     RowField("address", "string", "address of the client, without its port"),
 )
-SKETCH_BINS = (
-    RowField("index", "int32", "bin of the DDSketch (relative error 0.01, no offset)"),
-    RowField("count", "int64", "values in it"),
-)
 
 
 def distribution(name: str, doc: str) -> tuple[RowField, ...]:
-    """Columns of a `stats.distribution.Distribution`: exact figures, percentiles, and the sketch to merge."""
+    """Columns of a `stats.distribution.Distribution`: exact figures and percentiles."""
     return (
         RowField(name, "struct", f"{doc}; null for none"),
         RowField(f"{name}.count", "int64", "values"),
@@ -59,7 +55,15 @@ def distribution(name: str, doc: str) -> tuple[RowField, ...]:
         RowField(f"{name}.p95", "int64", "the same"),
         RowField(f"{name}.p99", "int64", "the same"),
         RowField(f"{name}.p999", "int64", "the same"),
+    )
+
+
+def sketch(name: str, doc: str) -> tuple[RowField, ...]:
+    """The same with the sketch, so that rows merge."""
+    return (
+        *distribution(name, doc),
         RowField(f"{name}.zeros", "int64", "values that are 0: the sketch has no bin for them"),
         RowField(f"{name}.bins", "list<struct>", "bins that are not empty; adding them up merges sketches"),
-        *(RowField(f"{name}.bins.{field.name}", field.type, field.doc) for field in SKETCH_BINS),
+        RowField(f"{name}.bins.index", "int32", "bin of the DDSketch (relative error 0.01, no offset)"),
+        RowField(f"{name}.bins.count", "int64", "values in it"),
     )

@@ -139,10 +139,10 @@ _EVENTS = (
 
 PRODUCERS = Table(
     "producers",
-    "One row for each producer id of a capture set.",
+    "One row for each producer id of a capture set, and for each client that writes without one.",
     (
         CAPTURE_SET,
-        RowField("producer_id", "int64", "producer id"),
+        RowField("producer_id", "int64", "producer id; null for batches without one"),
         RowField("epoch", "int32", "its epoch at the end"),
         RowField("transactional_id", "string", "the transactional id it belongs to; null for none"),
         RowField("client_ids", "list<string>", "clients that used it"),
@@ -167,8 +167,8 @@ PRODUCERS = Table(
         ),
         *_EVENTS,
     ),
-    ("capture_set", "producer_id"),
-    ("capture_set", "producer_id"),
+    ("capture_set", "producer_id", "client_ids"),
+    ("capture_set", "producer_id", "client_ids"),
 )
 
 TRANSACTIONS = Table(

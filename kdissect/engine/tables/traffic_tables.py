@@ -1,7 +1,7 @@
 """Tables of what `stats` counts: response times as sketches that merge, and rates over time."""
 
 from kdissect.engine.rows import RowField
-from kdissect.engine.tables.place_fields import BROKER, CAPTURE_SET, DAY, distribution
+from kdissect.engine.tables.place_fields import BROKER, CAPTURE_SET, DAY, sketch
 from kdissect.engine.tables.table import Table
 
 LATENCIES = Table(
@@ -27,10 +27,10 @@ LATENCIES = Table(
         RowField("first_time_ns", "int64", "time of the first of them"),
         RowField("last_time_ns", "int64", "time of the last of them"),
         RowField("unclear", "int64", "answers of which nobody can say how long the broker took"),
-        *distribution("latency_ns", "first byte of the response minus last byte of the request"),
-        *distribution("broker_ns", "the same without the time a broker was asked to wait"),
-        *distribution("throttle_ns", "throttle times that brokers told"),
-        *distribution("wait_ns", "times that Fetches waited for data, as they had asked for"),
+        *sketch("latency_ns", "first byte of the response minus last byte of the request"),
+        *sketch("broker_ns", "the same without the time a broker was asked to wait"),
+        *sketch("throttle_ns", "throttle times that brokers told"),
+        *sketch("wait_ns", "times that Fetches waited for data, as they had asked for"),
     ),
     (
         "capture_set", "day", "broker", "client", "client_id", "software", "principal", "api", "api_version",
