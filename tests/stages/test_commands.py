@@ -18,9 +18,9 @@ CAPTURES = Path(__file__).parents[2] / "captures"
 NAMES = ("kafka44_franz_transactions.pcapng", "kafka44_java_kip848.pcapng", "kafka28_scala_consumer.pcapng")
 
 
-def _told(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+def _told(capfd: pytest.CaptureFixture[str], *arguments: str) -> Any:
     main([*arguments, "--format", "json"])
-    return json.loads(capsys.readouterr().out)
+    return json.loads(capfd.readouterr().out)
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -39,34 +39,34 @@ def _rows(place: Path, table: str) -> list[dict[str, Any]]:
 
 
 def test_reports_from_tables_are_those_of_check(
-    written: tuple[str, Path], capsys: pytest.CaptureFixture[str]
+    written: tuple[str, Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
     path, place = written
     for name in ("json", "html", "sarif"):
         main(["check", path, "--format", name])
-        assert capsys.readouterr().out == (place / f"{name}.out").read_text(), name
+        assert capfd.readouterr().out == (place / f"{name}.out").read_text(), name
 
 
 def test_statistics_from_tables_are_those_of_stats(
-    written: tuple[str, Path], capsys: pytest.CaptureFixture[str]
+    written: tuple[str, Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
     path, place = written
-    assert json.loads((place / "stats.out").read_text()) == _told(capsys, "stats", path)
+    assert json.loads((place / "stats.out").read_text()) == _told(capfd, "stats", path)
 
 
 def test_states_are_those_of_the_commands(
-    written: tuple[str, Path], capsys: pytest.CaptureFixture[str]
+    written: tuple[str, Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
     path, place = written
-    topics = _told(capsys, "topics", path)["topics"]
+    topics = _told(capfd, "topics", path)["topics"]
     assert _plain(_rows(place, "topics"), topics) == topics
-    groups = _told(capsys, "groups", path)["groups"]
+    groups = _told(capfd, "groups", path)["groups"]
     rows = _rows(place, "groups")
     for row in rows:
         for one in row["rebalances"]:
             one["reasons"] = {reason["member"]: reason["reason"] for reason in one["reasons"]}
     assert _plain(rows, groups) == groups
-    facts = _told(capsys, "producers", path)
+    facts = _told(capfd, "producers", path)
     rows = [row for row in _rows(place, "producers") if row["producer_id"] is not None]
     assert _plain(rows, facts["producers"]) == facts["producers"]
     ids = _rows(place, "transactions")
@@ -84,12 +84,12 @@ def _plain(rows: Any, like: Any) -> Any:
 
 
 def test_exchanges_and_connections_are_those_of_the_commands(
-    written: tuple[str, Path], capsys: pytest.CaptureFixture[str]
+    written: tuple[str, Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
     path, place = written
     for command, table in (("inspect", "exchanges"), ("connections", "connections")):
         main([command, path, "--format", "jsonl"])
-        told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        told = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
         rows = sorted(_rows(place, table), key=lambda row: row["event_order"])
         assert len(rows) == len(told) > 0
         for row, one in zip(rows, told, strict=True):
@@ -120,14 +120,14 @@ def test_files_have_the_schema(written: tuple[str, Path]) -> None:
             assert parquet.read_schema(path).equals(arrow_schema(table)), name
 
 
-def test_tables_are_not_written_over_unless_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_are_not_written_over_unless_asked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = str(CAPTURES / NAMES[2])
     command = ["tables", path, "--output", str(tmp_path / "t"), "--tables", "exchanges,files"]
     assert main([*command, "--partition-by", "day,broker"]) == 0
     before = sorted((tmp_path / "t").rglob("*.parquet"))
     assert any("day=" in str(place) for place in before)
     assert main(command) == 2
-    assert "--overwrite" in capsys.readouterr().err
+    assert "--overwrite" in capfd.readouterr().err
     assert main([*command, "--overwrite"]) == 0
     assert not set(before) & set((tmp_path / "t").rglob("*.parquet"))
 
@@ -140,7 +140,7 @@ def test_options_that_make_no_sense_are_refused(option: list[str], tmp_path: Pat
     assert main(["tables", "x.pcap", "--output", str(tmp_path), *option]) == 2
 
 
-def test_what_cannot_be_read_is_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_read_is_a_row(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("no capture")
     command = ["tables", str(text), str(CAPTURES / NAMES[2]), "--output", str(tmp_path / "t")]
@@ -149,8 +149,8 @@ def test_what_cannot_be_read_is_a_row(tmp_path: Path, capsys: pytest.CaptureFixt
     assert {bool(row["error"]) for row in rows} == {True, False}
 
 
-def test_describe_prints_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+def test_describe_prints_the_page(capfd: pytest.CaptureFixture[str]) -> None:
     from kdissect.engine.tables.page import tables_page
 
     assert main(["tables", "--describe"]) == 0
-    assert capsys.readouterr().out == tables_page()
+    assert capfd.readouterr().out == tables_page()
