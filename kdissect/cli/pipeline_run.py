@@ -41,6 +41,7 @@ def run_pipeline(options: Namespace) -> int:
         () if partition_by == ("none",) else partition_by,
         options.partitions or 0,
         options.overwrite,
+        options.topic_ids,
     )
     session = _session(options)
     if session is None:

@@ -1,4 +1,4 @@
-"""Small files of one partition become large ones, before they are committed.
+"""Small files of one partition become large ones before they are committed, and names of topics get in.
 
 Every reducing task writes to every partition it has rows for: with many tasks and few rows that is what
 people call a data lake of splinters. Rows keep their files' order.
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kdissect.pipeline.parquet_parts import FILE_BYTES, GROUP_BYTES, WrittenFile
+from kdissect.pipeline.partitions import values_of
+from kdissect.stages.names import WITH_NAMES, Names
 
 # A file of this size is left alone: to rewrite it costs more than readers gain.
 LARGE_BYTES = FILE_BYTES // 2
@@ -28,21 +30,28 @@ class Group(NamedTuple):
 
 
 def plan(files: Iterable[WrittenFile]) -> tuple[list[WrittenFile], list[Group]]:
-    """Files that stay as they are, and those that are to be joined."""
+    """Files that stay as they are, and those that are to be written again."""
     stay: list[WrittenFile] = []
     small: dict[tuple[str, str], list[WrittenFile]] = defaultdict(list)
+    large: list[Group] = []
     for file in sorted(files):
-        if file.bytes >= LARGE_BYTES:
-            stay.append(file)
-        else:
+        if file.bytes < LARGE_BYTES:
             small[file.table, file.directory].append(file)
+        elif file.has_ids:
+            large.append(Group((file,)))
+        else:
+            stay.append(file)
     groups = [group for kept in small.values() for group in _groups(kept)]
-    stay += [group.files[0] for group in groups if len(group.files) == 1]
-    return stay, [group for group in groups if len(group.files) > 1]
+    is_done = [len(group.files) == 1 and not group.files[0].has_ids for group in groups]
+    stay += [group.files[0] for group, done in zip(groups, is_done, strict=True) if done]
+    return stay, large + [group for group, done in zip(groups, is_done, strict=True) if not done]
 
 
-def join(filesystem: Any, root: str, group: Group) -> WrittenFile:
-    """Write one file with the rows of a group. Memory: one row group of each file."""
+def join(filesystem: Any, root: str, group: Group, names: Names) -> WrittenFile:
+    """Write one file with the rows of a group and the names of their topic ids.
+
+    Memory: one row group of each file.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -52,12 +61,25 @@ def join(filesystem: Any, root: str, group: Group) -> WrittenFile:
     with filesystem.open_output_stream(f"{root}/{path}") as stream:
         schema = pq.read_schema(f"{root}/{first.path}", filesystem=filesystem)
         with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
-            for batches in _gathered(_batches(filesystem, root, group.files)):
+            found = _batches(filesystem, root, group.files)
+            for batches in _gathered(_named(batch, first, names) for batch in found):
                 table = pa.Table.from_batches(batches)
                 writer.write_table(table, row_group_size=max(1, table.num_rows))
                 rows += table.num_rows
     size = filesystem.get_file_info(f"{root}/{path}").size
-    return WrittenFile(first.table, first.directory, path, rows, size)
+    return WrittenFile(first.table, first.directory, path, rows, size, False)
+
+
+def _named(batch: Any, file: WrittenFile, names: Names) -> Any:
+    """Rows with the names of their topic ids; what the directory tells is needed to find them."""
+    if file.table not in WITH_NAMES:
+        return batch
+    import pyarrow as pa
+
+    schema = batch.schema
+    for name, value in values_of(file.directory).items():
+        batch = batch.append_column(name, pa.array([value] * batch.num_rows, pa.string()))
+    return names.complete(file.table, batch).select(schema.names)
 
 
 def _groups(files: Sequence[WrittenFile]) -> Iterator[Group]:

@@ -6,8 +6,8 @@
 A Python data source gives its partitions no way to exchange rows. `packets`, `segments` and `files` need
 none: they are read file by file. The other tables need all files of a capture set (one capture point): a
 partition reads them all and analyses its share of the flows, so that connections that cross files are
-whole. That is exact, and right for what one machine reads in minutes; `kdissect pipeline run` shuffles
-instead.
+whole. Tables of what crosses connections (findings, groups ...) are made by one partition. That is exact, and
+right for what one machine reads in minutes; `kdissect pipeline run` shuffles instead.
 
 Rules:
 - Nothing in a capture makes a job fail: what cannot be read stands in the table `files`.
@@ -26,7 +26,7 @@ from kdissect.engine.tables.spark import spark_ddl
 from kdissect.pipeline.inputs import Input, Inputs, find
 from kdissect.pipeline.pushed_filters import expression, file_test
 from kdissect.pipeline.source_options import SourceOptions
-from kdissect.pipeline.source_tables import BY_FILE, batches_of_files, batches_of_flows, table_of
+from kdissect.pipeline.source_tables import BY_FILE, BY_FLOW, batches_of, table_of
 
 # Bytes of a capture set that one partition should analyse.
 SHARD_BYTES = 256 << 20
@@ -51,13 +51,24 @@ class KdissectDataSource(DataSource):
 
 
 class Share(InputPartition):
-    """What one task reads: `files`, and of their flows those whose number is `shard` modulo `shards`."""
+    """What one task reads: `files`, and of their flows those whose number is `shard` modulo `shards`.
 
-    def __init__(self, files: Sequence[Input], shard: int = 0, shards: int = 1) -> None:
+    `others` are the paths of the files that other tasks read.
+    """
+
+    def __init__(
+        self, files: Sequence[Input], others: Sequence[str] = (), shard: int = 0, shards: int = 1
+    ) -> None:
         super().__init__(None)
         self.files = tuple(files)
+        self.others = tuple(others)
         self.shard = shard
         self.shards = shards
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this is all there is."""
+        return self.shards == 1 and not self.others
 
 
 class KdissectReader(DataSourceReader):
@@ -86,15 +97,16 @@ class KdissectReader(DataSourceReader):
                 if keeps({"capture_set": inputs.capture_sets[file.capture_set], "file": file.name})
             ]
             return [Share([file]) for file in kept] or [Share([])]
+        if self._options.table not in BY_FLOW:
+            return [Share(inputs.files)]
         return self._shares(inputs, [keeps({"capture_set": name}) for name in inputs.capture_sets])
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Record batches of a share."""
         assert isinstance(partition, Share)
         options = self._options
-        made = batches_of_files if options.table in BY_FILE else batches_of_flows
         wanted = self._wanted()
-        for batch in made(partition, options):
+        for batch in batches_of(partition, options):
             yield batch if wanted is None else batch.filter(wanted)
 
     def _shares(self, inputs: Inputs, keeps: list[bool]) -> list[InputPartition]:
@@ -102,10 +114,9 @@ class KdissectReader(DataSourceReader):
         for number, is_kept in enumerate(keeps):
             if is_kept:
                 files = [file for file in inputs.files if file.capture_set == number]
+                others = [file.path for file in inputs.files if file.capture_set != number]
                 count = self._options.shards or _shards_for(files)
-                if self._options.table == "findings":
-                    count = 1  # rules look at several connections
-                shares += [Share(files, shard, count) for shard in range(count)]
+                shares += [Share(files, others, shard, count) for shard in range(count)]
         return shares or [Share([])]
 
     def _wanted(self) -> Any:

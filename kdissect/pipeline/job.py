@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
+from kdissect.history.topics import TopicNames
 from kdissect.pipeline.commit import Place
 from kdissect.pipeline.compaction import plan
 from kdissect.pipeline.inputs import Inputs
 from kdissect.pipeline.joining import joined
 from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.parquet_parts import WrittenFile
-from kdissect.pipeline.reduction import WRITTEN_DDL, Reduction
+from kdissect.pipeline.reduction import Reduction, parts_in
+from kdissect.pipeline.relay_files import STAGED, judgements_in, names_in
+from kdissect.pipeline.second_pass import SecondPass, through_second_pass
 from kdissect.pipeline.setup import Setup
 from kdissect.pipeline.shuffle import parts_for, through_spark
+from kdissect.pipeline.written import WRITTEN_DDL
+from kdissect.stages.first import OF_JUDGES
+from kdissect.stages.judgement_rows import coverage_rows, finding_rows
+from kdissect.stages.table_rows import TableRows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,7 +36,7 @@ class OutputExistsError(Exception):
 
 
 class Job(NamedTuple):
-    """What to make of which inputs. `parts` 0: by size and cores."""
+    """What to make of which inputs. `parts` 0: by size and cores; `topic_ids` are names known before."""
 
     inputs: Inputs
     setup: Setup
@@ -38,6 +45,7 @@ class Job(NamedTuple):
     partition_by: tuple[str, ...] = ("day", "broker")
     parts: int = 0
     overwrite: bool = False
+    topic_ids: Mapping[bytes, str] | None = None
 
 
 class Unread(NamedTuple):
@@ -107,8 +115,33 @@ def _unread(place: Place, files: list[WrittenFile]) -> Iterator[Unread]:
 
 
 def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
+    """All files of all tables, staged."""
     parts = job.parts or parts_for(job.inputs.total_bytes, cores(spark))
     reduction = Reduction(job.setup, staging, job.tables | {ALWAYS}, job.partition_by)
     rows: list[Any] = through_spark(spark, job.inputs, parts, reduction, WRITTEN_DDL).collect()
-    stay, groups = plan(WrittenFile(*row) for row in rows)
-    return stay + joined(spark, groups, staging)
+    files = [WrittenFile(*row) for row in rows]
+    filesystem, root = filesystem_of(staging)
+    names = names_in(filesystem, root, files, TopicNames(job.topic_ids))
+    crossing = SecondPass(staging, job.tables, job.partition_by, names)
+    files += through_second_pass(spark, files, staging, job.inputs.capture_sets, crossing)
+    files += _judged(job, staging, files)
+    stay, groups = plan(file for file in files if file.table not in STAGED)
+    return stay + joined(spark, groups, staging, names)
+
+
+def _judged(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile]:
+    """The tables of what all judges together came to."""
+    wanted = job.tables & OF_JUDGES
+    if not wanted:
+        return []
+    filesystem, root = filesystem_of(staging)
+    judgement = judgements_in(filesystem, root, files)
+    made = {"findings": finding_rows(judgement, job.setup.files), "coverage": coverage_rows(judgement)}
+    rows = TableRows(wanted)
+    for table in wanted:
+        for row in made[table]:
+            rows.add(table, row)
+    parts = parts_in(staging, job.partition_by)
+    for table, batch in rows.close():
+        parts.add(table, batch)
+    return parts.close()

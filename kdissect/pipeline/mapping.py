@@ -6,9 +6,8 @@ from typing import Any
 from zlib import crc32
 
 from kdissect.pipeline.arrow_runs import to_batches
-from kdissect.pipeline.file_rows import file_row
 from kdissect.pipeline.inputs import Input
-from kdissect.pipeline.news import news_of, row_of_file
+from kdissect.pipeline.news import facts_of, news_of
 from kdissect.pipeline.reader import RunReader
 from kdissect.pipeline.run import Run
 
@@ -31,7 +30,7 @@ class Mapping:
             reader = RunReader(file, found.capture_set, self.part_of)
             yield from reader.runs()
             yield from news_of(file, found.capture_set, self._parts)
-            yield row_of_file(file_row(file, found.name), file)
+            yield facts_of(file, found.name)
 
     def part_of(self, key: bytes) -> int:
         """The partition of a flow: the same on every machine, which Python's own hash is not."""

@@ -6,10 +6,10 @@ Their key is empty, so that they sort before those of any connection.
 import pickle
 from collections.abc import Iterator
 from struct import Struct
-from typing import Any
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.model.packet import packet_ref
+from kdissect.pipeline.file_rows import FileRows
 from kdissect.pipeline.run import Run
 
 KEY = b""
@@ -27,8 +27,8 @@ class News:
         self.last_times: dict[int, int] = {}
         """Time of the last packet by number of the capture set."""
         self.secrets: list[tuple[int, bytes]] = []
-        self.files: list[dict[str, Any]] = []
-        """Rows of the table of files: the first partition is told, no other."""
+        self.files: list[FileRows] = []
+        """The first partition is told, no other."""
 
     def take(self, run: Run) -> None:
         """Take a row with the empty key."""
@@ -52,6 +52,7 @@ def news_of(file: CaptureFile, capture_set: int, parts: int) -> Iterator[Run]:
             yield Run(part, KEY, number, packet_ref(file.index, 0), data)
 
 
-def row_of_file(row: dict[str, Any], file: CaptureFile) -> Run:
-    """The row of a file in the table of files, on its way to the first partition."""
-    return Run(0, KEY, 0, packet_ref(file.index, 0), _FILE + pickle.dumps(row))
+def facts_of(file: CaptureFile, name: str) -> Run:
+    """What the first partition is told of a file that was read, or could not be."""
+    told = pickle.dumps(FileRows.of(file, name))
+    return Run(0, KEY, 0, packet_ref(file.index, 0), _FILE + told)

@@ -26,7 +26,8 @@ MAX_OPEN = 64
 class WrittenFile(NamedTuple):
     """A file that is complete.
 
-    `directory` is that of its partition below its table's, `path` stands below the root.
+    `directory` is that of its partition below its table's, `path` stands below the root. `has_ids` says that
+    rows have ids of topics, whose names may not stand with them.
     """
 
     table: str
@@ -34,12 +35,13 @@ class WrittenFile(NamedTuple):
     path: str
     rows: int
     bytes: int
+    has_ids: bool
 
 
 class _Part:
     """One partition of one table: what waits for it, and its open file."""
 
-    __slots__ = ("batches", "bytes", "directory", "path", "rows", "stream", "table", "writer")
+    __slots__ = ("batches", "bytes", "directory", "has_ids", "path", "rows", "stream", "table", "writer")
 
     def __init__(self, table: str, directory: str) -> None:
         self.table = table
@@ -47,6 +49,7 @@ class _Part:
         self.batches: list[Any] = []
         self.bytes = self.rows = 0
         self.path = ""
+        self.has_ids = False
         self.stream: Any = None
         self.writer: Any = None
 
@@ -99,6 +102,7 @@ class ParquetParts:
             self._open(part, table.schema)
         part.writer.write_table(table, row_group_size=max(1, table.num_rows))
         part.rows += table.num_rows
+        part.has_ids = part.has_ids or has_ids(table)
         self._waiting -= part.bytes
         part.batches, part.bytes = [], 0
         if part.stream.tell() >= FILE_BYTES:
@@ -116,6 +120,7 @@ class ParquetParts:
         part.writer = pq.ParquetWriter(stream, schema, compression="zstd")
         part.stream = stream
         part.rows = 0
+        part.has_ids = False
 
     def _finish(self, part: _Part) -> None:
         if part.writer is None:
@@ -123,5 +128,14 @@ class ParquetParts:
         part.writer.close()
         size = part.stream.tell()
         part.stream.close()
-        self._written.append(WrittenFile(part.table, part.directory, part.path, part.rows, size))
+        self._written.append(
+            WrittenFile(part.table, part.directory, part.path, part.rows, size, part.has_ids)
+        )
         part.writer = None
+
+
+def has_ids(table: Any) -> bool:
+    """Whether rows of a table have ids of topics."""
+    if "topic_ids" in table.schema.names:
+        return bool(len(table.column("topic_ids").combine_chunks().flatten()))
+    return "topic_id" in table.schema.names and table.column("topic_id").null_count < table.num_rows

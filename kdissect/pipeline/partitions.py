@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 # What Hive writes for null (org.apache.hadoop.hive.conf.HiveConf, DEFAULTPARTITIONNAME).
 NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -12,6 +12,12 @@ _PLAIN = "-_.,+@[]() "  # beside letters and digits
 def directory_of(names: Sequence[str], values: Sequence[Any]) -> str:
     """`day=2024-05-01/broker=10.0.0.1%3A9092`; empty without partitions."""
     return "/".join(f"{name}={_escaped(value)}" for name, value in zip(names, values, strict=True))
+
+
+def values_of(directory: str) -> dict[str, str | None]:
+    """The columns that a directory tells, as text."""
+    pairs = [part.partition("=") for part in directory.split("/") if part]
+    return {name: None if value == NULL else unquote(value) for name, _, value in pairs}
 
 
 def split(batch: Any, names: Sequence[str]) -> Iterator[tuple[str, Any]]:

@@ -12,13 +12,15 @@ from uuid import uuid4
 
 from kdissect.pipeline.arrow_runs import from_batches
 from kdissect.pipeline.connections import flows
+from kdissect.pipeline.file_rows import note_empty
 from kdissect.pipeline.news import News
 from kdissect.pipeline.output_place import filesystem_of
-from kdissect.pipeline.parquet_parts import ParquetParts, WrittenFile
+from kdissect.pipeline.parquet_parts import ParquetParts
+from kdissect.pipeline.relay_files import NAMES, split_relayed
 from kdissect.pipeline.setup import Setup
-from kdissect.pipeline.task_tables import TaskTables
-
-WRITTEN_DDL = "table STRING, directory STRING, path STRING, rows BIGINT, bytes BIGINT"
+from kdissect.pipeline.written import written_batch
+from kdissect.stages.first import RELAY, FirstStage
+from kdissect.stages.table_rows import TableRows
 
 
 class Reduction:
@@ -33,28 +35,40 @@ class Reduction:
         self._partition_by = partition_by
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        filesystem, root = filesystem_of(self._staging)
-        parts = ParquetParts(filesystem, root, self._partition_by, uuid4().hex[:12])
+        parts = parts_in(self._staging, self._partition_by)
         news = News()
-        tables = TaskTables(self._setup.files, self._tables)
-        for events in flows(from_batches(batches), self._setup, news):
-            for placed in events:
-                tables.add(placed)
-            for table, batch in tables.take():
-                parts.add(table, batch)
-        tables.add_files(news.files)
-        for table, batch in tables.close():
-            parts.add(table, batch)
+        for name, batch in self._made(batches, news):
+            if name == RELAY:
+                names, others = split_relayed(batch)
+                parts.add(NAMES, names)
+                parts.add(RELAY, others)
+            else:
+                parts.add(name, batch)
+        for name, batch in self._of_files(news):
+            parts.add(name, batch)
         yield written_batch(parts.close())
 
+    def _made(self, batches: Iterable[Any], news: News) -> Iterator[tuple[str, Any]]:
+        stage = FirstStage(self._setup.files, self._tables)
+        for events in flows(from_batches(batches), self._setup, news):
+            stage.begin_flow()
+            for placed in events:
+                stage.add(placed)
+            yield from stage.take()
+        yield from stage.close()
 
-def written_batch(files: list[WrittenFile]) -> Any:
-    """Files as rows of `WRITTEN_DDL`."""
-    import pyarrow as pa
+    def _of_files(self, news: News) -> Iterator[tuple[str, Any]]:
+        note_empty(news.files)
+        rows = TableRows(self._tables & {"files", "anomalies"})
+        for told in news.files:
+            rows.add("files", told.file)
+            if "anomalies" in self._tables:
+                for row in told.anomalies:
+                    rows.add("anomalies", row)
+        yield from rows.close()
 
-    names = ("table", "directory", "path", "rows", "bytes")
-    types = (pa.string(), pa.string(), pa.string(), pa.int64(), pa.int64())
-    columns = zip(*files, strict=True) if files else ((),) * len(names)
-    return pa.RecordBatch.from_arrays(
-        [pa.array(column, type_) for column, type_ in zip(columns, types, strict=True)], names=list(names)
-    )
+
+def parts_in(staging: str, partition_by: tuple[str, ...]) -> ParquetParts:
+    """Files of an attempt of its own."""
+    filesystem, root = filesystem_of(staging)
+    return ParquetParts(filesystem, root, partition_by, uuid4().hex[:12])

@@ -6,24 +6,28 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from kdissect.capture.files import CaptureSet
+from kdissect.api import Dissection
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
-from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.registry import TABLES
 from kdissect.engine.tables.table import Table
-from kdissect.pipeline.file_rows import file_row
-from kdissect.pipeline.news import News
+from kdissect.history.topics import TopicNames
 from kdissect.pipeline.packet_rows import packet_batches, segment_batches
 from kdissect.pipeline.packet_tables import PACKETS, SEGMENTS
 from kdissect.pipeline.run import flow_key
-from kdissect.pipeline.setup import Setup
 from kdissect.pipeline.source_options import SourceOptions
-from kdissect.pipeline.task_tables import TaskTables
+from kdissect.session.events import ConnectionClosed
+from kdissect.session.exchange import Exchange
+from kdissect.stages.exchange_tables import ExchangeTables
+from kdissect.stages.file_rows import file_row
+from kdissect.stages.one_process import placed_events, produce
+from kdissect.stages.table_rows import TableRows, batch_of
 
 if TYPE_CHECKING:
     from kdissect.pipeline.data_source import Share
 
-BY_FILE = ("packets", "segments", "files")
+BY_FILE = frozenset({"packets", "segments", "files"})
+BY_FLOW = frozenset({"connections", "exchanges", "topic_partitions", "batches", "records"})
+"""Tables that shares of flows make, each its own; the others look at several connections."""
 _SOURCES = {"packets": packet_batches, "segments": segment_batches}
 
 
@@ -35,58 +39,66 @@ def table_of(name: str) -> Table:
     return found[name]
 
 
-def batches_of_files(share: Share, options: SourceOptions) -> Iterator[Any]:
-    """Packets, segments or facts of each file of a share."""
-    import pyarrow as pa
+def batches_of(share: Share, options: SourceOptions) -> Iterator[Any]:
+    """Record batches of the table that was chosen."""
+    if not share.files:
+        return iter(())
+    if options.table in BY_FILE:
+        return _of_files(share, options.table)
+    if options.table in BY_FLOW:
+        return _of_flows(share, options)
+    return (batch for _, batch in produce(_dissection(share, options), frozenset({options.table})))
 
+
+def _of_files(share: Share, table: str) -> Iterator[Any]:
     for found in share.files:
         file = found.open()
-        if options.table in _SOURCES:
-            yield from _SOURCES[options.table](file, found.name)
+        if table in _SOURCES:
+            yield from _SOURCES[table](file, found.name)
             continue
         for _ in file.batches():
             pass
-        schema = arrow_schema(TABLES["files"])
-        yield pa.RecordBatch.from_pylist([file_row(file, found.name)], schema=schema)
+        yield batch_of("files", [file_row(file, found.name)])
 
 
-def batches_of_flows(share: Share, options: SourceOptions) -> Iterator[Any]:
-    """Rows of the connections of a share."""
-    captures = CaptureSet([found.open() for found in share.files])
-    tables = TaskTables([_name(file.path) for file in captures.files], frozenset({options.table}))
-    for placed in _events(captures, share, options):
-        tables.add(placed)
-        for _, batch in tables.take():
-            yield batch
-    for _, batch in tables.close():
-        yield batch
+def _of_flows(share: Share, options: SourceOptions) -> Iterator[Any]:
+    dissection = _dissection(share, options)
+    rows = TableRows({options.table})
+    tables = ExchangeTables(dissection.file_names, rows, dissection.topics)
+    for order, event in _events(dissection, share):
+        if isinstance(event, Exchange):
+            tables.exchange(event, order)
+        elif isinstance(event, ConnectionClosed):
+            tables.connection(event.connection, order)
+        yield from (batch for _, batch in rows.take())
+    yield from (batch for _, batch in rows.close())
 
 
-def _events(captures: CaptureSet, share: Share, options: SourceOptions) -> Iterator[Placed]:
-    """The events of the flows that fall to a share, from all files of their capture set."""
-    names = [file.capture_set for file in captures.files]
-    setup = Setup((), tuple(range(len(names))), tuple(names), options.ports)
-    news = News()
-    analyzer = OrderedAnalyzer(setup.analyzer(setup.secrets(news)))
+def _dissection(share: Share, options: SourceOptions) -> Dissection:
+    """The files of a share. They keep the capture sets that they have among all files."""
+    paths = [file.path for file in share.files]
+    dissection = Dissection(paths, options.ports, key_logs=options.key_logs)
+    sets = {file.path: file.set_name for file in share.files}
+    for file in dissection.captures.files:
+        file.capture_set = sets.get(file.path, file.capture_set)
+    if not share.is_whole:  # names of topic ids may be told on any connection, in any file
+        everything = Dissection([*paths, *share.others], options.ports, key_logs=options.key_logs)
+        dissection.topics = TopicNames(None, lambda: iter(everything))
+    return dissection
+
+
+def _events(dissection: Dissection, share: Share) -> Iterator[Placed]:
+    """The events of the flows that fall to a share."""
     if share.shards == 1:
-        for packets in captures.batches():
-            for placed in analyzer.feed_batch(packets):
-                yield from placed
-    else:
-        yield from _of_share(analyzer, captures, share)
-    yield from analyzer.close(captures.ends())
-
-
-def _of_share(analyzer: OrderedAnalyzer, captures: CaptureSet, share: Share) -> Iterator[Placed]:
-    """Feed the segments of some flows only: the cheap part of the work is done by every share."""
+        yield from placed_events(dissection)
+        return
+    # Each share takes all packets apart, which is the cheap part, and analyses its own.
+    analyzer = OrderedAnalyzer(dissection.analyzer)
+    captures, parse = dissection.captures, dissection.analyzer.parser.parse_batch
     now_ns = 0
-    parse = analyzer.analyzer.parser.parse_batch
     for packets in captures.batches():
         for (ref, time_ns, _, _, _), segment in zip(packets, parse(packets), strict=True):
             now_ns = max(now_ns, time_ns)
             if segment is not None and crc32(flow_key(segment[0], 0)[0]) % share.shards == share.shard:
                 yield from analyzer.feed_segment(segment, ref, time_ns, now_ns)
-
-
-def _name(path: str) -> str:
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    yield from analyzer.close(captures.ends())

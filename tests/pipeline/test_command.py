@@ -67,7 +67,14 @@ def test_a_run_without_a_system_java(tmp_path: Path) -> None:
     for name in ("sh", "bash", "env", "dirname", "basename", "uname", "ps", "nice", "cat", "sed", "ls"):
         (tools / name).symlink_to(f"/bin/{name}")
     (tmp_path / "text.pcap").write_text("a note")
-    arguments = ["pipeline", "run", str(CAPTURE), str(tmp_path / "text.pcap"), "--output", str(tmp_path / "out")]
+    arguments = [
+        "pipeline",
+        "run",
+        str(CAPTURE),
+        str(tmp_path / "text.pcap"),
+        "--output",
+        str(tmp_path / "out"),
+    ]
     options = ["--tables", "exchanges", "--master", "local[1]", "--conf", "spark.driver.memory=1g"]
     found = _python(MAIN, *arguments, *options, PATH=str(tools), JAVA_HOME="")
     assert found.returncode == 3, found.stderr

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.inputs import find
 from kdissect.pipeline.setup import Setup
 from tests.pipeline.conftest import CHECKOUT
-from tests.pipeline.parquet import CONNECTION_EXTRAS, EXCHANGE_EXTRAS, read_table, without_times
-from tests.pipeline.single import by_one_process, order_of
+from tests.pipeline.parquet import of_one_process, of_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +45,7 @@ def test_a_run_gives_the_tables_of_one_process(spark: SparkSession, odd: list[Pa
 
     inputs = find([str(path) for path in odd])
     output = tmp_path / "tables"
-    job = Job(inputs, Setup.of(inputs), str(output), frozenset({"exchanges", "connections"}), parts=3)
+    job = Job(inputs, Setup.of(inputs), str(output), frozenset(TABLES), parts=3)
     summary = run(spark, job)
 
     unread = {Path(file.file).name: file.why for file in summary.unread}
@@ -55,32 +55,18 @@ def test_a_run_gives_the_tables_of_one_process(spark: SparkSession, odd: list[Pa
     there = {str(path.relative_to(output)) for path in output.rglob("*.parquet")}
     assert there == {file["path"] for file in manifest["files"]}
     assert not (output / "_staging").exists()
-    _compare(output, odd)
+    one = of_one_process(odd)
+    for table in TABLES:
+        assert of_run(output, table) == one[table], table
 
     with pytest.raises(OutputExistsError):
         run(spark, job)
     again = run(spark, job._replace(overwrite=True, parts=1, partition_by=()))
     assert _rows(again) == _rows(summary)
     assert len(list(output.rglob("exchanges/**/*.parquet"))) == 1
-    _compare(output, odd)
+    for table in TABLES:
+        assert of_run(output, table) == one[table], table
 
 
 def _rows(summary: Any) -> dict[str, int]:
     return {table: rows for table, (_, rows, _) in summary.tables.items()}
-
-
-def _compare(output: Path, paths: list[Path]) -> None:
-    """Each row of the tables against `inspect` and `connections` on one machine, and their order."""
-    one = by_one_process(paths)
-    exchanges = read_table(output, "exchanges", "event_order")
-    assert [(row["connection"], row["exchange"]) for row in exchanges] == order_of(paths)
-    for row in exchanges:
-        expected = one.exchanges[row["connection"], row["exchange"]]
-        assert without_times(row, EXCHANGE_EXTRAS) == without_times(expected)
-    connections = read_table(output, "connections", "event_order")
-    assert {row["connection"] for row in connections} == one.connections.keys()
-    for row in connections:
-        expected = one.connections[row["connection"]]
-        expected["anomalies"] = sorted(expected["anomalies"].items())
-        row["anomalies"].sort()
-        assert without_times(row, CONNECTION_EXTRAS) == without_times(expected)
