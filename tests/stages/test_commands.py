@@ -77,7 +77,7 @@ def _plain(rows: Any, like: Any) -> Any:
     """Rows as the JSON of a command has them: maps as objects, and nothing that it does not have."""
     if isinstance(like, dict):
         held = dict(rows) if isinstance(rows, list) else rows
-        return {name: _plain(held[name], value) for name, value in like.items()}
+        return {name: _plain(held.get(name), value) for name, value in like.items()}
     if isinstance(like, list) and isinstance(rows, list) and len(rows) == len(like):
         return [_plain(row, one) for row, one in zip(rows, like, strict=True)]
     return rows
