@@ -3,10 +3,11 @@
 Rules:
 - Everything but the records stays byte by byte, at its place: who decodes a thin frame gets the same values,
   batches, sizes and counts, and cannot read records.
-- Bytes of records become zeros, which take no room. A checksum that was right is set to that of the zeros,
-  one that was wrong stays wrong.
-- Where anything does not fit, a records field stays as it is; so do pieces of snapshots and the metadata log,
-  whose records tell names.
+- Bytes of records become zeros, which take no room, but for four of them, by which the checksum of the batch
+  is right as it stands (`forged`).
+- The first bytes of a batch stay: findings show 32 bytes from where a fault begins.
+- Where anything does not fit, a checksum is wrong, or a frame was cut, a records field stays as it is; so do
+  pieces of snapshots and the metadata log, whose records tell names.
 """
 
 from __future__ import annotations
@@ -15,19 +16,21 @@ import zlib
 from collections.abc import Iterator
 
 from kdissect.decoders.records.checksum import crc32c
-from kdissect.decoders.records.layout import ATTRIBUTES_AT, CURRENT_MAGIC, HEADER_V2, MAGIC_AT, OVERHEAD
+from kdissect.decoders.records.layout import ATTRIBUTES_AT, CURRENT_MAGIC, MAGIC_AT
 from kdissect.engine.record_sets import SectionBatches, record_batches, records_side
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
+from kdissect.stages.forge import CASTAGNOLI, FORGED_BYTES, IEEE, forged
 
 Piece = bytes | int
 """Bytes, or a number of zeros."""
 Pieces = tuple[Piece, ...]
+# Bytes of a batch that stay: the header of magic 2, and of old messages as much.
+_KEPT = 64
 # Fewer zeros cost more as a piece of their own.
 _WORTH = 16
-_CRC_BYTES = 4
 
 
 def thin_frames(exchange: Exchange) -> tuple[Pieces | None, Pieces | None]:
@@ -58,11 +61,8 @@ def _thin(data: bytes, sections: tuple[SectionBatches, ...]) -> Pieces:
     pieces: list[Piece] = []
     at = 0
     for batch in _batches(sections):
-        crc_at, crc = _checksum(batch)
-        pieces += (
-            data[at:crc_at], crc, data[crc_at + _CRC_BYTES : batch.records_start],
-            batch.end - batch.records_start,
-        )  # fmt: skip
+        start, end = batch.start + _KEPT, batch.end - FORGED_BYTES
+        pieces += data[at:start], end - start, _last_bytes(batch, data[batch.start : start], end - start)
         at = batch.end
     pieces.append(data[at:])
     return tuple(_joined(pieces))
@@ -89,14 +89,11 @@ def _batches(sections: tuple[SectionBatches, ...]) -> Iterator[RecordBatch]:
             continue
         if any(batch.faults or not batch.crc_is_right for batch in found.batches):
             continue  # where the next one begins may depend on their bytes
-        yield from (batch for batch in found.batches if batch.end - batch.records_start >= _WORTH)
+        yield from (batch for batch in found.batches if batch.size >= _KEPT + _WORTH + FORGED_BYTES)
 
 
-def _checksum(batch: RecordBatch) -> tuple[int, bytes]:
-    """Where the checksum of a batch stands, and that of its bytes with zeros for records."""
-    head, size = batch.data, batch.end - batch.records_start
+def _last_bytes(batch: RecordBatch, head: bytes, zeros: int) -> bytes:
+    """The bytes behind the zeros by which the checksum of a batch, which begins with `head`, is right."""
     if batch.magic == CURRENT_MAGIC:
-        covered = head[batch.start + ATTRIBUTES_AT : batch.start + HEADER_V2.size]
-        return batch.start + MAGIC_AT + 1, crc32c(covered + bytes(size)).to_bytes(_CRC_BYTES)
-    covered = head[batch.start + MAGIC_AT : batch.records_start]
-    return batch.start + OVERHEAD, zlib.crc32(covered + bytes(size)).to_bytes(_CRC_BYTES)
+        return forged(CASTAGNOLI, crc32c(head[ATTRIBUTES_AT:] + bytes(zeros)), batch.crc)
+    return forged(IEEE, zlib.crc32(head[MAGIC_AT:] + bytes(zeros)), batch.crc)

@@ -1,14 +1,19 @@
-"""Thin frames: all but the records, byte by byte, with checksums that are as right or wrong as before."""
+"""Thin frames: all but the records, byte by byte, and the checksums they had."""
 
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kdissect.api import Dissection
+from kdissect.decoders.records.checksum import crc32c
 from kdissect.engine.record_sets import record_batches
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
+from kdissect.stages.forge import CASTAGNOLI, IEEE, forged
 from kdissect.stages.thin import thick, thin_frames
 
 CAPTURES = Path(__file__).parents[2] / "captures"
@@ -19,7 +24,7 @@ NAMES = (
 _HEADER = (
     "start", "end", "magic", "base_offset", "leader_epoch", "attributes", "last_offset_delta",
     "base_timestamp", "max_timestamp", "producer_id", "producer_epoch", "base_sequence", "count",
-    "crc_is_right",
+    "crc", "crc_is_right",
 )  # fmt: skip
 
 
@@ -71,9 +76,11 @@ def test_no_byte_of_a_record_is_left() -> None:
         side = asked if exchange.api_key == 0 else answered
         for _, found in record_batches(exchange):
             for batch in found.batches:
-                records = bytes(batch.data[batch.records_start : batch.end])
-                if len(records) >= 16 and side is not None:
-                    assert not any(records in piece for piece in side if isinstance(piece, bytes))
+                records = bytes(batch.data[batch.start + 64 : batch.end])
+                for start in range(0, len(records) - 16, 16):
+                    piece = records[start : start + 16]
+                    if any(piece) and side is not None:
+                        assert not any(piece in kept for kept in side if isinstance(kept, bytes))
 
 
 def test_a_wrong_checksum_stays_wrong_and_its_field_whole(reference: Path) -> None:
@@ -82,3 +89,9 @@ def test_a_wrong_checksum_stays_wrong_and_its_field_whole(reference: Path) -> No
         for _, found in record_batches(_again(exchange)):
             wrong += sum(not batch.crc_is_right for batch in found.batches)
     assert wrong > 0
+
+
+@given(st.binary(max_size=200), st.integers(0, (1 << 32) - 1))
+def test_a_checksum_can_be_had_by_four_bytes(data: bytes, wanted: int) -> None:
+    assert crc32c(data + forged(CASTAGNOLI, crc32c(data), wanted)) == wanted
+    assert zlib.crc32(data + forged(IEEE, zlib.crc32(data), wanted)) == wanted
