@@ -26,6 +26,7 @@ COMMANDS = {
     "segments": "what log segments and snapshots hold, and whether they are sound",
     "check": "hold the traffic to the rules of the protocol",
     "extract": "write the packets of some exchanges or connections to a file, also without what is secret",
+    "tables": "write everything captures tell as Parquet tables",
     "pipeline": "analyse captures larger than one machine on Spark, into tables",
     "rules": "what check holds it to: the list, or one rule explained",
     "fields": "what a filter (-Y) can name",
@@ -34,6 +35,8 @@ COMMANDS = {
     "completion": "a script by which a shell completes commands, options and filters",
 }
 
+# Modules whose names are not those of their commands.
+_MODULES = {"tables": "table_files"}
 _USAGE = "usage: kdissect [--version] [--help] COMMAND ..."
 
 
@@ -84,7 +87,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 def command_of(name: str) -> Command:
     """A command of `COMMANDS`, its module imported."""
-    return cast(Command, import_module(f"kdissect.cli.{name.replace('-', '_')}"))
+    return cast(Command, import_module(f"kdissect.cli.{_MODULES.get(name, name.replace('-', '_'))}"))
 
 
 def _help() -> str:

@@ -15,6 +15,12 @@ from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 Peer = tuple[Who, str, str | None, str | None, str | None]
 
+
+def peer_order(peer: Peer) -> tuple[str, ...]:
+    """A sort key of peers, for lists that do not depend on who was seen first."""
+    return tuple(str(part or "") for part in peer)
+
+
 _NUMBERS = ("exchanges", "middle_starts", "gaps", "gap_bytes", "one_sided", "cut_frames")
 
 

@@ -87,6 +87,11 @@ class Exercise:
 Pair = tuple[Software, Software]
 
 
+def _pair_order(item: tuple[Pair, Exercise]) -> list[str]:
+    """Lists do not depend on who was seen first."""
+    return [str(part or "") for software in item[0] for part in software]
+
+
 class Exercises:
     """`at` says whose connection is judged; `now` is then what counts."""
 
@@ -134,7 +139,7 @@ class Exercises:
     def by_software(self, role: Who) -> dict[Software, Counter[str]]:
         """Subjects by rule code, for each software of a role."""
         found: dict[Software, Counter[str]] = {}
-        for (client, broker), exercise in self.pairs.items():
+        for (client, broker), exercise in sorted(self.pairs.items(), key=_pair_order):
             software = client if role is Who.CLIENT else broker
             found.setdefault(software, Counter()).update(exercise.looks())
         return found

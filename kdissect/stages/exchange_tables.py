@@ -33,16 +33,17 @@ _MAX_US = (1 << 63) - 1
 class ExchangeTables:
     """Puts the rows of each event into `rows`. `files` are the inputs' names by file index.
 
-    Without `names` rows have the names of topics that stand on the wire alone: see `stages.names`.
+    Without `names` rows have the names of topics that stand on the wire alone, and that of the metadata log,
+    whose id never changes: see `stages.names`.
     """
 
     def __init__(self, files: Sequence[str], rows: TableRows, names: TopicNames | None = None) -> None:
         self._files = files
-        self._names = names
+        self._names = names or TopicNames()
         self._rows = rows
         self._wanted = rows.tables
         self._exchanges = ExchangeRows(files, topics_of=wire_topics if names is None else names.topics_of)
-        self._records = RecordRows(files, "raw", "raw", topic_name=None if names is None else self._name)
+        self._records = RecordRows(files, "raw", "raw", topic_name=self._name)
 
     def exchange(self, exchange: Exchange, order: bytes) -> None:
         """The rows of an exchange."""
@@ -108,7 +109,7 @@ class ExchangeTables:
             "client_id": exchange.client_id,
             "file": self._files[frame.first_ref >> FILE_SHIFT],
             "packet": frame.first_ref & NUMBER_MASK,
-            "topic": record_topic(records, None if self._names is None else self._name),
+            "topic": record_topic(records, self._name),
             "topic_id": None if section.topic_id is None else topic_id_text(section.topic_id),
             "partition": section.partition,
             "section": number,
@@ -116,7 +117,6 @@ class ExchangeTables:
         return when(row, frame.time_ns)
 
     def _name(self, records: RecordSet) -> str | None:
-        assert self._names is not None
         return self._names.name(records.exchange.connection, records.section.topic_id or b"")
 
     # anomalies

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode
 from collections.abc import Iterable
+from json import dumps
 from typing import Any
 
 from kdissect.history.topics import TopicNames
+from kdissect.model.record import Record
+from kdissect.schema.logs import log
 from kdissect.session.exchange import Exchange
 from kdissect.stages.relay import NAMES
 from kdissect.stages.replay import replay
@@ -45,7 +48,10 @@ class Names:
         """A record batch of a table with the names of its topic ids."""
         if table not in WITH_NAMES or not batch.num_rows:
             return batch
-        return self._exchanges(batch) if table == "exchanges" else self._sections(batch)
+        if table == "exchanges":
+            return self._exchanges(batch)
+        named = self._sections(batch)
+        return _with_own_records(named) if table == "records" else named
 
     def _exchanges(self, batch: Any) -> Any:
         columns = ("capture_set", "broker", "topics", "topic_ids")
@@ -68,6 +74,32 @@ class Names:
             for capture_set, broker, topic, topic_id in rows
         ]
         return _replaced(batch, "topic", names)
+
+
+def _with_own_records(batch: Any) -> Any:
+    """Records of Kafka's own topics decoded where the name of the topic was not known before; what holds
+    secrets is masked.
+    """
+    topics = batch.column("topic").to_pylist()
+    own = [place for place, topic in enumerate(topics) if topic is not None and log(topic) is not None]
+    if not own:
+        return batch
+    from kdissect.engine.own_records import own_record  # and with it the payloads: few captures have them
+
+    columns = {name: batch.column(name).to_pylist() for name in ("key", "value", "decoded")}
+    control = batch.column("control").to_pylist()
+    for place in own:
+        if columns["decoded"][place] is not None or control[place] is not None:
+            continue
+        record = Record(0, 0, columns["key"][place], columns["value"][place])
+        found = own_record(topics[place], record, False, False)
+        if found is not None:
+            columns["decoded"][place] = dumps({"key": found.key, "value": found.value}, ensure_ascii=False)
+            columns["key"][place] = found.key_mask or record.key
+            columns["value"][place] = found.value_mask or record.value
+    for name, values in columns.items():
+        batch = _replaced(batch, name, values)
+    return batch
 
 
 def _replaced(batch: Any, name: str, values: list[Any]) -> Any:
