@@ -24,6 +24,8 @@ from traffic.options import parse_size
 
 HERE = Path(__file__).parent
 FILE_BYTES = 100_000_000
+# More is made of copies with other addresses: the generator writes 5 MB a second.
+BASE_BYTES = 200_000_000
 POLL_S = 0.2
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -68,12 +70,18 @@ def capture(work: Path, size: str) -> Path:
     folder = work / size
     if not folder.is_dir():
         whole = work / f"{size}.pcap"
-        options = ["--size", size, "--profile", "mtu", "--connections", "200", "--reorder", "0.1%"]
+        copies = max(1, parse_size(size) // BASE_BYTES)
+        base = str(parse_size(size) // copies)
+        options = ["--size", base, "--profile", "mtu", "--connections", "100", "--reorder", "0.1%"]
         run = [sys.executable, str(HERE / "generate.py"), *options, "-o", str(whole)]
         subprocess.run(run, check=True, stderr=subprocess.DEVNULL)
         files = str(max(2, parse_size(size) // FILE_BYTES))
-        run = [sys.executable, str(HERE / "rotate.py"), str(whole), "--files", files, "--output", str(folder)]
-        subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+        shape = ["--copies", str(copies), "--files", files, "--output", str(folder)]
+        subprocess.run(
+            [sys.executable, str(HERE / "rotate.py"), str(whole), *shape],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         whole.unlink()
     return folder
 
