@@ -89,7 +89,9 @@ class ExchangeTables:
                 rows.add("batches", head | _batch_row(index, batch))
         if "records" in self._wanted:
             for row in self._records.rows(records, []):
-                rows.add("records", arrow_row(row) | head | {"timestamp": _micros(row["timestamp_ms"])})
+                size = (row["key_bytes"] or 0) + (row["value_bytes"] or 0)
+                made = arrow_row(row) | head | {"timestamp": _micros(row["timestamp_ms"])}
+                rows.add("records", made, size)
         if "anomalies" in self._wanted:
             faults = [(index, fault) for index, batch in enumerate(batches) for fault in batch.faults]
             exchange, first = records.exchange, head["section"] << _SECTION_SHIFT

@@ -19,7 +19,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.stages.exchange_tables import ExchangeTables
 from kdissect.stages.judges import FirstJudge, Judgement
 from kdissect.stages.relay import Relay, Relayed
-from kdissect.stages.table_rows import BATCH_ROWS, TableRows
+from kdissect.stages.table_rows import BATCH_BYTES, BATCH_ROWS, TableRows
 
 # Tables of the first stage, and of the second.
 OF_CONNECTIONS = frozenset(
@@ -50,6 +50,7 @@ class FirstStage:
         self._tables = ExchangeTables(files, self._rows)
         self._relay = Relay() if tables & (OF_JUDGES | OF_STATES) else None
         self._relayed: list[Relayed] = []
+        self._relayed_bytes = 0
         self._judge: FirstJudge | None = None
         if tables & OF_JUDGES and self._relay is not None:
             self._judge = FirstJudge(self._relay.judged, *(judging or Judging()))
@@ -77,14 +78,16 @@ class FirstStage:
                 self._relay.judged(event)
             event.forget_bodies()
         if self._relay is not None:
-            self._relayed += self._relay.take()
+            for row in self._relay.take():
+                self._relayed.append(row)
+                self._relayed_bytes += len(row.blob)
 
     def take(self) -> Iterator[tuple[str, Any]]:
         """What has come together."""
         yield from self._rows.take()
-        if len(self._relayed) >= BATCH_ROWS:
+        if len(self._relayed) >= BATCH_ROWS or self._relayed_bytes >= BATCH_BYTES:
             yield RELAY, relayed_batch(self._relayed)
-            self._relayed = []
+            self._relayed, self._relayed_bytes = [], 0
 
     def close(self) -> Iterator[tuple[str, Any]]:
         """All flows are over: the rest, and what the judge came to."""

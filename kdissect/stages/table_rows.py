@@ -11,8 +11,9 @@ from kdissect.engine.tables.registry import TABLES
 
 US = 1000
 DAY_NS = 86_400_000_000_000
-# Rows kept as Python objects before they become Arrow: 1 KB each.
+# Rows kept as Python objects before they become Arrow: 1 KB each, and the bytes of records in them.
 BATCH_ROWS = 4096
+BATCH_BYTES = 16 << 20
 
 
 class TableRows:
@@ -21,24 +22,32 @@ class TableRows:
     def __init__(self, tables: Iterable[str]) -> None:
         self.tables = frozenset(tables)
         self._rows: dict[str, list[Row]] = {name: [] for name in TABLES if name in self.tables}
+        self._bytes = dict.fromkeys(self._rows, 0)
+        self._ready: list[tuple[str, Any]] = []
 
-    def add(self, table: str, row: Row) -> None:
-        """Take a row of a table that is wanted."""
-        self._rows[table].append(row)
+    def add(self, table: str, row: Row, size: int = 0) -> None:
+        """Take a row of a table that is wanted; `size` are the bytes of records in it."""
+        rows = self._rows[table]
+        rows.append(row)
+        self._bytes[table] += size
+        if len(rows) >= BATCH_ROWS or self._bytes[table] >= BATCH_BYTES:
+            self._flush(table)  # at once: one exchange may have a million records
 
     def take(self) -> Iterator[tuple[str, Any]]:
         """What has come together, as (table, record batch)."""
-        for table, rows in self._rows.items():
-            if len(rows) >= BATCH_ROWS:
-                yield table, batch_of(table, rows)
-                rows.clear()
+        ready, self._ready = self._ready, []
+        return iter(ready)
 
     def close(self) -> Iterator[tuple[str, Any]]:
         """The rest."""
-        for table, rows in self._rows.items():
-            for start in range(0, len(rows), BATCH_ROWS):
-                yield table, batch_of(table, rows[start : start + BATCH_ROWS])
-            rows.clear()
+        for table in self._rows:
+            self._flush(table)
+        return self.take()
+
+    def _flush(self, table: str) -> None:
+        rows, self._rows[table], self._bytes[table] = self._rows[table], [], 0
+        if rows:
+            self._ready.append((table, batch_of(table, rows)))
 
 
 def batch_of(table: str, rows: list[Row]) -> Any:

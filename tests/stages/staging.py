@@ -24,15 +24,15 @@ Tables = dict[str, list[Row]]
 ALL = frozenset(TABLES)
 
 
-def together(path: str | list[str]) -> Tables:
+def together(path: str | list[str], tables: frozenset[str] = ALL) -> Tables:
     """The tables of one process, each in its canonical order."""
     found: Tables = {name: [] for name in ALL}
-    for name, batch in produce(Dissection(path), ALL):
+    for name, batch in produce(Dissection(path), tables):
         found[name] += batch.to_pylist()
     return {name: ordered(name, rows) for name, rows in found.items()}
 
 
-def staged(path: str | list[str], parts: int = 3, seed: int = 1) -> Tables:
+def staged(path: str | list[str], parts: int = 3, seed: int = 1, tables: frozenset[str] = ALL) -> Tables:
     """The same by stages."""
     chance = random.Random(seed)
     dissection = Dissection(path)
@@ -43,7 +43,7 @@ def staged(path: str | list[str], parts: int = 3, seed: int = 1) -> Tables:
     batches: list[tuple[str, Any]] = []
     relayed: list[Row] = []
     for part in range(parts):
-        for name, batch in _first(dissection, flows[part::parts]):
+        for name, batch in _first(dissection, flows[part::parts], tables):
             if name == JUDGEMENT:
                 total.merge(pickle.loads(batch.to_pylist()[0]["blob"]))
             elif name == RELAY:
@@ -94,9 +94,9 @@ def _flows(dissection: Dissection) -> dict[tuple[str, bytes], list[tuple[Any, in
     return found
 
 
-def _first(dissection: Dissection, flows: list[Any]) -> Iterator[tuple[str, Any]]:
+def _first(dissection: Dissection, flows: list[Any], tables: frozenset[str]) -> Iterator[tuple[str, Any]]:
     files = dissection.captures.files
-    stage = FirstStage(dissection.file_names, ALL)
+    stage = FirstStage(dissection.file_names, tables)
     for (capture_set, _), segments in flows:
         analyzer = Analyzer(
             capture_set_of=lambda index: files[index].capture_set, secrets=dissection.key_logs

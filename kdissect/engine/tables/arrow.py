@@ -3,6 +3,7 @@
 Types are those that Spark makes of `spark_ddl`: a Python data source must hand out exactly these.
 """
 
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ _SCALARS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@cache  # one a table
 def arrow_schema(table: Table) -> Any:
     """The schema of all columns."""
     return pa.schema([(shape.name, _type(shape)) for shape in shapes_of(table.fields)])
