@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 FILE_BYTES = 100_000_000
 # More is made of copies with other addresses: the generator writes 5 MB a second.
 BASE_BYTES = 200_000_000
-POLL_S = 0.2
+POLL_S = 0.5
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -88,7 +88,11 @@ def capture(work: Path, size: str) -> Path:
 
 def pipeline(captures: Path, output: Path, cores: str, log: Path, tables: str) -> list[str]:
     """The command of a run on so many cores."""
-    conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": log.as_uri()}
+    conf = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": log.as_uri(),
+    }
     settings = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
     place = ["--output", str(output), "--overwrite", "--tables", tables, "--master", f"local[{cores}]"]
     return [sys.executable, "-m", "kdissect", "pipeline", "run", str(captures), *place, *settings]

@@ -93,3 +93,14 @@ def test_two_capture_points_that_saw_the_same(tmp_path: Path) -> None:
     _compare([tmp_path / "host_a", tmp_path / "host_b"], tmp_path / "tables")
     sets = {row["capture_set"] for row in of_run(tmp_path / "tables", "exchanges")}
     assert sets == {"host_a/trace", "host_b/trace"}
+
+
+def test_traffic_tapped_twice_into_one_set_is_counted_once(tmp_path: Path) -> None:
+    capture = CAPTURES / "mock_rdk216_txn.pcap"
+    once = len(of_one_process([capture])["exchanges"])
+    for name in ("tap.pcap", "tap.pcap1"):
+        (tmp_path / name).write_bytes(capture.read_bytes())
+    summary = _compare([tmp_path / "tap.pcap", tmp_path / "tap.pcap1"], tmp_path / "tables")
+    assert summary.tables["exchanges"][1] == once
+    rows = of_run(tmp_path / "tables", "connections")
+    assert sum(row["duplicates"] for row in rows) > 0
