@@ -24,7 +24,9 @@ from traffic.options import parse_size
 
 HERE = Path(__file__).parent
 FILE_BYTES = 100_000_000
-POLL_S = 0.2
+# More is made of copies with other addresses: the generator writes 5 MB a second.
+BASE_BYTES = 200_000_000
+POLL_S = 0.5
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -68,19 +70,29 @@ def capture(work: Path, size: str) -> Path:
     folder = work / size
     if not folder.is_dir():
         whole = work / f"{size}.pcap"
-        options = ["--size", size, "--profile", "mtu", "--connections", "200", "--reorder", "0.1%"]
+        copies = max(1, parse_size(size) // BASE_BYTES)
+        base = str(parse_size(size) // copies)
+        options = ["--size", base, "--profile", "mtu", "--connections", "100", "--reorder", "0.1%"]
         run = [sys.executable, str(HERE / "generate.py"), *options, "-o", str(whole)]
         subprocess.run(run, check=True, stderr=subprocess.DEVNULL)
         files = str(max(2, parse_size(size) // FILE_BYTES))
-        run = [sys.executable, str(HERE / "rotate.py"), str(whole), "--files", files, "--output", str(folder)]
-        subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+        shape = ["--copies", str(copies), "--files", files, "--output", str(folder)]
+        subprocess.run(
+            [sys.executable, str(HERE / "rotate.py"), str(whole), *shape],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         whole.unlink()
     return folder
 
 
 def pipeline(captures: Path, output: Path, cores: str, log: Path, tables: str) -> list[str]:
     """The command of a run on so many cores."""
-    conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": log.as_uri()}
+    conf = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": log.as_uri(),
+    }
     settings = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
     place = ["--output", str(output), "--overwrite", "--tables", tables, "--master", f"local[{cores}]"]
     return [sys.executable, "-m", "kdissect", "pipeline", "run", str(captures), *place, *settings]

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 from kdissect.capture.source import STDIN
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
+from kdissect.cli.table_files import NEEDED
+from kdissect.cli.table_reports import write_reports
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.java import NoJavaError, find_java
 from kdissect.pipeline.job import Job, OutputExistsError, Summary, run
+from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.progress import watched
 from kdissect.pipeline.session import CONNECT, LOCAL, open_session
 from kdissect.pipeline.setup import Setup
@@ -20,13 +23,10 @@ from kdissect.pipeline.setup import Setup
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# As large as everything else together, and seldom what is looked for: made when named.
-NOT_BY_DEFAULT = frozenset({"records"})
-
 
 def run_pipeline(options: Namespace) -> int:
     """Run the pipeline; gives the exit code. Raises ValueError for options that make no sense."""
-    tables = _tables(options.tables)
+    tables = options.tables | (NEEDED if options.report else frozenset())
     if STDIN in options.paths:
         raise ValueError("the pipeline reads files, not standard input")
     partition_by = tuple(filter(None, options.partition_by.split(",")))
@@ -46,7 +46,11 @@ def run_pipeline(options: Namespace) -> int:
     session = _session(options)
     if session is None:
         return USAGE
-    return _run(session, job)
+    code = _run(session, job)
+    if code != USAGE:
+        filesystem, root = filesystem_of(job.output)
+        write_reports(filesystem, root, options.report)
+    return code
 
 
 def _run(session: SparkSession, job: Job) -> int:
@@ -73,16 +77,6 @@ def _session(options: Namespace) -> SparkSession | None:
     if options.master != LOCAL:
         say(f"Spark at {options.master}")
     return open_session(options.master, dict(options.conf))
-
-
-def _tables(named: str | None) -> frozenset[str]:
-    if named is None:
-        return frozenset(TABLES) - NOT_BY_DEFAULT
-    found = frozenset(filter(None, named.split(",")))
-    unknown = sorted(found - frozenset(TABLES))
-    if unknown or not found:
-        raise ValueError(f"no table {', '.join(unknown) or named!r}; there are {', '.join(TABLES)}")
-    return found
 
 
 def _tell(inputs: Inputs, summary: Summary) -> int:

@@ -142,7 +142,7 @@ def _produce(dissection: Dissection, options: Namespace, parts: ParquetParts) ->
     from kdissect.stages.table_rows import batch_of
 
     progress = progress_of(dissection)
-    wanted = options.tables | (_NEEDED if options.report else frozenset())
+    wanted = options.tables | (NEEDED if options.report else frozenset())
     empty = set(wanted)
     for table, batch in produce(dissection, wanted):
         if progress is not None:
@@ -156,7 +156,7 @@ def _produce(dissection: Dissection, options: Namespace, parts: ParquetParts) ->
 
 
 # What reports are made from.
-_NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
+NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
 
 
 def _tell(files: Sequence[WrittenFile]) -> None:

@@ -21,7 +21,7 @@ from kdissect.pipeline.shuffle import parts_for, through_spark
 from kdissect.pipeline.written import WRITTEN_DDL
 from kdissect.stages.first import OF_JUDGES
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
-from kdissect.stages.table_rows import TableRows
+from kdissect.stages.table_rows import TableRows, batch_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,8 +125,17 @@ def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
     crossing = SecondPass(staging, job.tables, job.partition_by, names)
     files += through_second_pass(spark, files, staging, job.inputs.capture_sets, crossing)
     files += _judged(job, staging, files)
+    files += _empty(job, staging, files)
     stay, groups = plan(file for file in files if file.table not in STAGED)
     return stay + joined(spark, groups, staging, names)
+
+
+def _empty(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile]:
+    """A file for each table without rows: who queries it finds its columns."""
+    parts = parts_in(staging, job.partition_by)
+    for table in (job.tables | {ALWAYS}) - {file.table for file in files}:
+        parts.add(table, batch_of(table, []))
+    return parts.close()
 
 
 def _judged(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile]:

@@ -22,8 +22,8 @@ def values_of(directory: str) -> dict[str, str | None]:
 
 def split(batch: Any, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """The rows of a record batch by directory, without the columns that the directory tells."""
-    if not names:
-        yield "", batch
+    if not names or not batch.num_rows:
+        yield "", batch  # rows that are not there are in no partition: the file tells the columns
         return
     rest = batch.drop_columns(list(names))
     columns = [batch.column(name).dictionary_encode() for name in names]

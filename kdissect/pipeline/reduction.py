@@ -40,7 +40,8 @@ class Reduction:
         for name, batch in self._made(batches, news):
             if name == RELAY:
                 names, others = split_relayed(batch)
-                parts.add(NAMES, names)
+                if names.num_rows:
+                    parts.add(NAMES, names)
                 parts.add(RELAY, others)
             else:
                 parts.add(name, batch)

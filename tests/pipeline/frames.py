@@ -1,4 +1,4 @@
-"""What the pipeline asks of Spark's DataFrames, in memory: partitions, sorting, functions over record batches.
+"""What the pipeline asks of Spark's DataFrames, in memory: partitions, sorting, functions over batches.
 
 It stands in for Spark where a test is about what tasks make, so that it takes no JVM; `test_job.py` runs the
 same on Spark.
@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 _TYPES = {
-    "INT": pa.int32(), "BIGINT": pa.int64(), "STRING": pa.string(), "BINARY": pa.binary(), "BOOLEAN": pa.bool_(),
+    "INT": pa.int32(), "BIGINT": pa.int64(), "STRING": pa.string(), "BINARY": pa.binary(),
+    "BOOLEAN": pa.bool_(),
 }  # fmt: skip
 
 

@@ -12,13 +12,6 @@ from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.single import by_one_process, by_tasks
 
 CAPTURES = CHECKOUT / "captures"
-NAMES = ("kafka44_java_errors.pcapng", "kafka28_java_generations_late.pcapng.gz", "mock_rdk216_txn.pcap")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_captures_give_the_same_rows(name: str) -> None:
-    path = CAPTURES / name
-    assert by_tasks([path], 3) == by_one_process([path])
 
 
 def test_rotated_files_with_reordering_and_loss_give_the_same_rows(rotated: Path) -> None:
