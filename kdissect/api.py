@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 
-from kdissect.capture.files import Captures, open_captures
+from kdissect.capture.files import Captures, ends_of, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics import TopicNames
 from kdissect.model.limits import DEFAULT_LIMITS, Limits
-from kdissect.model.packet import PlainPacket
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
+_NOTHING: list[Event] = []
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
@@ -57,17 +57,17 @@ class Dissection:
             yield from events
 
     def batches(self) -> Iterator[list[Event]]:
-        """The same in the lists that packets read together complete, also empty ones."""
-        feed = self.analyzer.feed_batch if self.observer is None else self._feed_observed
+        """The same in lists, at least one for the packets that are read together, also empty ones."""
+        feed = self.analyzer.feed_each
+        observed = self._observed
         for packets in self.captures.batches():
             if len(self.file_names) < len(self.captures.files):
                 self._name_files()
-            yield feed(packets)
+            for events in feed(packets):
+                yield observed(events)
+            yield _NOTHING
         self._name_files()
-        yield self._observed(self.analyzer.close())
-
-    def _feed_observed(self, packets: Sequence[PlainPacket]) -> list[Event]:
-        return self._observed(self.analyzer.feed_batch(packets))
+        yield observed(self.analyzer.close(ends_of(self.captures.files)))
 
     def _observed(self, events: list[Event]) -> list[Event]:
         if self.observer is not None:
@@ -84,14 +84,10 @@ class Dissection:
         return iter(Dissection(paths, self.ports, key_logs=self._key_log_paths))
 
     def __iter__(self) -> Iterator[Exchange]:
-        feed = self.analyzer.feed_batch
-        for packets in self.captures.batches():
-            for event in feed(packets):
+        for events in self.batches():
+            for event in events:
                 if isinstance(event, Exchange):
                     yield event
-        for event in self.analyzer.close():
-            if isinstance(event, Exchange):
-                yield event
 
 
 def _captures(paths: Paths | Captures) -> Captures:

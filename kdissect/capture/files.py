@@ -7,7 +7,7 @@ read side by side all the same, in one order of time, and `CaptureFile.capture_s
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import BinaryIO, Protocol
 
@@ -50,6 +50,15 @@ class Captures(Protocol):
 
     def batches(self) -> Iterator[list[PlainPacket]]:
         """Every packet, in order, in non-empty lists."""
+
+
+def ends_of(files: Iterable[CaptureFile]) -> dict[str, int]:
+    """The latest time of a packet read so far, by capture set."""
+    ends: dict[str, int] = {}
+    for file in files:
+        if file.last_time_ns is not None:
+            ends[file.capture_set] = max(file.last_time_ns, ends.get(file.capture_set, 0))
+    return ends
 
 
 class CaptureSet:

@@ -29,6 +29,8 @@ COMMANDS = {
     "segments": "what log segments and snapshots hold, and whether they are sound",
     "check": "hold the traffic to the rules of the protocol",
     "extract": "write the packets of some exchanges or connections to a file, also without what is secret",
+    "tables": "write everything captures tell as Parquet tables",
+    "pipeline": "analyse captures larger than one machine on Spark, into tables",
     "rules": "what check holds it to: the list, or one rule explained",
     "fields": "what a filter (-Y) can name",
     "decode": "decode one frame or body given as hex",
@@ -39,6 +41,8 @@ COMMANDS = {
 # Objects made between two searches for cycles: exchanges and what hangs on them go without cycles, so that a
 # search finds nothing; with Python's 700 such searches take a twentieth of the time. 20 000 hold a few MB.
 _COLLECT_EVERY = 20_000
+# Modules whose names are not those of their commands.
+_MODULES = {"tables": "table_files"}
 _USAGE = "usage: kdissect [--version] [--help] COMMAND ..."
 
 
@@ -90,7 +94,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 def command_of(name: str) -> Command:
     """A command of `COMMANDS`, its module imported."""
-    return cast(Command, import_module(f"kdissect.cli.{name.replace('-', '_')}"))
+    return cast(Command, import_module(f"kdissect.cli.{_MODULES.get(name, name.replace('-', '_'))}"))
 
 
 def _help() -> str:

@@ -2,15 +2,17 @@
 
 Rules:
 - Where a connection begins and ends depends on its own packets only (a SYN, an idle gap, a lingering close),
-  so that any machine that sees them draws the same borders. The sweep only frees memory earlier; the cap on
-  connections is an emergency and is reported.
+  so that any machine that sees them draws the same borders: a silent connection is over at the first multiple
+  of `SWEEP_EVERY_NS` behind its time, whenever that is noticed. The cap on connections is an emergency and is
+  reported.
 - Captures of different sets never share a connection.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -46,7 +48,11 @@ EVICTED_AT_ONCE = 20_000
 
 # `tcp.feed` of a connection, the segment's direction in it, and the connection.
 _Flow = tuple[Callable[[int, PlainSegment, int, int], None], int, ConnectionAnalyzer]
+Located = tuple[PlainSegment, int, int]
+"""A segment, the reference of its packet, and the packet's time."""
 _NOTHING: list[Event] = []
+_NO_ENDS: Mapping[str, int] = {}
+_first = itemgetter(0)
 
 
 class Analyzer:
@@ -77,8 +83,11 @@ class Analyzer:
         self._capture_set = ""
         self._flows: dict[bytes, _Flow] = {}
         self._events: list[Event] = []
-        self._last_ns = 0
         self._next_sweep_ns = 0
+        self._sweeps: dict[str, int] = {}
+        """When the next sweep of each capture set is due."""
+        self.place: tuple[int, int] = (0, 0)
+        """Where the packet that is fed stands in the order of all, for those who need it (`event_order`)."""
         self._log = AnomalyLog()
 
     @property
@@ -113,8 +122,62 @@ class Analyzer:
             feed(direction, segment, ref, time_ns)
         return self._take() if self._events else _NOTHING
 
-    def close(self) -> list[Event]:
-        """The capture is over: flush every connection, in the order of their first packets."""
+    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[list[Event]]:
+        """`feed_batch` packet by packet: gives events before the next packet changes what they point at.
+
+        So what is seen of a connection in its info is what was known at the event, however packets come in
+        batches.
+        """
+        # Hot, one round a packet.
+        events = self._events
+        for packet, segment in zip(packets, self.parser.parse_batch(packets), strict=True):
+            if segment is None:
+                continue
+            ref, time_ns, _, _, _ = packet
+            if ref >> FILE_SHIFT != self._file:
+                self._switch_file(ref >> FILE_SHIFT)
+            flow = self._flows.get(segment[0])
+            if flow is None or time_ns > self._next_sweep_ns or segment[3] & SYN:
+                flow = self._slow(Segment._make(segment), time_ns)
+            if flow is not None:
+                flow[0](flow[1], segment, ref, time_ns)
+            if events:
+                yield self._take()
+
+    def feed_segments(self, segments: Iterable[Located]) -> list[Event]:
+        """`feed_batch` for packets that were taken apart already, here or on another machine."""
+        for segment, ref, time_ns in segments:
+            if ref >> FILE_SHIFT != self._file:
+                self._switch_file(ref >> FILE_SHIFT)
+            flow = self._flows.get(segment[0])
+            if flow is None or time_ns > self._next_sweep_ns or segment[3] & SYN:
+                flow = self._slow(Segment._make(segment), time_ns)
+                if flow is None:
+                    continue
+            flow[0](flow[1], segment, ref, time_ns)
+        return self._take() if self._events else _NOTHING
+
+    def is_due(self, ref: int, time_ns: int) -> bool:
+        """Whether `advance` has anything to do."""
+        return time_ns > self._next_sweep_ns or ref >> FILE_SHIFT != self._file
+
+    def advance(self, ref: int, time_ns: int) -> list[Event]:
+        """Time came to `time_ns` in the capture set of a packet: what was silent for too long is over."""
+        if ref >> FILE_SHIFT != self._file:
+            self._switch_file(ref >> FILE_SHIFT)
+        if time_ns > self._next_sweep_ns:
+            self._sweep(time_ns)
+        return self._take() if self._events else _NOTHING
+
+    def close(self, ends: Mapping[str, int] = _NO_ENDS) -> list[Event]:
+        """The capture is over: flush every connection, in the order of their first packets.
+
+        `ends` are the latest times of packets by capture set. What had been silent for too long by then was
+        over before, though no packet of a connection may have come to notice it.
+        """
+        for capture_set, end_ns in ends.items():
+            self._switch_set(capture_set)
+            self._sweep(end_ns)
         for table in self._tables.values():
             for connection, _ in _once(table):
                 connection.close(CloseKind.CAPTURE_END, connection.last_ns)
@@ -128,8 +191,12 @@ class Analyzer:
 
     def _switch_file(self, file: int) -> None:
         self._file = file
-        self._capture_set = self._capture_set_of(file)
-        self._flows = self._tables.setdefault(self._capture_set, {})
+        self._switch_set(self._capture_set_of(file))
+
+    def _switch_set(self, capture_set: str) -> None:
+        self._capture_set = capture_set
+        self._flows = self._tables.setdefault(capture_set, {})
+        self._next_sweep_ns = self._sweeps.get(capture_set, 0)
 
     def _slow(self, segment: Segment, time_ns: int) -> _Flow | None:
         """Everything that is not a segment of a known connection: sweep, SYN, new connection."""
@@ -155,6 +222,7 @@ class Analyzer:
         client, broker = (destination, source) if swapped else (source, destination)
         info = ConnectionInfo(digest.hexdigest(), self._capture_set, client, broker, time_ns, self._names)
         info.client_direction = 1 if swapped else 0
+        info.opened_at = self.place
         forced = info.client_direction if broker.port in self._ports else None
         connection = ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store)
         flow = (connection.tcp.feed, 0, connection)
@@ -170,12 +238,12 @@ class Analyzer:
         self._flows.pop(reverse_flow(flow), None)
 
     def _sweep(self, time_ns: int) -> None:
-        """Close what has been silent for too long."""
-        self._next_sweep_ns = time_ns + SWEEP_EVERY_NS
-        for connection, flow in _once(self._flows):
-            silent = time_ns - connection.last_ns
-            if silent > IDLE_NS or (silent > LINGER_NS and connection.is_over):
-                self._drop(connection, flow, CloseKind.IDLE, connection.last_ns)
+        """Close what has been silent for too long, in the order in which its time was up."""
+        self._next_sweep_ns = self._sweeps[self._capture_set] = -(-time_ns // SWEEP_EVERY_NS) * SWEEP_EVERY_NS
+        due = [(_over_ns(connection), connection, flow) for connection, flow in _once(self._flows)]
+        for over_ns, connection, flow in sorted((d for d in due if d[0] < time_ns), key=_first):
+            connection.info.over_ns = over_ns
+            self._drop(connection, flow, CloseKind.IDLE, connection.last_ns)
 
     def _evict_oldest(self, time_ns: int) -> None:
         """Too many connections are open, in all capture sets together: those heard longest ago go."""
@@ -197,6 +265,12 @@ def _one_set(_file: int) -> str:
 def _once(table: dict[bytes, _Flow]) -> list[tuple[ConnectionAnalyzer, bytes]]:
     """Each connection of a table once, with the flow key of its first packet."""
     return [(connection, flow) for flow, (_, direction, connection) in table.items() if direction == 0]
+
+
+def _over_ns(connection: ConnectionAnalyzer) -> int:
+    """When a connection is over if nothing more comes."""
+    silent_ns = LINGER_NS if connection.is_over else IDLE_NS
+    return ((connection.last_ns + silent_ns) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS
 
 
 def _last_heard(entry: tuple[ConnectionAnalyzer, bytes, dict[bytes, _Flow]]) -> int:

@@ -132,13 +132,13 @@ class SegmentRows:
             "magic": batch.magic,
             "codec": codec_name(batch.codec),
             "timestamp_type": timestamp_type(batch),
-            "base_timestamp_ms": _millis(batch.base_timestamp),
+            "base_timestamp_ms": millis(batch.base_timestamp),
             "max_timestamp": millis_text(batch.max_timestamp),
-            "max_timestamp_ms": _millis(batch.max_timestamp),
+            "max_timestamp_ms": millis(batch.max_timestamp),
             "delete_horizon_ms": batch.delete_horizon_ms,
             "producer_id": batch.producer_id if has_producer else None,
             "producer_epoch": batch.producer_epoch if has_producer else None,
-            **_sequences(batch),
+            **batch_sequences(batch),
             "leader_epoch": batch.leader_epoch if batch.magic > 1 else None,
             "transactional": batch.is_transactional,
             "control": batch.is_control,
@@ -148,11 +148,13 @@ class SegmentRows:
         }
 
 
-def _millis(timestamp: int) -> int | None:
+def millis(timestamp: int) -> int | None:
+    """A timestamp of a batch; None for none."""
     return None if timestamp == NO_TIMESTAMP else timestamp
 
 
-def _sequences(batch: RecordBatch) -> dict[str, Any]:
+def batch_sequences(batch: RecordBatch) -> dict[str, Any]:
+    """Sequence numbers of the first and the last record of a batch; null without."""
     base = batch.base_sequence
     if base == NO_SEQUENCE:
         return {"base_sequence": None, "last_sequence": None}

@@ -2,8 +2,8 @@
 
 Every machine declares its key (a connection, a fetch session, a producer id, a transactional id, a group, a
 topic partition) and takes exchanges in one canonical order: those of a connection in the order of their
-requests (`stream_order`), those of several connections as they complete (`order_key`). It gives facts: what
-changed, and what differs from what the state led to expect, with the exchanges that show it.
+requests (`stream_order`), those of several connections as they complete (`engine.event_order`). It gives
+facts: what changed, and what differs from what the state led to expect, with the exchanges that show it.
 
 Rules of the layer:
 - What was not seen is unknown, and nothing is expected of it: a connection that began before the capture, a

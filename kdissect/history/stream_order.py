@@ -3,7 +3,7 @@
 The analyzer reports an exchange when it is complete; acks=0 requests wait a moment and unanswered ones until
 the connection ends. `StreamOrder` gives the exchanges of one connection in the order of their requests.
 Between connections the order is that of completion: while streaming that is the order in which the analyzer
-reports, and a distributed run gets it by sorting with `order_key`.
+reports, and a distributed run gets it by sorting with `engine.event_order`.
 """
 
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
@@ -12,20 +12,6 @@ from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 # must do: a request that is never answered would hold back all that follow.
 MAX_HELD = 1024
 MAX_HELD_BYTES = 16 << 20
-
-
-def order_key(exchange: Exchange) -> tuple[int, str, int]:
-    """Sort key over connections: the time an exchange was over, then its identity.
-
-    That is the last byte of the response, else the end of the connection, else the last byte of the request.
-    """
-    if exchange.response is not None:
-        over = exchange.response.end_time_ns
-    elif exchange.close is not None:
-        over = exchange.close.time_ns
-    else:
-        over = 0 if exchange.request is None else exchange.request.end_time_ns
-    return over, exchange.connection.id, exchange.ordinal
 
 
 class StreamOrder:

@@ -13,7 +13,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders.summary import Summary
 from kdissect.engine.rows import union
@@ -112,6 +112,16 @@ class TopicNames:
             self._learn_pending()
         found = {number: names[0][1] for number, names in self._names.items() if len(names) == 1}
         return found | self._known
+
+    def name_at(self, capture_set: str, broker: str, topic_id: bytes) -> str | None:
+        """The name of an id in the cluster of a broker, given by its address; None if nobody knows."""
+        return self._name((capture_set, broker), topic_id)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was learned, and nothing to learn from."""
+        if self._pending:
+            self._learn_pending()
+        return self.__dict__ | {"_rescan": None, "_pieces": None, "_told": set()}
 
     def learn(self, exchange: Exchange) -> None:
         """Take the names that an exchange tells."""
@@ -229,6 +239,14 @@ class TopicNames:
         if rescan is not None:
             for exchange in rescan():
                 self.learn(exchange)
+
+
+def may_tell_names(exchange: Exchange) -> bool:
+    """Whether `TopicNames.learn` can have anything of an exchange."""
+    if exchange.api_key not in (FETCH, FETCH_SNAPSHOT):
+        return exchange.api_key in TELLING
+    request = exchange.request
+    return request is not None and any(mark in request.data for mark in _METADATA_MARKS)
 
 
 def _place(connection: ConnectionInfo) -> _Place:

@@ -80,6 +80,7 @@ class Finding:
     """One judgement. `count` tells how many equal ones were folded into it; `place` is that of the first."""
 
     __slots__ = (
+        "capture_set",
         "claim",
         "code",
         "consequence",
@@ -124,6 +125,7 @@ class Finding:
         self.known = False  # recorded in a baseline: fails nothing
         self.earlier: tuple[str, int] | None = None  # exchange that the expectation comes from
         self.evidence: str | None = None  # path of the file that shows it
+        self.capture_set = ""
         self.last_time_ns = place.time_ns
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from kdissect.report.baseline import Known
 from kdissect.report.inert import whole_text
 from kdissect.report.text import command
 from kdissect.report.verdict import Verdict
+from kdissect.rules.coverage import peer_order
 from kdissect.rules.fingerprint import fingerprint
 from kdissect.rules.latency import Latencies
 from kdissect.rules.registry import rule_by
@@ -158,7 +159,7 @@ def _coverage(verdict: Verdict) -> Row:
     apis = sorted(coverage.apis.items(), key=lambda item: [-1 if part is None else part for part in item[0]])
     return {
         "exchanges": coverage.exchanges,
-        "connections": dict(coverage.connections),
+        "connections": dict(sorted(coverage.connections.items())),
         "apis": [
             {
                 "api_key": key,
@@ -190,5 +191,7 @@ def _software(verdict: Verdict) -> list[Row]:
             "client_id": client_id,
             "connections": count,
         }
-        for (role, host, software, version, client_id), count in verdict.coverage.peers.items()
+        for (role, host, software, version, client_id), count in sorted(
+            verdict.coverage.peers.items(), key=lambda item: peer_order(item[0])
+        )
     ]

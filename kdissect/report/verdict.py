@@ -3,18 +3,29 @@
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Protocol
 
 from kdissect.config.suppression import Suppression
-from kdissect.model.finding import Finding, Severity
+from kdissect.model.finding import Finding, Severity, Who
 from kdissect.report.baseline import Baseline, Known
 from kdissect.report.hashes import sha256_of
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.judge import Judge
+from kdissect.rules.findings import FindingLog
 from kdissect.rules.quality import CaptureQuality
 from kdissect.rules.rule import Rule
 from kdissect.rules.suppressions import Suppressed, Suppressions
 
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+class Judged(Protocol):
+    """What judging came to: a `Judge` that is finished, or what was put together from several."""
+
+    findings: FindingLog
+    inconclusive: Counter[tuple[str, str]]
+    coverage: Coverage
+    rules: Sequence[Rule]
+    who: Who | None
 
 
 class Verdict:
@@ -25,7 +36,7 @@ class Verdict:
 
     def __init__(
         self,
-        judge: Judge,
+        judge: Judged,
         quality: CaptureQuality,
         files: Sequence[str],
         suppressions: Sequence[Suppression] = (),

@@ -80,6 +80,10 @@ class BatchJudge:
         self._names = TopicNames()
         self._usual: set[tuple[int, ...]] = set()
 
+    def forget_names(self) -> None:
+        """Forget what other connections told of topic ids."""
+        self._names = TopicNames()
+
     def faults(self, body: Body) -> Iterable[tuple[Rule, Fault]]:
         """What is wrong with the batches, and the rules that say so."""
         api = body.api

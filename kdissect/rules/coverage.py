@@ -1,6 +1,10 @@
 """What a run looked at: API versions, peers, and the rules that had something to judge."""
 
+from __future__ import annotations
+
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from kdissect.model.finding import Who
 from kdissect.rules.evidence import Labels
@@ -10,6 +14,14 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 Peer = tuple[Who, str, str | None, str | None, str | None]
+
+
+def peer_order(peer: Peer) -> tuple[str, ...]:
+    """A sort key of peers, for lists that do not depend on who was seen first."""
+    return tuple(str(part or "") for part in peer)
+
+
+_NUMBERS = ("exchanges", "middle_starts", "gaps", "gap_bytes", "one_sided", "cut_frames")
 
 
 class Coverage:
@@ -39,6 +51,25 @@ class Coverage:
     def at(self, info: ConnectionInfo) -> None:
         """What follows concerns this connection."""
         self._now = self.exercises.at(info).rules
+
+    @contextmanager
+    def aside(self, counts: Counter[str]) -> Iterator[None]:
+        """What rules look at within it is counted there."""
+        now, self._now = self._now, counts
+        try:
+            yield
+        finally:
+            self._now = now
+
+    def merge(self, other: Coverage) -> None:
+        """Count what was looked at elsewhere; both are finished."""
+        self.apis.update(other.apis)
+        self.peers.update(other.peers)
+        self.connections.update(other.connections)
+        self.exercises.merge(other.exercises)
+        self.traffic.merge(other.traffic)
+        for name in _NUMBERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @property
     def rules(self) -> Counter[str]:

@@ -46,6 +46,7 @@ def finding_of(
         fault.expected, fault.seen, consequence_of(exchange, who),
     )  # fmt: skip
     finding.earlier = fault.earlier
+    finding.capture_set = info.capture_set
     return finding
 
 

@@ -1,11 +1,13 @@
 """Which rules had something to judge, for each pair of a client's software and a broker."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from kdissect.model.finding import Party, Who
-from kdissect.rules.body_kind import BodyKind, KindKey
+from kdissect.rules.body_kind import BodyKind, Earliest, KindKey
 from kdissect.rules.evidence import Labels, label_of
 from kdissect.rules.rule import ExchangeRule, MisfitRule
 from kdissect.session.info import ConnectionInfo
@@ -34,10 +36,11 @@ class Exercise:
 
     Rules that look at every exchange, or every body of a kind, are counted by `settle`, when all is over;
     until then `rules` holds what must be taken off for them. `kinds` are the bodies that fit, `together`
-    counts for rules that look at the same.
+    counts for rules that look at the same. `firsts` are, after `settle`, the pieces of the first plain body
+    of each kind: of several exercises the earliest counts.
     """
 
-    __slots__ = ("bodies", "exchanges", "kinds", "rules", "together")
+    __slots__ = ("bodies", "exchanges", "firsts", "kinds", "rules", "together")
 
     def __init__(self) -> None:
         self.rules: Counter[str] = Counter()
@@ -45,13 +48,31 @@ class Exercise:
         self.together: dict[tuple[str, ...], int] = {}
         self.exchanges = 0
         self.bodies = 0
+        self.firsts: dict[KindKey, tuple[Earliest, Counter[str]]] = {}
+
+    def looks(self) -> Counter[str]:
+        """Subjects by rule code, after `settle`."""
+        total = Counter(self.rules)
+        for _, pieces in self.firsts.values():
+            total.update(pieces)
+        return total
+
+    def merge(self, other: Exercise) -> None:
+        """Count what another one looked at; both are settled."""
+        self.rules.update(other.rules)
+        for key, first in other.firsts.items():
+            known = self.firsts.get(key)
+            if known is None or first[0] < known[0]:
+                self.firsts[key] = first
 
     def settle(self, exchange_rules: Iterable[ExchangeRule], misfit_rules: Iterable[MisfitRule]) -> None:
         """Count what looked at everything, if only for whether something is wrong."""
         looks = self.rules
         for rule in exchange_rules:
             looks[rule.code] = self.exchanges + (0 if rule.only_odd else looks[rule.code])
-        for kind in self.kinds.values():
+        for key, kind in self.kinds.items():
+            if kind.first is not None:
+                self.firsts[key] = kind.first, kind.pieces
             for body_rule in kind.rules:
                 looks[body_rule.code] += kind.bodies
         for misfit_rule in misfit_rules:
@@ -64,6 +85,11 @@ class Exercise:
 
 
 Pair = tuple[Software, Software]
+
+
+def _pair_order(item: tuple[Pair, Exercise]) -> list[str]:
+    """Lists do not depend on who was seen first."""
+    return [str(part or "") for software in item[0] for part in software]
 
 
 class Exercises:
@@ -102,15 +128,20 @@ class Exercises:
         """Subjects by rule code, of all pairs."""
         total: Counter[str] = Counter()
         for exercise in self.pairs.values():
-            total.update(exercise.rules)
+            total.update(exercise.looks())
         return total
+
+    def merge(self, other: Exercises) -> None:
+        """Count what others looked at; both are finished."""
+        for pair, exercise in other.pairs.items():
+            self._pair(pair).merge(exercise)
 
     def by_software(self, role: Who) -> dict[Software, Counter[str]]:
         """Subjects by rule code, for each software of a role."""
         found: dict[Software, Counter[str]] = {}
-        for (client, broker), exercise in self.pairs.items():
+        for (client, broker), exercise in sorted(self.pairs.items(), key=_pair_order):
             software = client if role is Who.CLIENT else broker
-            found.setdefault(software, Counter()).update(exercise.rules)
+            found.setdefault(software, Counter()).update(exercise.looks())
         return found
 
     def _pair(self, pair: Pair) -> Exercise:

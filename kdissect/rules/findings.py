@@ -1,5 +1,7 @@
 """The findings of a run, equal ones folded into one with a count."""
 
+from __future__ import annotations
+
 import re
 
 from kdissect.model.finding import Finding
@@ -11,10 +13,11 @@ MAX_FINDINGS = 10_000
 
 
 class FindingLog:
-    """Collects findings in the order of their first appearance.
+    """Collects findings. What comes of it does not depend on the order they come in.
 
     Findings are equal if rule, party without its port, API, version, field (whatever its index) and
-    expectation are. `dropped` counts those beyond `MAX_FINDINGS` different ones.
+    expectation are; the earliest on the wire stands for all of them. `dropped` counts those beyond
+    `MAX_FINDINGS` different ones, the one case in which the order matters.
     """
 
     def __init__(self) -> None:
@@ -23,19 +26,41 @@ class FindingLog:
 
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding."""
-        key = _key(rule, finding)
-        known = self._found.get(key)
-        if known is not None:
-            known.count += 1
-            known.last_time_ns = finding.place.time_ns
-        elif len(self._found) < MAX_FINDINGS:
-            self._found[key] = finding
-        else:
-            self.dropped += 1
+        self._fold(_key(rule, finding), finding)
+
+    def merge(self, other: FindingLog) -> None:
+        """Take what another log holds, whose findings change with it."""
+        for key, finding in other._found.items():
+            self._fold(key, finding)
+        self.dropped += other.dropped
+
+    def put_back(self, finding: Finding) -> None:
+        """Take a finding of a log that was written down: it is equal to none of the others."""
+        self._found[len(self._found), *_when(finding)] = finding
 
     def all(self) -> list[Finding]:
-        """The findings, first seen first."""
-        return list(self._found.values())
+        """The findings, the earliest on the wire first."""
+        return sorted(self._found.values(), key=_when)
+
+    def _fold(self, key: tuple[object, ...], finding: Finding) -> None:
+        known = self._found.get(key)
+        if known is None:
+            if len(self._found) < MAX_FINDINGS:
+                self._found[key] = finding
+            else:
+                self.dropped += finding.count
+            return
+        count, last_ns = known.count + finding.count, max(known.last_time_ns, finding.last_time_ns)
+        if finding.place.time_ns <= known.place.time_ns and _when(finding) < _when(known):
+            self._found[key] = known = finding
+        known.count, known.last_time_ns = count, last_ns
+
+
+def _when(finding: Finding) -> tuple[object, ...]:
+    """Where a finding stands on the wire; what stands at one place is told apart by what was found."""
+    place = finding.place
+    where = place.time_ns, place.connection, place.exchange, place.first_ref
+    return (*where, place.start, place.end, finding.code, place.path, finding.expected, finding.seen)
 
 
 def _key(rule: Rule, finding: Finding) -> tuple[object, ...]:

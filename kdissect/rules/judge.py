@@ -10,7 +10,7 @@ Rules of the game:
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from kdissect.history.fact import Fact
@@ -21,6 +21,7 @@ from kdissect.model.finding import Who
 from kdissect.rules import pieces
 from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body
+from kdissect.rules.body_kind import earliest_of
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.evidence import finding_of, has_no_error
@@ -39,7 +40,7 @@ class Judge:
     """Feed it every event with `add`; `findings`, `inconclusive` and `coverage` hold what came of it.
 
     `rules` in the order of the registry; `judge` leaves out findings about the other end; `labels` name ends
-    by address, host or role.
+    by address, host or role. `machines` are the histories that are asked; None: all.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Judge:
         rules: Sequence[Rule] = ALL_RULES,
         judge: Who | None = None,
         labels: Mapping[str, str] | None = None,
+        machines: Collection[str] | None = None,
     ) -> None:
         self.rules = rules
         self.findings = FindingLog()
@@ -59,7 +61,7 @@ class Judge:
         self._views: dict[str, ConnectionView] = {}
         self._muted: set[str] = set()  # codes shadowed for the exchange being judged
         self._subjects = Subjects(rules)
-        self._history = History(increments=False)  # no rule speaks of them
+        self._history = History(machines, increments=False)  # no rule speaks of them
         self._batches = BatchJudge(rules, self.coverage)
 
     # events
@@ -125,8 +127,12 @@ class Judge:
             self._headers(exchange, view, USUAL)
         if exchange.kind is ExchangeKind.KAFKA and not (is_odd and _has_bad_header(exchange)):
             self._bodies(exchange, view)
-        view.end(exchange, muted)
+        self._judged(exchange, view)
         exchange.forget_bodies()
+
+    def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
+        """An exchange was judged; `_muted` are the codes that must not speak of it any more."""
+        view.end(exchange, self._muted)
 
     def _headers(self, exchange: Exchange, view: ConnectionView, sort: str) -> None:
         muted = self._muted
@@ -147,7 +153,7 @@ class Judge:
             asked = Body(exchange, REQUEST, request)
             self._body(asked, view)
         if response is not None and not self._subjects.is_free(
-            exchange.api_key, response, self.coverage.exercises.now
+            exchange, response, self.coverage.exercises.now
         ):
             answer = Body(exchange, RESPONSE, response)
             answer.request = asked
@@ -167,9 +173,13 @@ class Judge:
                 self.coverage.pass_over(rule.code)
             elif rule.is_suspect(body):
                 self._speak_all(rule, rule.check(body), view, body.exchange)
-        if not (kind.seen and body.is_plain):  # the first of its kind counts for the coverage
-            kind.seen = True
+        if not body.is_plain:
             self._pieces(body, view)
+        elif kind.is_first(body.exchange):  # it stands for all others of its kind
+            kind.first = earliest_of(body.exchange)
+            kind.pieces.clear()
+            with self.coverage.aside(kind.pieces):
+                self._pieces(body, view)
         if kind.is_watched:
             for batch_rule, fault in self._batches.faults(body):
                 self._speak(batch_rule, fault, view, body.exchange)

@@ -45,6 +45,15 @@ class Latencies:
         self._low = min(self._low, other.low) if other.count else self._low
         self.high = max(self.high, other.high)
 
+    def put_back(self, what: str, low: int, held: int) -> None:
+        """Take what was written down: a bucket, or the shortest (`_least`) or longest (`_most`) latency."""
+        if what == "_least":
+            self._low = held
+        elif what == "_most":
+            self.high = held
+        else:
+            self._counts[_index(low)] = held
+
     @property
     def count(self) -> int:
         """How many there are."""

@@ -79,12 +79,13 @@ class Subjects:
                 checks.append((rule, _never))
         return tuple(checks)
 
-    def is_free(self, api_key: int | None, response: Decoded, looked_at: Exercise) -> bool:
+    def is_free(self, exchange: Exchange, response: Decoded, looked_at: Exercise) -> bool:
         """Whether no rule looks at a response, as it is plain and others like it were seen; counts it."""
+        api_key = exchange.api_key
         kind = looked_at.kinds.get((api_key, RESPONSE, response.version))
         if kind is None or kind.is_watched or kind.plain_rules or api_key == API_VERSIONS:
             return False
-        if not (kind.seen and response.is_plain and response.fits):
+        if not (response.is_plain and response.fits) or kind.is_first(exchange):
             return False
         kind.bodies += 1
         looked_at.bodies += 1

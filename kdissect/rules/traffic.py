@@ -1,5 +1,7 @@
 """How fast exchanges were answered, and when they took place: what reports draw, in bounded memory."""
 
+from __future__ import annotations
+
 from kdissect.rules.latency import Latencies
 from kdissect.session.exchange import Exchange, State
 
@@ -36,6 +38,23 @@ class TimeLine:
             slot = self._open(time_ns)
         slot[0] += 1
         slot[1] += is_lost
+
+    def merge(self, other: TimeLine) -> None:
+        """Count what another one holds, which stays as it is."""
+        while self.width_ns < other.width_ns:
+            self._widen()
+        for number, (count, lost) in other.slots.items():
+            time_ns = number * other.width_ns
+            slot = self.slots.get(time_ns // self.width_ns) or self._open(time_ns)
+            slot[0] += count
+            slot[1] += lost
+
+    def put_back(self, width_ns: int, number: int, held: int, is_lost: bool) -> None:
+        """Take a slot of a time line that was written down; all of them have one width."""
+        self._first = min(self._first, number) if self.slots else number
+        self._last = max(self._last, number) if self.slots else number
+        self.width_ns = width_ns
+        self.slots.setdefault(number, [0, 0])[is_lost] = held
 
     @property
     def start_ns(self) -> int:
@@ -76,7 +95,7 @@ class TimeLine:
 
 
 class Traffic:
-    """`latencies` by API key and version, `times` of all exchanges."""
+    """`latencies` by API key and version, `times` of all exchanges. Merges exactly below `MAX_KINDS`."""
 
     def __init__(self) -> None:
         self.latencies: dict[Kind, Latencies] = {}
@@ -91,9 +110,16 @@ class Traffic:
         if request is None or response is None:
             return
         kind = exchange.api_key, exchange.api_version
-        held = self.latencies.get(kind)
-        if held is None:
-            if len(self.latencies) >= MAX_KINDS:
-                kind = None, None
-            held = self.latencies.setdefault(kind, Latencies())
+        held = self.latencies.get(kind) or self._open(kind)
         held.add(response.time_ns - request.end_time_ns)
+
+    def merge(self, other: Traffic) -> None:
+        """Count what another one holds, which stays as it is."""
+        self.times.merge(other.times)
+        for kind, latencies in other.latencies.items():
+            (self.latencies.get(kind) or self._open(kind)).merge(latencies)
+
+    def _open(self, kind: Kind) -> Latencies:
+        if len(self.latencies) >= MAX_KINDS:
+            kind = None, None
+        return self.latencies.setdefault(kind, Latencies())

@@ -45,7 +45,9 @@ class ConnectionInfo:
 
     `states` counts the exchanges emitted so far by what became of them; `bytes` is payload in both directions
     as captured. `names` are those of addresses; `client_text` and `broker_text` have them. `anomaly_counts`
-    has what TCP noticed from the end of the connection on, `anomalies_so_far` at any time.
+    has what TCP noticed from the end of the connection on, `anomalies_so_far` at any time. `opened_at` is the
+    place of its first packet and `over_ns` the time at which its silence was known to be its end (0: it did
+    not end so), both for `engine.event_order`.
     """
 
     __slots__ = (
@@ -67,6 +69,8 @@ class ConnectionInfo:
         "mechanism",
         "middle_start",
         "names",
+        "opened_at",
+        "over_ns",
         "principal",
         "software_name",
         "software_version",
@@ -95,6 +99,8 @@ class ConnectionInfo:
         self.start_ns = start_ns
         self.end_ns = start_ns
         self.middle_start = False
+        self.opened_at = (0, 0)
+        self.over_ns = 0
         self.client_id: str | None = None
         self.software_name: str | None = None
         self.software_version: str | None = None

@@ -7,8 +7,9 @@ counts and loses nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ddsketch import DDSketch
@@ -61,6 +62,30 @@ class Distribution:
         # The library takes shares of the last rank; half a rank more, so that rounding cannot miss it.
         found = self._sketch.get_quantile_value(min((rank + 0.5) / last, 1.0) if last else 0.5)
         return None if found is None else min(max(round(found), self.min), self.max)
+
+    def bins(self) -> tuple[int, list[tuple[int, int]]]:
+        """How many values are 0, and the other bins that are not empty: index and count, by index."""
+        if self._sketch is None:
+            return 0, []
+        # The library hands bins out by protobuf alone, which nothing else here needs.
+        sketch: Any = self._sketch
+        store, zeros = sketch._store, sketch._zero_count  # noqa: SLF001
+        return round(zeros), [
+            (index, round(count)) for index, count in enumerate(store.bins, store.offset) if count
+        ]
+
+    def add_bins(self, zeros: int, bins: Iterable[tuple[int, int]], sum_: int, low: int, high: int) -> None:
+        """Count all values of a distribution that was written down: its `bins`, sum, min and max."""
+        other = Distribution()
+        sketch: Any = other._own()
+        if zeros:
+            sketch.add(0, zeros)
+        for index, count in bins:
+            sketch._store.add(index, count)  # noqa: SLF001
+            sketch._count += count  # noqa: SLF001
+        other.count, other.sum = round(sketch.count), sum_
+        other.min, other.max = low, high
+        self.merge(other)
 
     def facts(self) -> dict[str, int] | None:
         """`count`, `sum`, `min` and `max`, which are exact, and `PERCENTILES`; None without values."""

@@ -23,6 +23,7 @@ COMMITS_KEPT = 100_000  # groups times partitions, 300 bytes each
 
 Partition = tuple[str, int]
 """Topic by name where it is known, else by its id; and partition."""
+_COMMITS = frozenset({apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT})
 
 
 class Position(NamedTuple):
@@ -56,9 +57,8 @@ class Positions:
         if turn.key == apis.FETCH and turn.request is not None:
             self._asked(turn)
             self._answered(turn)
-        elif turn.key in (apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT):
-            if turn.request is not None and turn.response is not None:
-                self._committed(turn)
+        elif turn.key in _COMMITS and turn.request is not None and turn.response is not None:
+            self._committed(turn)
 
     def of_client(self, client: ClientKey, partition: Partition) -> Position:
         """The position of a client."""

@@ -25,6 +25,7 @@ from kdissect.stats.producers_named import producers_named
 
 LOGS_KEPT = 5_000  # producers with events, and transactional ids; up to 20 KB each
 CLIENTS_KEPT = 1_000  # of those that write without an id
+BROKERS_KEPT = 1_000  # of a capture set, whose clusters are asked for the name of a topic
 
 _ROUTINE: frozenset[StrEnum] = frozenset(
     {ProducerFact.INITIALISED, ProducerFact.FIRST_SEEN, TransactionFact.BEGAN, TransactionFact.ENDED,
@@ -44,7 +45,8 @@ class ProducerTraffic:
     def __init__(self, names: TopicNames, is_selective: bool = False) -> None:
         self._names = names
         self.is_selective = is_selective
-        self._infos: dict[str, ConnectionInfo] = {}
+        self._infos: dict[str, dict[str, ConnectionInfo]] = {}
+        """A connection to each broker, by capture set: one set may hold several clusters."""
         self.history = History(only=("producers", "transactions"))
         self.producer_logs: Table[ProducerKey, ProducerLog] = Table(LOGS_KEPT)
         self.id_logs: Table[IdKey, ProducerLog] = Table(LOGS_KEPT)
@@ -57,10 +59,15 @@ class ProducerTraffic:
         """Take the analyzer's next event. A selective traffic tells whom wanted ones are about."""
         if isinstance(event, Exchange):
             self._names.pass_by(event)
-            self._infos[event.connection.capture_set] = event.connection
+            self._know(event.connection)
             if wanted:
                 self._want(Turn(event))
         self._keep(self.history.add(event))
+
+    def _know(self, info: ConnectionInfo) -> None:
+        brokers = self._infos.setdefault(info.capture_set, {})
+        if len(brokers) < BROKERS_KEPT:
+            brokers.setdefault(info.broker_address, info)
 
     def finish(self) -> None:
         """The input is over."""
@@ -79,8 +86,8 @@ class ProducerTraffic:
         if isinstance(topic, bytes):
             from kdissect.engine.rows import topic_id_text
 
-            info = self._infos.get(capture_set)
-            name = None if info is None else self._names.name(info, topic)
+            infos = self._infos.get(capture_set, {}).values()
+            name = next(filter(None, (self._names.name(info, topic) for info in infos)), None)
             topic = name or topic_id_text(topic)
         return f"{topic}-{partition}"
 

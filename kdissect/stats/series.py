@@ -47,6 +47,10 @@ class Series:
         """Count one exchange."""
         self._count(time_ns // self.width_ns, (1, request_bytes, response_bytes, errors))
 
+    def add_point(self, time_ns: int, *counts: int) -> None:
+        """Count what a `Point` of the same width holds."""
+        self._count(time_ns // self.width_ns, counts)
+
     def merge(self, other: "Series") -> None:
         """Count everything of another series, which stays as it is. One width has to divide the other."""
         while self.width_ns < other.width_ns:

@@ -49,9 +49,9 @@ class Tally:
         """Count one exchange with the error codes of its response."""
         self.exchanges += 1
         self.states[str(exchange.state)] += 1
-        self.request_bytes += _bytes(exchange.request)
-        self.response_bytes += _bytes(exchange.response)
-        self._seen(_time_ns(exchange))
+        self.request_bytes += bytes_of(exchange.request)
+        self.response_bytes += bytes_of(exchange.response)
+        self._seen(time_of(exchange))
         if errors or exchange.state is State.UNANSWERED:
             self.failed += 1
         for code in errors:
@@ -110,7 +110,7 @@ class Traffic:
             self._row(key).add(exchange, errors, times)
         self.total.add(exchange, errors, times)
         self.series.add(
-            _time_ns(exchange), _bytes(exchange.request), _bytes(exchange.response), 1 if errors else 0
+            time_of(exchange), bytes_of(exchange.request), bytes_of(exchange.response), 1 if errors else 0
         )
 
     def merge(self, other: Traffic) -> None:
@@ -121,6 +121,11 @@ class Traffic:
         self.total.merge(other.total)
         self.series.merge(other.series)
 
+    def add_tally(self, key: Key, tally: Tally) -> None:
+        """Count what was counted elsewhere of one key."""
+        self._row(key).merge(tally)
+        self.total.merge(tally)
+
     def _row(self, key: Key) -> Tally:
         found = self.rows.get(key)
         if found is None:
@@ -130,10 +135,12 @@ class Traffic:
         return found
 
 
-def _bytes(frame: Frame | None) -> int:
+def bytes_of(frame: Frame | None) -> int:
+    """Bytes of a frame on the wire, its size prefix included; 0 for none."""
     return 0 if frame is None else frame.size + PREFIX_BYTES
 
 
-def _time_ns(exchange: Exchange) -> int:
+def time_of(exchange: Exchange) -> int:
+    """Time of the first byte of the request, of the response without one."""
     frame = exchange.request or exchange.response
     return 0 if frame is None else frame.time_ns

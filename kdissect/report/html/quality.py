@@ -31,7 +31,10 @@ def _meaning(verdict: Verdict) -> str:
 
 def _numbers(verdict: Verdict) -> list[tuple[str, str]]:
     quality = verdict.quality
-    kinds = [(f"{kind.replace('_', ' ')} connections", n) for kind, n in verdict.coverage.connections.items()]
+    kinds = [
+        (f"{kind.replace('_', ' ')} connections", n)
+        for kind, n in sorted(verdict.coverage.connections.items())
+    ]
     rows = [
         *kinds,
         ("holes in TCP streams", quality.gaps),

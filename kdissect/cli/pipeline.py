@@ -1,0 +1,94 @@
+"""`kdissect pipeline`: captures larger than one machine, on Spark."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Sequence
+
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import UNREADABLE, USAGE
+from kdissect.cli.inputs import add_inputs, add_topic_ids
+from kdissect.cli.parser import command_parser
+from kdissect.cli.reports import FORMATS
+from kdissect.cli.table_files import NOT_BY_DEFAULT, STATISTICS, table_names, table_report
+from kdissect.engine.tables.registry import TABLES
+
+_NEEDS = ("pyspark", "pyarrow", "pandas")
+INSTALL = "kdissect pipeline needs the extra spark: pip install 'kdissect[spark]'"
+_ACTIONS = ("run",)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run an action of the pipeline; gives the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if not _is_installed():
+        say(INSTALL)
+        return USAGE
+    from kdissect.cli.pipeline_run import run_pipeline
+
+    try:
+        return run_pipeline(options)
+    except ValueError as error:
+        parser.error(str(error))
+    except OSError as error:
+        say(f"{options.output}: {error.strerror or error}")
+    return UNREADABLE
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser(
+        "pipeline",
+        "Analyse captures on Spark and write tables as Parquet (docs/spark.md, docs/tables.md). For less "
+        "than some gigabytes the other commands are faster.",
+    )
+    parser.add_argument("action", choices=_ACTIONS, help="run: analyse everything that is there")
+    add_inputs(parser)
+    add = parser.add_argument
+    add(
+        "--output",
+        metavar="DIR",
+        required=True,
+        help="directory of the tables: a path, or s3://, hdfs:// ...",
+    )
+    add("--overwrite", action="store_true", help="replace tables that an earlier run wrote there")
+    add("--master", default="local[*]", metavar="URL", help=(
+        "Spark master, or sc://HOST:PORT for Spark Connect; default: local[*], this process"
+    ))  # fmt: skip
+    add("--conf", metavar="NAME=VALUE", type=_setting, action="append", default=[], help=(
+        "setting of Spark; may be repeated"
+    ))  # fmt: skip
+    add("--tables", metavar="NAME,...", type=table_names, default=frozenset(TABLES) - NOT_BY_DEFAULT, help=(
+        "tables to write; default: all but records"
+    ))  # fmt: skip
+    add("--partition-by", metavar="COLUMN,...", default="day,broker", help=(
+        "columns that make directories; default: %(default)s; 'none' for no directories"
+    ))  # fmt: skip
+    add(
+        "--partitions", metavar="N", type=_count, help="partitions of the shuffle; default: by size and cores"
+    )
+    add("--recursive", action="store_true", help="search directories below those named, too")
+    add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
+        f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
+    ))  # fmt: skip
+    add_topic_ids(parser)
+    return parser
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)
+
+
+def _is_installed() -> bool:
+    from importlib.util import find_spec
+
+    return all(find_spec(name) is not None for name in _NEEDS)

@@ -1,0 +1,179 @@
+"""`kdissect tables`: everything captures tell as Parquet tables, by one process."""
+
+from __future__ import annotations
+
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import UNREADABLE, USAGE
+from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs, report
+from kdissect.cli.output import Output
+from kdissect.cli.parser import command_parser
+from kdissect.cli.progress import progress_of
+from kdissect.cli.reports import FORMATS
+from kdissect.engine.tables.registry import TABLES
+
+if TYPE_CHECKING:
+    from kdissect.api import Dissection
+    from kdissect.pipeline.parquet_parts import ParquetParts, WrittenFile
+
+INSTALL = "kdissect tables needs the extra arrow: pip install 'kdissect[arrow]'"
+# As large as everything else together, and seldom what is looked for: made when named.
+NOT_BY_DEFAULT = frozenset({"records"})
+STATISTICS = "stats"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Write the tables of the captures; gives the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if not _is_installed():
+        say(INSTALL)
+        return USAGE
+    dissection = open_inputs(options)
+    try:
+        files = _written(dissection, options)
+    except OSError as error:
+        say(f"{options.output}: {error.strerror or error}")
+        return UNREADABLE
+    if files is None:
+        say(f"{options.output}: there are tables already; --overwrite replaces them")
+        return USAGE
+    _tell(files)
+    return report(dissection)
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser(
+        "tables", "Write what captures tell as Parquet tables (docs/tables.md), by one process."
+    )
+    add_inputs(parser)
+    add_topic_ids(parser)
+    add = parser.add_argument_group("which tables, and where").add_argument
+    add(
+        "--output",
+        metavar="DIR",
+        required=True,
+        help="directory of the tables: a path, or s3://, hdfs:// ...",
+    )
+    add("--overwrite", action="store_true", help="replace tables that an earlier run wrote there")
+    add("--tables", metavar="NAME,...", type=table_names, default=frozenset(TABLES) - NOT_BY_DEFAULT, help=(
+        "tables to write; default: all but records"
+    ))  # fmt: skip
+    add("--partition-by", metavar="COLUMN,...", type=_columns, default=(), help=(
+        "columns that make directories, such as day,broker; default: none"
+    ))  # fmt: skip
+    add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
+        f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
+    ))  # fmt: skip
+    add("--describe", action=_Describe, nargs=0, help="print the columns of all tables, and exit")
+    return parser
+
+
+class _Describe(Action):
+    """`--describe`: prints what docs/tables.md has."""
+
+    def __call__(self, parser: ArgumentParser, *_: object) -> None:
+        from kdissect.engine.tables.page import tables_page
+
+        with Output() as output:
+            output.write(tables_page().encode())
+        parser.exit()
+
+
+def table_names(text: str) -> frozenset[str]:
+    """Names of tables. Raises ArgumentTypeError."""
+    found = frozenset(filter(None, text.split(",")))
+    unknown = sorted(found - frozenset(TABLES))
+    if unknown or not found:
+        raise ArgumentTypeError(f"no table {', '.join(unknown) or text!r}; there are {', '.join(TABLES)}")
+    return found
+
+
+def table_report(text: str) -> tuple[str, str]:
+    """`FORMAT=FILE` as (format, file). Raises ArgumentTypeError."""
+    name, _, path = text.partition("=")
+    if name not in (*FORMATS, STATISTICS) or not path:
+        raise ArgumentTypeError(f"{text!r} is no FORMAT=FILE; there are {', '.join(FORMATS)}, {STATISTICS}")
+    return name, path
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    names = tuple(filter(None, text.split(",")))
+    known = {field.name for table in TABLES.values() for field in table.fields}
+    for name in names:
+        if name not in known:
+            raise ArgumentTypeError(f"no table has a column {name!r}")
+    return names
+
+
+def _written(dissection: Dissection, options: Namespace) -> list[WrittenFile] | None:
+    """The files that were written; None where there are tables already. Raises OSError."""
+    from uuid import uuid4
+
+    from kdissect.cli.table_reports import write_reports
+    from kdissect.pipeline.commit import Place
+    from kdissect.pipeline.output_place import filesystem_of
+    from kdissect.pipeline.parquet_parts import ParquetParts
+
+    filesystem, root = filesystem_of(options.output)
+    place = Place(filesystem, root)
+    before = place.manifest()
+    if before is not None and not options.overwrite:
+        return None
+    name = uuid4().hex[:12]
+    try:
+        parts = ParquetParts(filesystem, place.staging(name), options.partition_by, name)
+        _produce(dissection, options, parts)
+        files = parts.close()
+        if before is not None:
+            place.clear(before)
+        place.commit(name, files, {"inputs": list(dissection.file_names)})
+    finally:
+        place.discard(name)
+    write_reports(filesystem, root, options.report)
+    return files
+
+
+def _produce(dissection: Dissection, options: Namespace, parts: ParquetParts) -> None:
+    from kdissect.stages.one_process import produce
+    from kdissect.stages.table_rows import batch_of
+
+    progress = progress_of(dissection)
+    wanted = options.tables | (NEEDED if options.report else frozenset())
+    empty = set(wanted)
+    for table, batch in produce(dissection, wanted):
+        if progress is not None:
+            progress.tick()
+        empty.discard(table)
+        parts.add(table, batch)
+    for table in empty:  # a table without rows is a table: who queries it finds its columns
+        parts.add(table, batch_of(table, []))
+    if progress is not None:
+        progress.clear()
+
+
+# What reports are made from.
+NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
+
+
+def _tell(files: Sequence[WrittenFile]) -> None:
+    found: dict[str, list[int]] = {}
+    for file in files:
+        counts = found.setdefault(file.table, [0, 0, 0])
+        for place, count in enumerate((file.rows, 1, file.bytes)):
+            counts[place] += count
+    with Output() as output:
+        for table in TABLES:
+            if table in found:
+                rows, number, size = found[table]
+                line = f"{table:18}{rows:>14,} rows {number:>6,} files {size / 1e6:>10,.1f} MB\n"
+                output.write(line.encode())
+
+
+def _is_installed() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("pyarrow") is not None

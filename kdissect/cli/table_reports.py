@@ -1,0 +1,42 @@
+"""Reports of `check` and the statistics of `stats`, from tables that were written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from json import dumps
+from typing import Any
+
+from kdissect.cli.reports import render
+from kdissect.cli.stats import POINTS_TOLD
+
+STATISTICS = "stats"
+
+
+def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]]) -> None:
+    """Write reports, given as (format, file), from the tables below `root`. Raises OSError.
+
+    A file appears when it is complete.
+    """
+    from kdissect.stages.from_tables import TableDirectory
+
+    directory = TableDirectory(filesystem, root)
+    for name, path in wanted:
+        is_report = name != STATISTICS
+        _write(path, render(name, directory.verdict()) if is_report else statistics(directory, ("api",)))
+
+
+def statistics(directory: Any, by: Sequence[str]) -> bytes:
+    """What `stats --format json` prints, by the names of `--by` that tables have. Raises ValueError."""
+    from kdissect.stats.traffic_rows import traffic_facts
+
+    facts = traffic_facts(directory.traffic(by), by, None, POINTS_TOLD)
+    return dumps(facts, indent=2, ensure_ascii=True).encode() + b"\n"
+
+
+def _write(path: str, content: bytes) -> None:
+    from pathlib import Path
+
+    place = Path(path)
+    part = place.with_name(f"{place.name}.part")
+    part.write_bytes(content)
+    part.replace(place)

@@ -1,0 +1,86 @@
+"""Where an event stands in the order of all: a sort key of bytes, the same whoever saw the event.
+
+One process reports events as packets complete them. Whoever sees one connection alone can tell the same
+place, and a sort then gives the order of the one process. An event stands
+
+- at the packet that completed it: by the running maximum of time, file and number of the packet;
+- or, where silence ended its connection, behind all packets of the time at which that was known;
+- or, where the capture ended it, behind everything; connections then end in the order in which they began.
+
+Several events of one place follow by a number. Keys of different lengths compare as bytes do, which is what
+Python, Arrow and Spark all do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from struct import Struct
+
+from kdissect.engine.analyzer import Analyzer
+from kdissect.model.packet import PlainPacket
+from kdissect.model.segment import PlainSegment
+from kdissect.session.events import Event
+
+_PLACE = Struct(">QQ")  # time and reference of a packet
+_NUMBER = Struct(">I")
+_BIAS = 1 << 63  # times before 1970 sort before later ones
+_LAST = (1 << 63) - 1  # behind every time and every packet
+
+Placed = tuple[bytes, Event]
+"""An event and its sort key."""
+
+
+class OrderedAnalyzer:
+    """Feeds an analyzer one packet at a time and gives each event with its place.
+
+    For one process, all packets go through one; for many, each gets the segments of some flows, in the same
+    order. `analyzer` is to be fed by nobody else.
+    """
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+        self._now_ns = 0
+
+    def feed_batch(self, packets: Sequence[PlainPacket]) -> Iterator[list[Placed]]:
+        """Take packets in canonical order; gives events before the next packet changes what they point at."""
+        now_ns = self._now_ns
+        for packet, segment in zip(packets, self.analyzer.parser.parse_batch(packets), strict=True):
+            now_ns = max(now_ns, packet[1])
+            if segment is not None:
+                placed = self.feed_segment(segment, packet[0], packet[1], now_ns)
+                if placed:
+                    yield placed
+        self._now_ns = now_ns
+
+    def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int, now_ns: int) -> list[Placed]:
+        """Take the segment of one packet. `now_ns` is the running maximum of time within its file."""
+        analyzer = self.analyzer
+        over = _placed(analyzer.advance(ref, now_ns), ref, now_ns) if analyzer.is_due(ref, now_ns) else []
+        analyzer.place = now_ns, ref
+        events = analyzer.feed_segments(((segment, ref, time_ns),))
+        return over + _placed(events, ref, now_ns) if events else over
+
+    def close(self, ends: Mapping[str, int]) -> list[Placed]:
+        """The capture is over; `ends` are the latest times of all packets by capture set."""
+        return _placed(self.analyzer.close(ends), _LAST, _LAST)
+
+
+def _placed(events: list[Event], ref: int, now_ns: int) -> list[Placed]:
+    """Events of one packet, or of the end, with their keys."""
+    placed: list[Placed] = []
+    here = _place(now_ns, ref)
+    numbers: dict[bytes, int] = {}
+    for event in events:
+        at = here
+        info = event.connection
+        if info.over_ns:  # its events of now are those of its end: nothing else happens to it in this call
+            at = _place(info.over_ns, _LAST) + _place(*info.opened_at)
+        elif now_ns == _LAST:
+            at += _place(*info.opened_at)
+        number = numbers[at] = numbers.get(at, -1) + 1
+        placed.append((at + _NUMBER.pack(number), event))
+    return placed
+
+
+def _place(now_ns: int, ref: int) -> bytes:
+    return _PLACE.pack(min(now_ns, _LAST) + _BIAS, ref)

@@ -1,0 +1,212 @@
+"""Tables of what crosses exchanges: topics, groups, producers, transactions."""
+
+from kdissect.engine.rows import RowField
+from kdissect.engine.tables.place_fields import CAPTURE_SET, CLIENT, USE, distribution
+from kdissect.engine.tables.table import Table, within
+
+_USER = (
+    RowField("role", "string", "`write`, `read`, `share` (share group) or `follow` (replication)"),
+    *CLIENT,
+    RowField("groups", "list<string>", "groups that the client speaks for"),
+    *USE,
+)
+_DENIED = (
+    *CLIENT,
+    RowField("api", "string", "name of the API"),
+    RowField("attempts", "int64", "requests that were refused"),
+)
+
+TOPICS = Table(
+    "topics",
+    "One row for each topic of a capture set: who writes, who reads, how much, in what batches.",
+    (
+        CAPTURE_SET,
+        RowField("topic", "string", "name; null where only the id is known"),
+        RowField("topic_id", "string", "its id, where it was named by that"),
+        RowField("partitions", "list<int32>", "partitions seen"),
+        RowField(
+            "partition_count", "int32", "how many the topic has, by Metadata; null if that was not seen"
+        ),
+        RowField("leaders_not_captured", "int32", "partitions whose leader has no connection in the capture"),
+        *within("written", "struct", "what was written to it", USE),
+        *within("read", "struct", "what consumers read of it", USE),
+        RowField("codecs", "map<string,int64>", "batches by compression"),
+        RowField("magics", "map<string,int64>", "batches by format"),
+        RowField("control_batches", "int64", "batches of markers"),
+        *distribution("batch_bytes", "sizes of batches"),
+        *distribution("batch_records", "records of a batch"),
+        *within("writers", "list<struct>", "clients that write", _USER),
+        *within("readers", "list<struct>", "clients that read, and brokers that replicate", _USER),
+        *within("denied", "list<struct>", "clients that were refused for want of permission", _DENIED),
+    ),
+    ("capture_set", "topic", "topic_id"),
+    ("capture_set", "topic", "topic_id"),
+)
+
+_MEMBER = (
+    RowField("member_id", "string", "member id"),
+    *CLIENT,
+    RowField("instance_id", "string", "id of a static member"),
+    RowField("joined", "string", "when it joined, RFC 3339; null if that was not seen"),
+    RowField("gone", "string", "`left`, `lost`, `fenced` or `replaced`; null while it is there"),
+    RowField("gone_at", "string", "when it went"),
+    RowField("reason", "string", "the reason it gave"),
+    RowField("assigned", "list<string>", "what it was assigned last"),
+    RowField("heartbeats", "int64", "heartbeats it sent"),
+    *distribution("heartbeat_gap_ns", "times between heartbeats"),
+)
+_LAG = (
+    RowField("topic", "string", "topic"),
+    RowField("partition", "int32", "partition"),
+    RowField("member", "string", "who holds it"),
+    RowField("fetch_offset", "int64", "where the member reads"),
+    RowField("high_watermark", "int64", "where the partition ends"),
+    RowField("lag", "int64", "records between the two"),
+    RowField("committed", "int64", "offset the group committed last"),
+    RowField("committed_lag", "int64", "records behind it"),
+)
+_REBALANCE = (
+    RowField("generation", "int64", "generation, or epoch, that it led to"),
+    RowField("time", "string", "when it began, RFC 3339"),
+    RowField("took_ns", "int64", "until all members had their assignment; null if that was not seen"),
+    RowField("members", "int32", "members of the generation"),
+    *within(
+        "causes",
+        "list<struct>",
+        "why it took place",
+        (
+            RowField("cause", "string", "the cause"),
+            RowField("member", "string", "member, as people call it"),
+            RowField("member_id", "string", "its member id"),
+            RowField("reason", "string", "the reason it gave"),
+        ),
+    ),
+    *within(
+        "reasons",
+        "list<struct>",
+        "what members said in JoinGroup",
+        (RowField("member", "string", "member"), RowField("reason", "string", "what it said")),
+    ),
+)
+_EVENT = (
+    RowField("time", "string", "when, RFC 3339"),
+    RowField("time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+    RowField("what", "string", "what happened"),
+    RowField("where", "string", "topic and partition"),
+    RowField("expected", "string", "what the state led to expect"),
+    RowField("seen", "string", "what was seen"),
+    RowField("detail", "string", "what is more"),
+    RowField("exchange", "string", "connection and ordinal, as `inspect --exchange` takes them"),
+)
+
+GROUPS = Table(
+    "groups",
+    "One row for each group of a capture set and each kind it was seen as.",
+    (
+        CAPTURE_SET,
+        RowField("group", "string", "group id"),
+        RowField("kind", "string", "`classic`, `consumer`, `share` or `streams`; null: no member was seen"),
+        RowField("protocol", "string", "type and name of the protocol of a classic group"),
+        RowField("state", "string", "state at the end, or why nothing is known"),
+        RowField("generation", "int64", "generation or epoch at the end"),
+        RowField("coordinator", "string", "address that FindCoordinator told"),
+        *within("members", "list<struct>", "members, those that are gone too", _MEMBER),
+        *within("partitions", "list<struct>", "what is assigned or committed", _LAG),
+        RowField("lag", "int64", "lag of all partitions"),
+        RowField("rebalance_count", "int64", "rebalances; the last of them are in `rebalances`"),
+        *within("rebalances", "list<struct>", "rebalances and why", _REBALANCE),
+        *within(
+            "named_by",
+            "list<struct>",
+            "who named the group",
+            (
+                RowField("client_id", "string", "client id"),
+                RowField("api", "string", "name of the API"),
+                RowField("requests", "int64", "requests"),
+            ),
+        ),
+        RowField("errors", "map<string,int64>", "error codes by name"),
+        *within("denied", "list<struct>", "clients that were refused for want of permission", _DENIED),
+    ),
+    ("capture_set", "group", "kind"),
+    ("capture_set", "group", "kind"),
+)
+
+_EVENTS = (
+    RowField("event_counts", "map<string,int64>", "how often what happened"),
+    *within("events", "list<struct>", "the last events", _EVENT),
+)
+
+PRODUCERS = Table(
+    "producers",
+    "One row for each producer id of a capture set, and for each client that writes without one.",
+    (
+        CAPTURE_SET,
+        RowField("producer_id", "int64", "producer id; null for batches without one"),
+        RowField("epoch", "int32", "its epoch at the end"),
+        RowField("transactional_id", "string", "the transactional id it belongs to; null for none"),
+        RowField("client_ids", "list<string>", "clients that used it"),
+        RowField("given_in_capture", "bool", "whether it was seen to be given"),
+        RowField("in_two_clusters", "bool", "whether two clusters gave it: then nothing is expected of it"),
+        RowField("batches", "int64", "batches"),
+        RowField("records", "int64", "records they say they have"),
+        RowField("retries", "int64", "batches sent again"),
+        RowField("duplicates", "int64", "batches the broker had already"),
+        RowField("sequence_jumps", "int64", "sequence numbers that were not the next"),
+        RowField("refusals", "int64", "batches refused for the producer's state"),
+        RowField("errors", "map<string,int64>", "error codes by name"),
+        *within(
+            "partitions",
+            "list<struct>",
+            "partitions it writes to",
+            (
+                RowField("partition", "string", "topic and partition"),
+                RowField("epoch", "int32", "epoch of the last batch"),
+                RowField("next_sequence", "int64", "sequence number that comes next"),
+            ),
+        ),
+        *_EVENTS,
+    ),
+    ("capture_set", "producer_id", "client_ids"),
+    ("capture_set", "producer_id", "client_ids"),
+)
+
+TRANSACTIONS = Table(
+    "transactions",
+    "One row for each transactional id of a capture set.",
+    (
+        CAPTURE_SET,
+        RowField("transactional_id", "string", "transactional id"),
+        RowField("producer_id", "int64", "its producer id at the end"),
+        RowField("epoch", "int32", "its epoch at the end"),
+        RowField("state", "string", "its state at the end"),
+        RowField("client_ids", "list<string>", "clients that used it"),
+        RowField("taken", "int64", "how often a producer took it"),
+        RowField("timeout_ms", "int64", "timeout of its transactions"),
+        RowField("outcomes", "map<string,int64>", "transactions by how they ended"),
+        RowField("errors", "map<string,int64>", "error codes by name"),
+        *within(
+            "transactions",
+            "list<struct>",
+            "the last of them",
+            (
+                RowField("producer_id", "int64", "producer id"),
+                RowField("epoch", "int32", "epoch"),
+                RowField("began", "string", "when, RFC 3339; null if that was not seen"),
+                RowField("ended", "string", "when; null if that was not seen"),
+                RowField("took_ns", "int64", "between the two"),
+                RowField("outcome", "string", "`open`, `committed`, `aborted`, `fenced` ..."),
+                RowField("batches", "int64", "batches"),
+                RowField("records", "int64", "records"),
+                RowField("partitions", "list<string>", "partitions"),
+                RowField("groups", "list<string>", "groups whose offsets it commits"),
+                RowField("offsets", "int64", "offsets it commits"),
+                RowField("markers", "int64", "markers that brokers were told to write"),
+                RowField("marked", "string", "`commit` or `abort`; null if that was not seen"),
+            ),
+        ),
+        *_EVENTS,
+    ),
+    ("capture_set", "transactional_id"),
+    ("capture_set", "transactional_id"),
+)

@@ -1,0 +1,40 @@
+"""Runs in, events out: what a reducing task does, one flow after the other.
+
+Rules:
+- A flow is analysed by the same `Analyzer` as on one machine, fed with its packets alone in canonical order:
+  borders of connections, gaps and pairing depend on nothing else.
+- Rows come sorted by (key, order_ns, ref). Rows with the empty key come first and tell what all flows need.
+- Memory holds one flow at a time.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
+
+from kdissect.engine.event_order import OrderedAnalyzer, Placed
+from kdissect.pipeline.news import KEY, News
+from kdissect.pipeline.run import Run, merged
+from kdissect.pipeline.setup import Setup
+
+
+def flows(runs: Iterable[Run], setup: Setup, news: News | None = None) -> Iterator[Iterator[Placed]]:
+    """The events of each flow of a partition, in their order; to be consumed flow by flow.
+
+    `news` is filled before the first flow.
+    """
+    news = news or News()
+    secrets = setup.secrets(news)
+    for key, rows in groupby(runs, key=attrgetter("key")):
+        if key == KEY:
+            for row in rows:
+                news.take(row)
+        else:
+            yield _events(OrderedAnalyzer(setup.analyzer(secrets)), rows, setup.end_of(key, news))
+
+
+def _events(analyzer: OrderedAnalyzer, rows: Iterator[Run], ends: dict[str, int]) -> Iterator[Placed]:
+    """All events of one flow."""
+    feed = analyzer.feed_segment
+    for now_ns, ref, segment, time_ns in merged(rows):
+        yield from feed(segment, ref, time_ns, now_ns)
+    yield from analyzer.close(ends)

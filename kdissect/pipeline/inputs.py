@@ -1,0 +1,77 @@
+"""What a run reads: files in canonical order, and how they are dealt out to tasks."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.files import open_captures
+from kdissect.capture.source import FileSource
+from kdissect.model.errors import CaptureError
+
+# Bytes of small files that one task reads: a task costs Spark some 10 ms, and a core reads 100 MB a second.
+TASK_BYTES = 64 << 20
+
+
+class Input(NamedTuple):
+    """One file. `number` is its place in the canonical order, `capture_set` the number of its set.
+
+    `name` is the path as rows have it."""
+
+    number: int
+    path: str
+    name: str
+    capture_set: int
+    set_name: str
+    size: int | None
+    error: str | None
+
+    def open(self) -> CaptureFile:
+        """The file, to be read on any machine that reaches its path."""
+        error = None if self.error is None else CaptureError(self.path, self.error)
+        file = CaptureFile(self.path, FileSource(self.path), self.size, error)
+        file.index = self.number
+        file.capture_set = self.set_name
+        return file
+
+
+class Inputs(NamedTuple):
+    """All files of a run. `capture_sets` are the names of the sets by number."""
+
+    files: tuple[Input, ...]
+    capture_sets: tuple[str, ...]
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes on disk."""
+        return sum(file.size or 0 for file in self.files)
+
+    def tasks(self, task_bytes: int = TASK_BYTES) -> list[list[Input]]:
+        """Files for each task: small ones together, in their order."""
+        tasks: list[list[Input]] = []
+        filled = task_bytes
+        for file in self.files:
+            size = file.size or 0
+            if filled + size > task_bytes:
+                tasks.append([])
+                filled = 0
+            tasks[-1].append(file)
+            filled += size
+        return tasks
+
+
+def find(paths: Sequence[str], recursive: bool = False) -> Inputs:
+    """The inputs that paths name, as every command finds them. Raises nothing: see `Input.error`."""
+    captures = open_captures(list(paths), recursive=recursive)
+    names = sorted({file.capture_set for file in captures.files})
+    numbers = {name: number for number, name in enumerate(names)}
+    return Inputs(tuple(_inputs(captures.files, numbers)), tuple(names))
+
+
+def _inputs(files: Sequence[CaptureFile], numbers: dict[str, int]) -> Iterable[Input]:
+    for file in files:
+        error = None if file.error is None else file.error.why
+        if file.is_stream:
+            error = "a stream is read by one process: give files"
+        name = file.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        capture_set = file.capture_set
+        yield Input(file.index, file.path, name, numbers[capture_set], capture_set, file.size, error)

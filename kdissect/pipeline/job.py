@@ -1,0 +1,156 @@
+"""One run of the pipeline: inputs to tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+from kdissect.history.topics import TopicNames
+from kdissect.pipeline.commit import Place
+from kdissect.pipeline.compaction import plan
+from kdissect.pipeline.inputs import Inputs
+from kdissect.pipeline.joining import joined
+from kdissect.pipeline.output_place import filesystem_of
+from kdissect.pipeline.parquet_parts import WrittenFile
+from kdissect.pipeline.reduction import Reduction, parts_in
+from kdissect.pipeline.relay_files import STAGED, judgements_in, names_in
+from kdissect.pipeline.second_pass import SecondPass, through_second_pass
+from kdissect.pipeline.setup import Setup
+from kdissect.pipeline.shuffle import parts_for, through_spark
+from kdissect.pipeline.written import WRITTEN_DDL
+from kdissect.stages.first import OF_JUDGES
+from kdissect.stages.judgement_rows import coverage_rows, finding_rows
+from kdissect.stages.table_rows import TableRows, batch_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+# Errors are rows of this table: a run without it could hide what it did not read.
+ALWAYS = "files"
+
+
+class OutputExistsError(Exception):
+    """There are tables already, and nobody said to replace them."""
+
+
+class Job(NamedTuple):
+    """What to make of which inputs. `parts` 0: by size and cores; `topic_ids` are names known before."""
+
+    inputs: Inputs
+    setup: Setup
+    output: str
+    tables: frozenset[str]
+    partition_by: tuple[str, ...] = ("day", "broker")
+    parts: int = 0
+    overwrite: bool = False
+    topic_ids: Mapping[bytes, str] | None = None
+
+
+class Unread(NamedTuple):
+    """A file that could not be read, or not beyond a point."""
+
+    file: str
+    why: str
+
+
+class Summary(NamedTuple):
+    """What a run wrote, and what it could not read."""
+
+    files: tuple[WrittenFile, ...]
+    unread: tuple[Unread, ...]
+
+    @property
+    def tables(self) -> dict[str, tuple[int, int, int]]:
+        """(files, rows, bytes) by table."""
+        found: dict[str, tuple[int, int, int]] = {}
+        for file in self.files:
+            count, rows, size = found.get(file.table, (0, 0, 0))
+            found[file.table] = count + 1, rows + file.rows, size + file.bytes
+        return found
+
+
+def run(spark: SparkSession, job: Job) -> Summary:
+    """Run a job. Raises OutputExistsError, OSError, and what Spark raises where the cluster fails.
+
+    Nothing that stands in a capture makes it fail.
+    """
+    filesystem, root = filesystem_of(job.output)
+    place = Place(filesystem, root)
+    before = place.manifest()
+    if before is not None and not job.overwrite:
+        raise OutputExistsError(job.output)
+    name = uuid4().hex[:12]
+    try:
+        files = _written(spark, job, f"{job.output.rstrip('/')}/_staging/{name}")
+        if before is not None:
+            place.clear(before)
+        place.commit(name, files, {"inputs": [file.name for file in job.inputs.files]})
+    finally:
+        place.discard(name)
+    return Summary(tuple(files), tuple(_unread(place, files)))
+
+
+def cores(spark: SparkSession) -> int:
+    """Tasks that run at a time; 2 where the cluster does not say (Spark Connect)."""
+    try:
+        return max(1, int(spark.sparkContext.defaultParallelism))
+    except Exception:
+        return 2
+
+
+def _unread(place: Place, files: list[WrittenFile]) -> Iterator[Unread]:
+    """What the table of files says was not read; pulled from there, as it may be long."""
+    import pyarrow.parquet as pq
+
+    for file in files:
+        if file.table == ALWAYS:
+            table = pq.read_table(
+                f"{place.root}/{file.path}", columns=["file", "error"], filesystem=place.filesystem
+            )
+            for row in table.to_pylist():
+                if row["error"] is not None:
+                    yield Unread(row["file"], row["error"])
+
+
+def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
+    """All files of all tables, staged."""
+    parts = job.parts or parts_for(job.inputs.total_bytes, cores(spark))
+    reduction = Reduction(job.setup, staging, job.tables | {ALWAYS}, job.partition_by)
+    rows: list[Any] = through_spark(spark, job.inputs, parts, reduction, WRITTEN_DDL).collect()
+    files = [WrittenFile(*row) for row in rows]
+    filesystem, root = filesystem_of(staging)
+    names = names_in(filesystem, root, files, TopicNames(job.topic_ids))
+    crossing = SecondPass(staging, job.tables, job.partition_by, names)
+    files += through_second_pass(spark, files, staging, job.inputs.capture_sets, crossing)
+    files += _judged(job, staging, files)
+    files += _empty(job, staging, files)
+    stay, groups = plan(file for file in files if file.table not in STAGED)
+    return stay + joined(spark, groups, staging, names)
+
+
+def _empty(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile]:
+    """A file for each table without rows: who queries it finds its columns."""
+    parts = parts_in(staging, job.partition_by)
+    for table in (job.tables | {ALWAYS}) - {file.table for file in files}:
+        parts.add(table, batch_of(table, []))
+    return parts.close()
+
+
+def _judged(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile]:
+    """The tables of what all judges together came to."""
+    wanted = job.tables & OF_JUDGES
+    if not wanted:
+        return []
+    filesystem, root = filesystem_of(staging)
+    judgement = judgements_in(filesystem, root, files)
+    made = {"findings": finding_rows(judgement, job.setup.files), "coverage": coverage_rows(judgement)}
+    rows = TableRows(wanted)
+    for table in wanted:
+        for row in made[table]:
+            rows.add(table, row)
+    parts = parts_in(staging, job.partition_by)
+    for table, batch in rows.close():
+        parts.add(table, batch)
+    return parts.close()

@@ -1,0 +1,37 @@
+"""What a mapping task does: files to runs, each row with the partition it goes to."""
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from zlib import crc32
+
+from kdissect.pipeline.arrow_runs import to_batches
+from kdissect.pipeline.inputs import Input
+from kdissect.pipeline.news import facts_of, news_of
+from kdissect.pipeline.reader import RunReader
+from kdissect.pipeline.run import Run
+
+
+class Mapping:
+    """The function of the task, for `mapInArrow`: rows hold pickled lists of inputs in the column `task`."""
+
+    def __init__(self, parts: int) -> None:
+        self._parts = parts
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for task in batch.column("task").to_pylist():
+                yield from to_batches(self.runs(pickle.loads(task)))
+
+    def runs(self, inputs: Sequence[Input]) -> Iterator[Run]:
+        """The runs of files, and what the files tell every partition."""
+        for found in inputs:
+            file = found.open()
+            reader = RunReader(file, found.capture_set, self.part_of)
+            yield from reader.runs()
+            yield from news_of(file, found.capture_set, self._parts)
+            yield facts_of(file, found.name)
+
+    def part_of(self, key: bytes) -> int:
+        """The partition of a flow: the same on every machine, which Python's own hash is not."""
+        return crc32(key) % self._parts

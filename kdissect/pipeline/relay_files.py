@@ -1,0 +1,56 @@
+"""What the first stage relays, staged as files like tables: events, names of topics, judgements."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kdissect.history.topics import TopicNames
+from kdissect.pipeline.parquet_parts import WrittenFile
+from kdissect.stages import relay
+from kdissect.stages.first import JUDGEMENT, RELAY
+from kdissect.stages.judges import Judgement
+from kdissect.stages.names import Names
+
+NAMES = "_names"
+STAGED = frozenset({RELAY, NAMES, JUDGEMENT})
+"""Names that are of no table: what was written under them is never committed."""
+
+
+def split_relayed(batch: Any) -> tuple[Any, Any]:
+    """The rows that tell names of topics, and the events."""
+    import pyarrow.compute as pc
+
+    tells = pc.starts_with(batch.column("event_order"), relay.NAMES)
+    return batch.filter(tells), batch.filter(pc.invert(tells))
+
+
+def names_in(filesystem: Any, root: str, files: Iterable[WrittenFile], known: TopicNames) -> Names:
+    """All names that were told, learned in the order in which one process learns them."""
+    told = [
+        (row["event_order"], row["blob"])
+        for batch in _batches(filesystem, root, files, NAMES)
+        for row in batch.to_pylist()
+    ]
+    names = Names(known)
+    names.learn(sorted(told))
+    return names
+
+
+def judgements_in(filesystem: Any, root: str, files: Iterable[WrittenFile]) -> Judgement:
+    """What all judges came to."""
+    whole = Judgement()
+    for batch in _batches(filesystem, root, files, JUDGEMENT):
+        for blob in batch.column("blob").to_pylist():
+            whole.merge(pickle.loads(blob))
+    return whole
+
+
+def _batches(filesystem: Any, root: str, files: Iterable[WrittenFile], name: str) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    for file in files:
+        if file.table == name:
+            with pq.ParquetFile(f"{root}/{file.path}", filesystem=filesystem) as opened:
+                yield from opened.iter_batches()

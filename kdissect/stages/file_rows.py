@@ -1,0 +1,51 @@
+"""Rows about files: the table `files`, and what of `anomalies` is theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.engine.rows import Row
+from kdissect.model.link import link_name
+from kdissect.model.packet import NUMBER_MASK
+
+
+def file_rows(files: Iterable[CaptureFile], names: Sequence[str]) -> Iterator[Row]:
+    """Rows of `files` that were read, or could not be."""
+    for file, name in zip(files, names, strict=True):
+        yield file_row(file, name)
+
+
+def file_row(file: CaptureFile, name: str) -> Row:
+    """One of them."""
+    return {
+        "capture_set": file.capture_set,
+        "file": name,
+        "format": file.format,
+        "compression": str(file.compression),
+        "link_types": [link_name(number) for number in file.link_types],
+        "size": file.size,
+        "packets": file.packets,
+        "bytes": file.captured_bytes,
+        "dropped": file.drops,
+        "first_time_ns": file.first_time_ns,
+        "last_time_ns": file.last_time_ns,
+        "error": None if file.error is None else file.error.why,
+        "anomalies": [{"kind": str(found.kind), "detail": found.detail} for found in file.anomalies],
+    }
+
+
+def file_anomaly_rows(files: Iterable[CaptureFile], names: Sequence[str]) -> Iterator[Row]:
+    """Rows of `anomalies` about files."""
+    for file, name in zip(files, names, strict=True):
+        for index, found in enumerate(file.anomalies):
+            yield {
+                "capture_set": file.capture_set,
+                "scope": "file",
+                "index": index,
+                "kind": str(found.kind),
+                "detail": found.detail,
+                "file": name,
+                "packet": found.ref & NUMBER_MASK or None,
+                "time_ns": found.time_ns or None,
+            }

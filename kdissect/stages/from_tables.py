@@ -1,0 +1,61 @@
+"""What reports and statistics need, read back from tables that were written. Needs pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kdissect.config.suppression import Suppression
+from kdissect.engine.rows import Row
+from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.engine.tables.registry import TABLES
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.report.baseline import Baseline
+from kdissect.report.verdict import Verdict
+from kdissect.rules.quality import quality_of
+from kdissect.stages.judgement_rows import judgement_of
+from kdissect.stages.latency_rows import traffic_of
+from kdissect.stats.traffic import Traffic
+
+
+class TableDirectory:
+    """The tables below a directory of a file system of pyarrow."""
+
+    def __init__(self, filesystem: Any, root: str) -> None:
+        self._filesystem = filesystem
+        self._root = root
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """The rows of a table, batch by batch; none where it was not written."""
+        from pyarrow import dataset, fs
+
+        path = f"{self._root}/{table}"
+        if self._filesystem.get_file_info(path).type == fs.FileType.NotFound:
+            return
+        schema = arrow_schema(TABLES[table])
+        found = dataset.dataset(
+            path, schema=schema, format="parquet", filesystem=self._filesystem, partitioning="hive"
+        )
+        for batch in found.to_batches():
+            yield from batch.to_pylist()
+
+    def verdict(self, suppressions: Sequence[Suppression] = (), baseline: Baseline | None = None) -> Verdict:
+        """What every report of `check` is made from."""
+        files = sorted(self.rows("files"), key=_file_order)
+        names = [row["file"] for row in files]
+        indexes = {name: index for index, name in enumerate(names)}
+        judgement = judgement_of(self.rows("findings"), self.rows("coverage"), indexes)
+        cut = str(AnomalyKind.CUT_CAPTURE)
+        cut_files = sum(any(found["kind"] == cut for found in row["anomalies"]) for row in files)
+        quality = quality_of(judgement.coverage, cut_files, sum(row["dropped"] or 0 for row in files))
+        return Verdict(judgement, quality, names, suppressions, baseline)
+
+    def traffic(self, by: Sequence[str] = ("api",)) -> Traffic:
+        """What `stats` prints, by some of `latency_rows.DIMENSIONS`. Raises ValueError for another."""
+        return traffic_of(self.rows("latencies"), self.rows("rates"), by)
+
+
+def _file_order(row: Row) -> tuple[bool, int]:
+    """As inputs are read: by their first packets, those without any last."""
+    first = row["first_time_ns"]
+    return first is None, first or 0

@@ -1,0 +1,110 @@
+"""The judge in two stages: rules about connections, then rules about what histories of several show.
+
+Rules:
+- The first judge looks at everything but the facts of machines whose keys cross connections; those the second
+  one asks, with events that have no records any more.
+- What a rule silenced about an exchange in the first stage is silent in the second.
+- Judgements merge: findings fold as they do in one judge, counts add up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from kdissect.model.finding import Who
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.coverage import Coverage
+from kdissect.rules.findings import FindingLog
+from kdissect.rules.judge import Judge
+from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.rule import Rule
+from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.exchange import Exchange
+from kdissect.stages.relay import NO_CODES, Codes
+
+# Machines whose keys begin with the connection, and which ask nothing of others (docs/architecture.md).
+OF_CONNECTIONS = frozenset({"versions", "sasl", "throttling", "quorum_epochs", "snapshot_fetches"})
+ACROSS = frozenset(
+    {
+        "fetch_sessions", "share_sessions", "producers", "transactions", "classic_groups", "modern_groups",
+        "leader_epochs", "broker_epochs", "telemetry",
+    }
+)  # fmt: skip
+Labels = Mapping[str, str]
+
+
+class Judgement:
+    """What judges came to, with the attributes of a `Judge` that reports ask for. Picklable."""
+
+    def __init__(self, rules: Sequence[Rule] = ALL_RULES, who: Who | None = None) -> None:
+        self.rules = rules
+        self.who = who
+        self.findings = FindingLog()
+        self.inconclusive: Counter[tuple[str, str]] = Counter()
+        self.coverage = Coverage()
+
+    def merge(self, other: Judge | Judgement) -> None:
+        """Take what a judge that is finished, or another judgement, came to."""
+        self.findings.merge(other.findings)
+        self.inconclusive.update(other.inconclusive)
+        self.coverage.merge(other.coverage)
+
+    def __getstate__(self) -> tuple[FindingLog, Counter[tuple[str, str]], Coverage]:
+        return self.findings, self.inconclusive, self.coverage
+
+    def __setstate__(self, state: tuple[FindingLog, Counter[tuple[str, str]], Coverage]) -> None:
+        self.rules, self.who = ALL_RULES, None
+        self.findings, self.inconclusive, self.coverage = state
+
+
+class FirstJudge(Judge):
+    """Judges connections, flow after flow. `told` hears of each exchange that was judged, with what is
+    silent about it.
+    """
+
+    def __init__(
+        self,
+        told: Callable[[Exchange, Codes], None],
+        rules: Sequence[Rule] = ALL_RULES,
+        judge: Who | None = None,
+        labels: Labels | None = None,
+    ) -> None:
+        super().__init__(rules, judge, labels, OF_CONNECTIONS)
+        self._told = told
+
+    def begin_flow(self) -> None:
+        """The next events are those of another flow: what names the last one told is not known here."""
+        self._batches.forget_names()
+
+    def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
+        super()._judged(exchange, view)
+        self._told(exchange, view.shadowed.get(exchange.ordinal, NO_CODES))
+
+
+class SecondJudge(Judge):
+    """Judges the facts of machines that cross connections."""
+
+    def __init__(
+        self, rules: Sequence[Rule] = ALL_RULES, judge: Who | None = None, labels: Labels | None = None
+    ) -> None:
+        super().__init__(rules, judge, labels, ACROSS)
+        self._silenced: dict[tuple[str, int], Codes] = {}
+
+    def add_replayed(self, event: Event, silenced: Codes) -> None:
+        """Judge what an event of the first stage completes."""
+        if silenced and isinstance(event, Exchange):
+            self._silenced[event.connection.id, event.ordinal] = silenced
+        self.add(event)
+
+    def _exchange(self, exchange: Exchange, view: ConnectionView) -> None:
+        view.begin(exchange)
+        self._muted = set(self._silenced.pop((exchange.connection.id, exchange.ordinal), ()))
+        self._judged(exchange, view)
+        exchange.forget_bodies()
+
+    def _close(self, event: ConnectionClosed, due: list[Exchange]) -> None:
+        view = self._views.pop(event.connection.id, None) or ConnectionView(event.connection)
+        for exchange in due:
+            self._exchange(exchange, view)
+        self.coverage.exercises.close(event.connection)

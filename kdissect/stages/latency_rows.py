@@ -1,0 +1,127 @@
+"""The tables `latencies` and `rates`, and back: what `stats` prints, from tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kdissect.engine.rows import Row
+from kdissect.history.turn import Turn
+from kdissect.schema.registry import api_name
+from kdissect.session.exchange import Exchange
+from kdissect.stages.table_rows import DAY_NS, counts, when
+from kdissect.stats.distribution import Distribution
+from kdissect.stats.response_time import response_time
+from kdissect.stats.series import Series
+from kdissect.stats.traffic import Tally, Traffic, bytes_of, time_of
+from kdissect.stats.watermarks import Watermarks
+
+# Rows of one capture set; what comes later counts in one row without names. 2 to 20 KB each.
+MAX_ROWS = 20_000
+KEYS = ("day", "broker", "client", "client_id", "software", "principal", "api", "api_version")
+# What `stats --by` can tell apart from tables.
+DIMENSIONS = KEYS[1:]
+_DISTRIBUTIONS = ("latency", "broker", "throttle", "wait")
+_NUMBERS = ("exchanges", "failed", "request_bytes", "response_bytes", "unclear")
+_NOBODY = (None,) * len(KEYS)
+Key = tuple[Any, ...]
+
+
+class LatencyRows:
+    """Counts the exchanges of one capture set, in the order in which one process reports them."""
+
+    def __init__(self, capture_set: str) -> None:
+        self._capture_set = capture_set
+        self._watermarks = Watermarks()
+        self._tallies: dict[Key, Tally] = {}
+        self._series = Series()
+
+    def add(self, turn: Turn) -> None:
+        """Count the next exchange."""
+        exchange = turn.exchange
+        errors = exchange.response_summary().errors
+        key = _key(exchange)
+        if key not in self._tallies and len(self._tallies) >= MAX_ROWS:
+            key = _NOBODY
+        tally = self._tallies.setdefault(key, Tally())
+        tally.add(exchange, errors, response_time(turn, self._watermarks))
+        asked, answered = bytes_of(exchange.request), bytes_of(exchange.response)
+        self._series.add(time_of(exchange), asked, answered, 1 if errors else 0)
+
+    def latencies(self) -> Iterator[Row]:
+        """Rows of `latencies`."""
+        for key, tally in sorted(self._tallies.items(), key=lambda item: [str(part) for part in item[0]]):
+            row = {"capture_set": self._capture_set, **dict(zip(KEYS, key, strict=True))}
+            yield row | _tally_row(tally)
+
+    def rates(self) -> Iterator[Row]:
+        """Rows of `rates`."""
+        for point in self._series.points():
+            row = {"capture_set": self._capture_set, "interval_ns": self._series.width_ns, **point._asdict()}
+            yield when(row, point.time_ns)
+
+
+def _key(exchange: Exchange) -> Key:
+    info = exchange.connection
+    software = " ".join(part for part in (info.software_name, info.software_version) if part)
+    key = exchange.api_key
+    return (
+        time_of(exchange) // DAY_NS, info.broker_text, info.client_text.rpartition(":")[0],
+        exchange.client_id, software or None, info.principal,
+        str(exchange.kind) if key is None else api_name(key) or f"key {key}", exchange.api_version,
+    )  # fmt: skip
+
+
+def _tally_row(tally: Tally) -> Row:
+    row: Row = {name: getattr(tally, name) for name in _NUMBERS}
+    row["states"], row["errors"] = counts(tally.states), counts(tally.errors)
+    row["first_time_ns"], row["last_time_ns"] = tally.first_ns, tally.last_ns
+    for name in _DISTRIBUTIONS:
+        row[f"{name}_ns"] = _sketch(getattr(tally, name))
+    return row
+
+
+def _sketch(held: Distribution) -> Row | None:
+    facts = held.facts()
+    if facts is None:
+        return None
+    zeros, bins = held.bins()
+    return {**facts, "zeros": zeros, "bins": [{"index": index, "count": count} for index, count in bins]}
+
+
+def traffic_of(latencies: Iterable[Mapping[str, Any]], rates: Iterable[Row], by: Sequence[str]) -> Traffic:
+    """What `stats` counts, by some of `DIMENSIONS`, from rows of the two tables.
+
+    Raises ValueError for a dimension that the tables do not have.
+    """
+    missing = [name for name in by if name not in DIMENSIONS]
+    if missing:
+        raise ValueError(f"tables do not tell {missing[0]!r}; they have {', '.join(DIMENSIONS)}")
+    traffic = Traffic(lambda turn: ())
+    for row in latencies:
+        tally = _tally(row)
+        key = tuple(None if row[name] is None else str(row[name]) for name in by)
+        traffic.add_tally(key, tally)
+    for point in rates:
+        held = Series(point["interval_ns"])
+        held.add_point(point["time_ns"], *(point[name] for name in _POINT))
+        traffic.series.merge(held)
+    return traffic
+
+
+_POINT = ("exchanges", "request_bytes", "response_bytes", "errors")
+
+
+def _tally(row: Mapping[str, Any]) -> Tally:
+    tally = Tally()
+    for name in _NUMBERS:
+        setattr(tally, name, row[name])
+    tally.states.update(dict(row["states"]))
+    tally.errors.update(dict(row["errors"]))
+    tally.first_ns, tally.last_ns = row["first_time_ns"], row["last_time_ns"]
+    for name in _DISTRIBUTIONS:
+        held = row[f"{name}_ns"]
+        if held is not None:
+            bins = [(found["index"], found["count"]) for found in held["bins"]]
+            getattr(tally, name).add_bins(held["zeros"], bins, held["sum"], held["min"], held["max"])
+    return tally

@@ -1,0 +1,102 @@
+"""All tables by one process, in one pass: what `kdissect tables` writes, and distributed runs must equal.
+
+Rows come from the events of one analyzer, findings from one judge: nothing here is staged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kdissect.api import Dissection
+from kdissect.capture.files import ends_of
+from kdissect.engine.event_order import OrderedAnalyzer, Placed
+from kdissect.rules.judge import Judge
+from kdissect.session.events import ConnectionClosed
+from kdissect.session.exchange import Exchange
+from kdissect.stages.exchange_tables import ExchangeTables
+from kdissect.stages.file_rows import file_anomaly_rows, file_rows
+from kdissect.stages.first import OF_CONNECTIONS, OF_JUDGES, OF_STATES, Judging
+from kdissect.stages.judgement_rows import coverage_rows, finding_rows
+from kdissect.stages.judges import Judgement
+from kdissect.stages.second import SecondStage
+from kdissect.stages.table_rows import TableRows
+
+
+def produce(
+    dissection: Dissection, tables: frozenset[str], judging: Judging | None = None
+) -> Iterator[tuple[str, Any]]:
+    """(table, record batch) of the tables named, as the inputs are read. Raises nothing on bad input."""
+    production = _Production(dissection, tables, judging or Judging())
+    for placed in placed_events(dissection):
+        production.add(placed)
+        yield from production.rows.take()
+    yield from production.close()
+
+
+def placed_events(dissection: Dissection) -> Iterator[Placed]:
+    """The events of all inputs with their places."""
+    ordered = OrderedAnalyzer(dissection.analyzer)
+    captures = dissection.captures
+    for packets in captures.batches():
+        for placed in ordered.feed_batch(packets):
+            yield from placed
+    yield from ordered.close(ends_of(captures.files))
+
+
+class _Production:
+    """Feeds each event to everything that makes rows of it."""
+
+    def __init__(self, dissection: Dissection, tables: frozenset[str], judging: Judging) -> None:
+        self._dissection = dissection
+        self._tables = tables
+        self.rows = TableRows(tables)
+        self._connections = ExchangeTables(dissection.file_names, self.rows, dissection.topics)
+        self._wants_connections = not tables.isdisjoint(OF_CONNECTIONS)
+        self._judge = Judge(*judging) if tables & OF_JUDGES else None
+        self._sets: dict[str, SecondStage] = {}
+
+    def add(self, placed: Placed) -> None:
+        order, event = placed
+        if isinstance(event, Exchange):
+            event.bodies()
+            if self._wants_connections:
+                self._connections.exchange(event, order)
+        elif isinstance(event, ConnectionClosed) and self._wants_connections:
+            self._connections.connection(event.connection, order)
+        if self._tables & OF_STATES:
+            self._stage_of(event.connection.capture_set).add_kept(event)
+        if self._judge is not None:
+            self._judge.add(event)
+        if isinstance(event, Exchange):
+            event.forget_bodies()
+
+    def _stage_of(self, capture_set: str) -> SecondStage:
+        found = self._sets.get(capture_set)
+        if found is None:
+            states = self._tables & OF_STATES
+            found = self._sets[capture_set] = SecondStage(capture_set, states, self._dissection.topics)
+        return found
+
+    def close(self) -> Iterator[tuple[str, Any]]:
+        dissection = self._dissection
+        for table, rows in (
+            ("files", file_rows(dissection.captures.files, dissection.file_names)),
+            ("anomalies", file_anomaly_rows(dissection.captures.files, dissection.file_names)),
+            *self._judged(),
+        ):
+            if table in self._tables:
+                for row in rows:
+                    self.rows.add(table, row)
+        yield from self.rows.close()
+        for stage in self._sets.values():
+            yield from stage.close()
+
+    def _judged(self) -> Iterator[tuple[str, Any]]:
+        if self._judge is None:
+            return
+        self._judge.finish()
+        judgement = Judgement()
+        judgement.merge(self._judge)
+        yield "findings", finding_rows(judgement, self._dissection.file_names)
+        yield "coverage", coverage_rows(judgement)

@@ -1,0 +1,85 @@
+"""The other end of `relay`: rows back to events."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from kdissect.model.endpoint import Endpoint
+from kdissect.model.frame import Frame
+from kdissect.model.stream import CloseKind
+from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.exchange import Exchange, ExchangeKind, State
+from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
+from kdissect.stages.relay import ASKED, EXCHANGE, NO_CODES, Codes
+from kdissect.stages.thin import thick
+
+
+class Replayed(NamedTuple):
+    """An event, and the codes that rules of the first stage silenced about it."""
+
+    event: Event
+    silenced: Codes
+
+
+def replay(blobs: Iterable[bytes]) -> Iterator[Replayed]:
+    """The events of one capture set, from rows in the order of `event_order`.
+
+    The blobs are those of `relay` in the same run: they are unpickled.
+    """
+    open_: dict[str, ConnectionInfo] = {}
+    for blob in blobs:
+        what, connection, news, *rest = pickle.loads(blob)  # made by this run
+        info = open_.get(connection)
+        if news is not None:
+            info = open_[connection] = _connection(connection, info, news)
+        assert info is not None, f"the first event of connection {connection} is missing"
+        if what == EXCHANGE:
+            *fields, silenced = rest
+            yield Replayed(_exchange(info, fields), frozenset(silenced) if silenced else NO_CODES)
+        else:
+            del open_[connection]
+            yield Replayed(ConnectionClosed(info), NO_CODES)
+
+
+def _exchange(info: ConnectionInfo, fields: list[Any]) -> Exchange:
+    exchange = Exchange(info, fields[0])
+    exchange.kind = ExchangeKind(fields[1])
+    (
+        _, _, exchange.api_key, exchange.api_version, exchange.correlation_id, exchange.client_id, state,
+        request, exchange.request_body_offset, response, exchange.response_body_offset, close,
+    ) = fields  # fmt: skip
+    exchange.state = State(state)
+    exchange.request = _frame(request)
+    exchange.response = _frame(response)
+    exchange.close = _close(close)
+    return exchange
+
+
+def _frame(fields: tuple[Any, ...] | None) -> Frame | None:
+    return None if fields is None else Frame(thick(fields[0]), *fields[1:])
+
+
+def _close(fields: tuple[Any, ...] | None) -> Close | None:
+    return None if fields is None else Close(fields[0], CloseKind(fields[1]), fields[2])
+
+
+def _connection(name: str, known: ConnectionInfo | None, fields: tuple[Any, ...]) -> ConnectionInfo:
+    """The connection, brought up to date: exchanges that wait point at it."""
+    client, broker = Endpoint(*fields[1]), Endpoint(*fields[2])
+    info = known or ConnectionInfo(name, fields[0], client, broker, fields[5])
+    info.set_ends(client, broker)
+    (
+        _, _, _, info.client_text, info.broker_text, _, info.end_ns, kind, info.middle_start, info.client_id,
+        info.software_name, info.software_version, info.mechanism, info.principal, counts, tcp, close,
+        states,
+    ) = fields  # fmt: skip
+    info.kind = ConnectionKind(kind)
+    info.states = Counter(dict(states))
+    info.anomaly_counts.clear()
+    info.anomaly_counts.update({kind: count for kind, count in zip(ASKED, counts, strict=True) if count})
+    info.tcp = None if tcp is None else TcpSummary(*tcp)
+    info.close = _close(close)
+    return info

@@ -1,0 +1,70 @@
+"""Rows of tables as Arrow: record batches of their schemas. Needs pyarrow (extra `arrow`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kdissect.engine.rows import Row
+from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.engine.tables.registry import TABLES
+
+US = 1000
+DAY_NS = 86_400_000_000_000
+# Rows kept as Python objects before they become Arrow: 1 KB each, and the bytes of records in them.
+BATCH_ROWS = 4096
+BATCH_BYTES = 16 << 20
+
+
+class TableRows:
+    """Collects rows by table; `take` gives batches that are full, `close` the rest."""
+
+    def __init__(self, tables: Iterable[str]) -> None:
+        self.tables = frozenset(tables)
+        self._rows: dict[str, list[Row]] = {name: [] for name in TABLES if name in self.tables}
+        self._bytes = dict.fromkeys(self._rows, 0)
+        self._ready: list[tuple[str, Any]] = []
+
+    def add(self, table: str, row: Row, size: int = 0) -> None:
+        """Take a row of a table that is wanted; `size` are the bytes of records in it."""
+        rows = self._rows[table]
+        rows.append(row)
+        self._bytes[table] += size
+        if len(rows) >= BATCH_ROWS or self._bytes[table] >= BATCH_BYTES:
+            self._flush(table)  # at once: one exchange may have a million records
+
+    def take(self) -> Iterator[tuple[str, Any]]:
+        """What has come together, as (table, record batch)."""
+        ready, self._ready = self._ready, []
+        return iter(ready)
+
+    def close(self) -> Iterator[tuple[str, Any]]:
+        """The rest."""
+        for table in self._rows:
+            self._flush(table)
+        return self.take()
+
+    def _flush(self, table: str) -> None:
+        rows, self._rows[table], self._bytes[table] = self._rows[table], [], 0
+        if rows:
+            self._ready.append((table, batch_of(table, rows)))
+
+
+def batch_of(table: str, rows: list[Row]) -> Any:
+    """Rows as a record batch of the table's schema. Counts by name are sorted by name."""
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pylist(rows, schema=arrow_schema(TABLES[table]))
+
+
+def counts(held: dict[str, int]) -> list[tuple[str, int]]:
+    """Counts by name as a map column takes them: sorted, so that equal counts are equal columns."""
+    return sorted(held.items())
+
+
+def when(row: Row, time_ns: int | None) -> Row:
+    """Add the columns of a time."""
+    row["time_ns"] = time_ns
+    row["time"] = None if time_ns is None else time_ns // US
+    row["day"] = None if time_ns is None else time_ns // DAY_NS
+    return row

@@ -1,0 +1,48 @@
+"""Tables of a run, read as anybody would, against those of one process, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from kdissect.api import Dissection
+from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.engine.tables.registry import TABLES
+from kdissect.stages.one_process import produce
+
+_PARTITIONS = ds.partitioning(pa.schema([("day", pa.date32()), ("broker", pa.string())]), flavor="hive")
+Rows = list[dict[str, Any]]
+
+
+def of_run(output: Path, table: str) -> Rows:
+    """Rows of a table of a run: none where it has no files, as there is nothing to write."""
+    if not (output / table).is_dir():
+        return []
+    found = ds.dataset(output / table, format="parquet", partitioning=_PARTITIONS).to_table()
+    return _sorted(table, [found.select(arrow_schema(TABLES[table]).names)])
+
+
+def of_one_process(paths: Sequence[Path], key_logs: Sequence[str] = ()) -> dict[str, Rows]:
+    """Rows of all tables."""
+    made: dict[str, list[Any]] = {name: [] for name in TABLES}
+    dissection = Dissection([str(path) for path in paths], key_logs=key_logs)
+    for table, batch in produce(dissection, frozenset(TABLES)):
+        made[table].append(pa.Table.from_batches([batch]))
+    return {table: _sorted(table, parts) for table, parts in made.items()}
+
+
+def _sorted(table: str, parts: Iterable[Any]) -> Rows:
+    """By identity, nulls first; lists are of no type that Arrow sorts by."""
+    identity = TABLES[table].identity
+    rows = [row for part in parts for row in part.to_pylist()]
+    return sorted(rows, key=lambda row: [_sortable(row[name]) for name in identity])
+
+
+def _sortable(value: Any) -> Any:
+    if isinstance(value, list):
+        return True, [_sortable(one) for one in value]
+    return value is not None, value

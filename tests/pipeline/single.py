@@ -1,0 +1,80 @@
+"""What one process finds, in the form in which a distributed run is compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kdissect.api import Dissection
+from kdissect.capture.files import ends_of
+from kdissect.engine.connection_rows import connection_row
+from kdissect.engine.event_order import OrderedAnalyzer
+from kdissect.engine.rows import ExchangeRows, Row
+from kdissect.pipeline.connections import flows
+from kdissect.pipeline.inputs import Inputs, find
+from kdissect.pipeline.mapping import Mapping
+from kdissect.pipeline.setup import Setup
+from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.exchange import Exchange
+
+Identity = tuple[str, int]
+"""Connection and ordinal."""
+
+
+class Found(NamedTuple):
+    """Rows by identity."""
+
+    exchanges: dict[Identity, Row]
+    connections: dict[str, Row]
+
+
+def by_one_process(paths: Sequence[str | Path], key_logs: Sequence[str] = ()) -> Found:
+    """What every other command sees."""
+    dissection = Dissection([str(path) for path in paths], key_logs=key_logs)
+    events = dissection.events()
+    return rows_of(events, dissection.file_names)
+
+
+def by_tasks(paths: Sequence[str | Path], parts: int, key_logs: Sequence[str] = ()) -> Found:
+    """The functions of the tasks, without Spark: what it does in between is sorting."""
+    inputs = find([str(path) for path in paths])
+    setup = Setup.of(inputs, key_logs=tuple(key_logs))
+    return rows_of(_events(inputs, setup, parts), setup.files)
+
+
+def order_of(paths: Sequence[str | Path]) -> list[Identity]:
+    """The exchanges in the order of their places, when one process sees all packets."""
+    dissection = Dissection([str(path) for path in paths])
+    analyzer = OrderedAnalyzer(dissection.analyzer)
+    placed = [
+        event
+        for batch in dissection.captures.batches()
+        for told in analyzer.feed_batch(batch)
+        for event in told
+    ]
+    placed += analyzer.close(ends_of(dissection.captures.files))
+    placed.sort(key=lambda event: event[0])
+    return [(event.connection.id, event.ordinal) for _, event in placed if isinstance(event, Exchange)]
+
+
+def rows_of(events: Iterable[Event], files: Sequence[str]) -> Found:
+    """The rows of events, without the numbers that are for people."""
+    rows = ExchangeRows(files)
+    found = Found({}, {})
+    for event in events:
+        if isinstance(event, Exchange):
+            row = rows.row(event)
+            del row["number"]
+            found.exchanges[event.connection.id, event.ordinal] = row
+        elif isinstance(event, ConnectionClosed):
+            found.connections[event.connection.id] = connection_row(0, event.connection)
+    return found
+
+
+def _events(inputs: Inputs, setup: Setup, parts: int) -> Iterable[Event]:
+    runs: list[Any] = [run for task in inputs.tasks(1 << 20) for run in Mapping(parts).runs(task)]
+    for part in range(parts):
+        mine = [run for run in runs if run.part == part]
+        for events in flows(sorted(mine, key=lambda run: (run.key, run.order_ns, run.ref)), setup):
+            yield from (event for _, event in events)

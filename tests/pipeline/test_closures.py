@@ -1,0 +1,47 @@
+"""What goes to tasks can be pickled, and is the same on the other side."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="needs the extra arrow")
+
+from kdissect.api import Dissection
+from kdissect.history.topics import TopicNames
+from kdissect.pipeline.inputs import find
+from kdissect.pipeline.mapping import Mapping
+from kdissect.pipeline.news import News
+from kdissect.pipeline.reduction import Reduction
+from kdissect.pipeline.second_pass import SecondPass
+from kdissect.pipeline.setup import Setup
+from kdissect.session.exchange import Exchange
+from kdissect.stages.names import Names
+from tests.pipeline.conftest import CHECKOUT
+
+CAPTURES = CHECKOUT / "captures"
+
+
+def test_functions_of_tasks_survive_the_way() -> None:
+    inputs = find([str(CAPTURES / "kafka44_java_tls13.pcapng")])
+    keys = str(CAPTURES / "kafka44_java_tls13.keys")
+    setup = Setup.of(inputs, frozenset({9092}), {"10.0.0.1": "broker"}, (keys,))
+    reduction = Reduction(setup, "out", frozenset({"exchanges"}), ("day",))
+    for function in (Mapping(3), reduction, SecondPass("out", frozenset(), (), Names())):
+        assert type(pickle.loads(pickle.dumps(function))) is type(function)
+    there = pickle.loads(pickle.dumps(setup))
+    assert there.files == setup.files
+    sessions = setup.key_logs[0].log.__dict__ if hasattr(setup.key_logs[0].log, "__dict__") else None
+    assert sessions is None or there.key_logs[0].log.__dict__ == sessions
+    assert there.secrets(News()).is_given
+
+
+def test_names_that_were_learned_survive_the_way() -> None:
+    names = Names(TopicNames({b"\1" * 16: "orders"}))
+    for event in Dissection([str(CAPTURES / "kafka44_java_produce.pcapng")]).events():
+        if isinstance(event, Exchange):
+            names.topics.learn(event)
+    there = pickle.loads(pickle.dumps(names))
+    assert there.topics._names == names.topics._names
+    assert there.topics._known == names.topics._known

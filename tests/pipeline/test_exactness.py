@@ -1,0 +1,106 @@
+"""Every table of a run equals that of one process, row by row; here without Spark, which sorts in between."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="needs the extra arrow")
+
+from kdissect.engine.tables.registry import TABLES
+from kdissect.pipeline.inputs import find
+from kdissect.pipeline.job import Job, Summary, run
+from kdissect.pipeline.setup import Setup
+from tests.pipeline.conftest import BENCHMARKS, CHECKOUT
+from tests.pipeline.frames import Frames
+from tests.pipeline.parquet import of_one_process, of_run
+
+CAPTURES = CHECKOUT / "captures"
+NAMES = (
+    "kafka44_java_errors.pcapng",
+    "kafka28_java_generations_late.pcapng.gz",
+    "mock_rdk216_txn.pcap",
+    "kafka44_java_share.pcapng",
+    "kafka44_java_kip848.pcapng",
+    "kafka37_snapshot.pcapng.gz",
+    "kafka44_kp3_transactions.pcapng",
+)
+
+
+def _compare(paths: Sequence[Path], output: Path, keys: Sequence[str] = (), parts: int = 3) -> Summary:
+    inputs = find([str(path) for path in paths])
+    setup = Setup.of(inputs, key_logs=tuple(keys))
+    summary = run(Frames(), Job(inputs, setup, str(output), frozenset(TABLES), parts=parts))  # type: ignore[arg-type]
+    one = of_one_process(paths, keys)
+    for table in TABLES:
+        assert of_run(output, table) == one[table], table
+    return summary
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_captures(name: str, tmp_path: Path) -> None:
+    _compare([CAPTURES / name], tmp_path / "tables")
+
+
+def test_encrypted_captures_with_their_keys(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography", reason="needs the extra tls")
+    keys = [str(CAPTURES / "kafka44_java_tls13.keys")]
+    summary = _compare([CAPTURES / "kafka44_java_tls13.pcapng"], tmp_path / "tables", keys)
+    assert summary.tables["exchanges"][1] > 0
+
+
+def test_rotated_files_of_the_reference_material(reference: Path, tmp_path: Path) -> None:
+    files = sorted((reference / "captures").glob("tansu_rdk216_rotated.pcap*"))
+    if not files:
+        pytest.skip("no rotated captures in the reference material")
+    assert _compare(files, tmp_path / "tables").tables["exchanges"][1] > 300
+
+
+def test_rotated_files_with_reordering_and_loss(rotated: Path, tmp_path: Path) -> None:
+    _compare([rotated], tmp_path / "tables", parts=4)
+
+
+def test_one_connection_with_nine_tenths_of_the_bytes(tmp_path: Path) -> None:
+    for name, size, connections in (("skew.pcap", "3MB", "1"), ("skew.pcap1", "300kB", "12")):
+        options = [
+            "--size",
+            size,
+            "--connections",
+            connections,
+            "--seed",
+            connections,
+            "-o",
+            str(tmp_path / name),
+        ]
+        run_it = [sys.executable, str(BENCHMARKS / "generate.py"), *options]
+        subprocess.run(run_it, check=True, capture_output=True)
+    files = [tmp_path / "skew.pcap", tmp_path / "skew.pcap1"]
+    _compare(files, tmp_path / "tables")
+    rows = of_run(tmp_path / "tables", "connections")
+    sizes = sorted(row["client_bytes"] + row["broker_bytes"] for row in rows)
+    assert sizes[-1] > 0.8 * sum(sizes), "the set is not skewed: the test tests nothing"
+
+
+def test_two_capture_points_that_saw_the_same(tmp_path: Path) -> None:
+    data = (CAPTURES / "mock_rdk216_txn.pcap").read_bytes()
+    for host in ("host_a", "host_b"):
+        (tmp_path / host).mkdir()
+        (tmp_path / host / "trace.pcap").write_bytes(data)
+    _compare([tmp_path / "host_a", tmp_path / "host_b"], tmp_path / "tables")
+    sets = {row["capture_set"] for row in of_run(tmp_path / "tables", "exchanges")}
+    assert sets == {"host_a/trace", "host_b/trace"}
+
+
+def test_traffic_tapped_twice_into_one_set_is_counted_once(tmp_path: Path) -> None:
+    capture = CAPTURES / "mock_rdk216_txn.pcap"
+    once = len(of_one_process([capture])["exchanges"])
+    for name in ("tap.pcap", "tap.pcap1"):
+        (tmp_path / name).write_bytes(capture.read_bytes())
+    summary = _compare([tmp_path / "tap.pcap", tmp_path / "tap.pcap1"], tmp_path / "tables")
+    assert summary.tables["exchanges"][1] == once
+    rows = of_run(tmp_path / "tables", "connections")
+    assert sum(row["duplicates"] for row in rows) > 0

@@ -1,0 +1,72 @@
+"""A run on Spark: tables equal to those of one process, whatever is in the set of files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kdissect.engine.tables.registry import TABLES
+from kdissect.pipeline.inputs import find
+from kdissect.pipeline.setup import Setup
+from tests.pipeline.conftest import CHECKOUT
+from tests.pipeline.parquet import of_one_process, of_run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CAPTURES = CHECKOUT / "captures"
+
+
+@pytest.fixture(scope="module")
+def odd(rotated: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Rotated files, and beside them what goes wrong with files."""
+    folder = tmp_path_factory.mktemp("odd")
+    good = (CAPTURES / "mock_rdk216_txn.pcap").read_bytes()
+    made = {
+        "empty.pcap": b"",
+        "header_only.pcap": good[:24],
+        "cut.pcap": good[: len(good) // 2],
+        "corrupt.pcap": good[:5000] + b"\xff" * 64 + good[5064:],
+        "text.pcap": b"no capture, but a note about one\n",
+        "packed.pcap.gz": gzip.compress(good),
+        "cut_packed.pcap.gz": gzip.compress(good)[:9000],
+    }
+    for name, data in made.items():
+        (folder / name).write_bytes(data)
+    return [*sorted(rotated.iterdir()), *sorted(folder.iterdir()), folder / "missing.pcap"]
+
+
+def test_a_run_gives_the_tables_of_one_process(spark: SparkSession, odd: list[Path], tmp_path: Path) -> None:
+    from kdissect.pipeline.job import Job, OutputExistsError, run
+
+    inputs = find([str(path) for path in odd])
+    output = tmp_path / "tables"
+    job = Job(inputs, Setup.of(inputs), str(output), frozenset(TABLES), parts=3)
+    summary = run(spark, job)
+
+    unread = {Path(file.file).name: file.why for file in summary.unread}
+    assert unread.keys() >= {"empty.pcap", "header_only.pcap", "corrupt.pcap", "text.pcap", "missing.pcap"}
+    assert unread["text.pcap"] == "not a capture, but text"
+    manifest = json.loads((output / "_kdissect.json").read_text())
+    there = {str(path.relative_to(output)) for path in output.rglob("*.parquet")}
+    assert there == {file["path"] for file in manifest["files"]}
+    assert not (output / "_staging").exists()
+    one = of_one_process(odd)
+    for table in TABLES:
+        assert of_run(output, table) == one[table], table
+
+    with pytest.raises(OutputExistsError):
+        run(spark, job)
+    again = run(spark, job._replace(overwrite=True, parts=1, partition_by=()))
+    assert _rows(again) == _rows(summary)
+    assert len(list(output.rglob("exchanges/**/*.parquet"))) == 1
+    for table in TABLES:
+        assert of_run(output, table) == one[table], table
+
+
+def _rows(summary: Any) -> dict[str, int]:
+    return {table: rows for table, (_, rows, _) in summary.tables.items()}

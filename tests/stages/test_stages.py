@@ -1,0 +1,84 @@
+"""The stages, with flows dealt out and relayed events shuffled, give the tables of one process row by row."""
+
+from pathlib import Path
+
+import pytest
+
+from kdissect.engine.tables.registry import TABLES
+from kdissect.history.history import History
+from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.rule import FactRule
+from kdissect.stages.judges import ACROSS, OF_CONNECTIONS
+from tests.stages.staging import ALL, staged, together
+
+CAPTURES = Path(__file__).parents[2] / "captures"
+# Groups, transactions, SASL, TLS, share groups, a quorum, topic ids, what begins in the middle.
+SOME = (
+    "kafka28_scala_consumer.pcapng",
+    "kafka32_quorum.pcapng",
+    "kafka44_aiokafka_groups.pcapng",
+    "kafka44_franz_sasl.pcapng",
+    "kafka44_franz_transactions.pcapng",
+    "kafka44_java_kip848.pcapng",
+    "kafka44_java_telemetry.pcapng",
+    "kafka44_java_tls13.pcapng",
+    "kafka40_java_share.pcapng",
+    "mock_rdk216_txn.pcap",
+)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_stages_give_the_tables_of_one_process(name: str) -> None:
+    pytest.importorskip("pyarrow", reason="the extra arrow is not installed")
+    path = str(CAPTURES / name)
+    _same(staged(path), together(path))
+
+
+def test_several_capture_sets_in_one_run_stay_apart() -> None:
+    pytest.importorskip("pyarrow", reason="the extra arrow is not installed")
+    paths = [str(CAPTURES / name) for name in ("kafka28_scala_consumer.pcapng", "tansu_rdk216_kip848.pcap")]
+    one = together(paths)
+    _same(staged(paths, parts=4, seed=2), one)
+    assert len({row["capture_set"] for row in one["latencies"]}) == 2
+
+
+def test_rotated_files_of_one_capture_are_one(reference: Path) -> None:
+    pytest.importorskip("pyarrow", reason="the extra arrow is not installed")
+    paths = [str(path) for path in sorted((reference / "captures").glob("tansu_rdk216_rotated.pcap*"))]
+    most = ALL - {"records"}
+    one = together(paths, most)
+    assert len({row["capture_set"] for row in one["connections"]}) == 1
+    assert any(row["request"] and row["request"]["packets"]["last_file"] for row in one["exchanges"])
+    _same(staged(paths, parts=2, seed=3, tables=most), one)
+
+
+def _same(found: dict, wanted: dict) -> None:  # type: ignore[type-arg]
+    for name in TABLES:
+        assert len(found[name]) == len(wanted[name]), name
+        for got, want in zip(found[name], wanted[name], strict=True):
+            assert got == want, name
+            identity = {column: got[column] for column in TABLES[name].identity}
+            assert any(value is not None for value in identity.values()), name
+    assert set(found) == set(ALL)
+
+
+def test_every_machine_is_asked_in_one_stage() -> None:
+    machines = {name for name in vars(History()) if not name.startswith("_")}
+    assert machines == OF_CONNECTIONS | ACROSS
+    assert not OF_CONNECTIONS & ACROSS
+
+
+def test_rules_about_facts_shadow_within_their_stage() -> None:
+    """Facts of one exchange that are found in different stages could not silence each other."""
+    machine_of = {
+        code: _machines(rule) for rule in ALL_RULES for code in [rule.code] if isinstance(rule, FactRule)
+    }
+    for rule in ALL_RULES:
+        if isinstance(rule, FactRule):
+            for code in rule.shadows:
+                assert machine_of[code] == machine_of[rule.code]
+    assert any(rule.shadows for rule in ALL_RULES if isinstance(rule, FactRule))
+
+
+def _machines(rule: FactRule) -> set[str]:
+    return {type(kind).__module__.split(".")[-1].split("_")[0] for kind in rule.facts}
