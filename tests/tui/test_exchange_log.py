@@ -13,7 +13,10 @@ from kdissect.engine.log import find_in
 from kdissect.engine.rows import ExchangeRows
 from kdissect.model.packet import NUMBER_MASK
 from kdissect.session.exchange import Exchange
+from kdissect.tui.frame_store import Frames
 from tests.support.console import CAPTURES
+from tests.support.pcaps import write_pcap
+from tests.support.traffic import Conversation, request, response
 from tests.tui.inline import Loaded
 
 FILES = (
@@ -127,6 +130,24 @@ def test_a_file_that_changed_says_so(tmp_path: Path) -> None:
         gone = loaded.log.frame(0, "request")
         assert gone is not None
         assert "No such file" in gone.found.why
+
+
+def test_nothing_is_put_together_over_a_hole(tmp_path: Path) -> None:
+    """The file lost a packet since: better no bytes than wrong ones."""
+    talk = Conversation().handshake()
+    talk.client(request(18, 0, 1)).broker(response(1, bytes(2) + (50).to_bytes(4) + bytes(300)), mss=50)
+    path = tmp_path / "whole.pcap"
+    write_pcap(path, talk.packets)
+    with Loaded(path) as loaded:
+        frame = loaded.log.frame(0, "response")
+        assert frame is not None
+        assert len(frame.found.spans) == 7
+        third = next(at for at, packet in enumerate(talk.packets) if packet.ref == frame.found.spans[2].ref)
+        write_pcap(path, [*talk.packets[:third], talk.packets[third - 1], *talk.packets[third + 1 :]])
+        loaded.log.store = Frames(loaded.log, lambda: loaded.names, None)
+        again = loaded.log.frame(0, "response")
+        assert again is not None
+        assert (again.data, bool(again.found.why)) == (b"", True)
 
 
 def test_rows_by_identity() -> None:
