@@ -2,8 +2,8 @@
 
     python -m benchmarks.screens.tmux captures/kafka44_java_transactions.pcapng OUT 80x24 120x40 200x60
 
-Opens the capture, filters, selects a record inside an lz4 batch and looks at its bytes, opens a finding, saves
-the marked exchange, quits. Raises where a step does not show what it should. Needs tmux.
+Opens the capture, filters, selects a record inside an lz4 batch and looks at its bytes, opens a finding,
+saves the marked exchange, quits. Raises where a step does not show what it should. Needs tmux.
 """
 
 import shutil

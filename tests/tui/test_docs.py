@@ -27,7 +27,7 @@ def test_the_help_lists_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not isinstance(driven.app.screen, HelpScreen)
         assert driven.app.is_running
 
-    drive(play, CAPTURES / "kafka44_java_produce.pcapng", monkeypatch=monkeypatch, size=(120, 130))
+    drive(play, CAPTURES / "kafka44_java_produce.pcapng", monkeypatch=monkeypatch, size=(120, 280))
 
 
 def test_no_key_does_two_things() -> None:

@@ -82,7 +82,7 @@ def test_rebalances_stand_on_a_line_of_time(monkeypatch: pytest.MonkeyPatch) -> 
             assert "high watermark" in text_of(app)
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(view_of(app), ExchangesView))
-            await until(pilot, lambda: app.session.filter_text == 'group == "cooperative"')
+            await until(pilot, lambda: app.session.filter_text == "group == cooperative")
             assert isinstance(view, TablesView)
 
     asyncio.run(look())
@@ -155,8 +155,9 @@ def test_records_are_those_of_the_command(monkeypatch: pytest.MonkeyPatch) -> No
     async def look() -> None:
         async with screen(monkeypatch, TRANSACTIONS) as (_, pilot):
             view = await shown(pilot, "6")
-            await pilot.press("end")
-            await until(pilot, lambda: view._reader.is_over)
+            while not view._reader.is_over:
+                await pilot.press("end")
+                await until(pilot, lambda: not any(view.app.workers))
             await until(pilot, lambda: not any(view.app.workers))
             printed = run("records", TRANSACTIONS, "-e", "topic,partition,offset,key,value").out.splitlines()
             found = [
