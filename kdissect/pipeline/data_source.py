@@ -22,9 +22,10 @@ from typing import Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
+from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.spark import spark_ddl
 from kdissect.pipeline.inputs import Input, Inputs, find
-from kdissect.pipeline.pushed_filters import expression, file_test
+from kdissect.pipeline.pushed_filters import can_say, expression, file_test
 from kdissect.pipeline.source_options import SourceOptions
 from kdissect.pipeline.source_tables import BY_FILE, BY_FLOW, batches_of, table_of
 
@@ -80,11 +81,12 @@ class KdissectReader(DataSourceReader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  Spark's name
         """Take the filters that an Arrow expression can say; all others are given back."""
+        schema = arrow_schema(table_of(self._options.table))
         for found in filters:
-            if expression(found) is None:
-                yield found
-            else:
+            if can_say(found, schema):
                 self._filters.append(found)
+            else:
+                yield found
 
     def partitions(self) -> Sequence[InputPartition]:
         """The shares of all tasks; an empty one where nothing is left, as Spark wants at least one."""

@@ -44,6 +44,23 @@ def expression(found: Filter) -> Any:
     return None
 
 
+def can_say(found: Filter, schema: Any) -> bool:
+    """Whether Arrow can apply a filter to rows of a schema.
+
+    It is tried on no rows at all: a failure later would end the job.
+    """
+    import pyarrow as pa
+
+    try:
+        wanted = expression(found)
+        if wanted is None:
+            return False
+        schema.empty_table().filter(wanted)
+    except (pa.ArrowException, TypeError):  # a value that Arrow has no type for, or not that of the column
+        return False
+    return True
+
+
 def file_test(filters: Iterable[Filter]) -> Callable[[dict[str, str]], bool]:
     """Whether a file can hold rows that pass, by its `OF_FILES`."""
     allowed: dict[str, set[Any]] = {}
