@@ -49,7 +49,8 @@ def test_facts_of_a_file(tmp_path: Path) -> None:
     )
     assert (file.packets, file.captured_bytes, file.drops, file.secrets) == (3, 300, 0, [])
     assert (file.first_time_ns, file.last_time_ns) == (3 * SECOND, 9 * SECOND)
-    assert (file.error, file.anomalies, file.capture_set) == (None, [], "trace")
+    assert (file.error, file.capture_set) == (None, "trace")
+    assert [anomaly.kind for anomaly in file.anomalies] == [AnomalyKind.TIME_STEP_BACK]
     assert captures.bytes_read == captures.total_bytes == len(content)
     assert [captures.file_of(packet) for packet in packets] == [file] * 3
     assert captures.errors == []
