@@ -156,7 +156,21 @@ def _difference(ours: list[Row], theirs: list[Row]) -> tuple[int, int]:
     first, last = min(times), max(times)
     inside = [row for row in ours if all(first <= time <= last for time in _times(row))]
     mine, other = Counter(map(_facts, inside)), Counter(map(_facts, theirs))
-    return (other - Counter(map(_facts, ours))).total(), (mine - other).total()
+    missing = (other - Counter(map(_facts, ours))).elements()
+    # dumpcap ends first: what it has as unanswered may have an answer here.
+    asked = set(map(_request_facts, ours))
+    return sum(facts[5] != "unanswered" or _asked(facts) not in asked for facts in missing), (
+        mine - other
+    ).total()
+
+
+def _request_facts(row: Row) -> tuple[object, ...]:
+    return _asked(_facts(row))
+
+
+def _asked(facts: tuple[object, ...]) -> tuple[object, ...]:
+    """Without what the response tells: state and bytes of the response."""
+    return (*facts[:5], facts[6])
 
 
 def _times(row: Row) -> list[int]:

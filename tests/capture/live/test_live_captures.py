@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from threading import Thread
 
@@ -15,6 +16,7 @@ from kdissect.capture.live.captures import LiveCaptures
 from kdissect.capture.live.lag import Lag
 from kdissect.capture.live.settings import LiveSettings, Ring
 from kdissect.capture.live.tapes import FollowedFile, Spool
+from kdissect.capture.writer import PcapngWriter
 from kdissect.model.packet import PlainPacket
 from tests.capture.live.fake_source import FakeSource, names_in, pieces_of
 from tests.support.console import CAPTURES
@@ -132,6 +134,22 @@ def test_drops_of_a_ring_are_counted_once(tmp_path: Path) -> None:
     assert captures.drops == 17
 
 
+def test_drops_that_were_told_early_stand_in_one_file_only(tmp_path: Path) -> None:
+    out = BytesIO()
+    writer = PcapngWriter(out)
+    writer.interface()
+    writer.write(1, bytes(60))
+    writer.statistics(0, 5)
+    for time in range(2, 100):
+        writer.write(time, bytes(60))
+    source = FakeSource(pieces_of(out.getvalue(), 500))
+    captures = live(source, path=str(tmp_path / "t.pcapng"), ring=Ring(bytes=2000))
+    list(captures.batches())
+    captures.close()
+    assert [file.drops for file in captures.files][:3] == [5, 0, 0]
+    assert captures.drops == 5
+
+
 def test_stop_ends_it_and_everything_is_given() -> None:
     captures = live(FakeSource(pieces_of(DATA), wait=True))
     batches = captures.batches()
@@ -208,6 +226,29 @@ def test_a_spool_is_bounded_and_loses_nothing() -> None:
     writer.join()
 
 
+def test_a_full_spool_makes_the_writer_wait() -> None:
+    spool, waited = Spool("x", Lag(), limit=4), []
+
+    def read_instead(_seconds: float) -> None:
+        waited.append(spool._take())
+
+    spool._changed.wait = read_instead  # type: ignore[assignment, method-assign]
+    spool.put(b"full")
+    spool.put(b"next")
+    assert waited == [b"full"]
+
+
+def test_close_does_not_wait_for_a_reader_that_is_gone() -> None:
+    captures = LiveCaptures(LiveSettings(), FakeSource(pieces_of(DATA)))
+    assert captures._spool is not None
+    captures._spool._limit = 1
+    captures.start()
+    closer = Thread(target=captures.close, daemon=True)
+    closer.start()
+    closer.join(20)
+    assert not closer.is_alive()
+
+
 def test_a_closed_spool_holds_nobody_up() -> None:
     spool = Spool("x", Lag(), limit=1)
     spool.put(b"full")
@@ -228,6 +269,19 @@ def test_a_followed_file_is_read_to_its_end(tmp_path: Path) -> None:
         out.write(b"two")
     file.close()
     assert list(chunks) == [b"two"]
+
+
+def test_a_followed_file_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.touch()
+    file = FollowedFile(str(path), Lag())
+
+    def write_instead(_seconds: float) -> None:
+        path.write_bytes(b"late")
+        file.close()
+
+    file._closed.wait = write_instead  # type: ignore[assignment, method-assign]
+    assert list(file.chunks()) == [b"late"]
 
 
 def test_a_followed_file_survives_its_deletion(tmp_path: Path) -> None:
