@@ -101,6 +101,7 @@ def walk(capture: str, columns: int, lines: int, saved: Path) -> dict[str, str]:
             screens["finding"] = terminal.until("correlation_id", "request frame")
             terminal.press("w")
             terminal.until("marked", "Enter saves")
+            time.sleep(1)  # as a person would: keys that come before the line has the focus are lost
             terminal.press("C-u")
             terminal.type(str(saved.resolve()))
             terminal.until(saved.name)
