@@ -17,6 +17,7 @@ from kdissect.cli.printing import add_output, printing
 from kdissect.cli.progress import progress_of
 from kdissect.engine.overview import DeepCounts, Overview
 from kdissect.engine.times import rfc3339
+from kdissect.model.anomaly import Anomaly
 from kdissect.model.link import link_name
 
 Facts = dict[str, Any]

@@ -41,6 +41,7 @@ class Position(NamedTuple):
 
 
 _NOWHERE = Position(None, None, 0)
+_COMMITS = (apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT)
 
 
 class Positions:
@@ -56,9 +57,8 @@ class Positions:
         if turn.key == apis.FETCH and turn.request is not None:
             self._asked(turn)
             self._answered(turn)
-        elif turn.key in (apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT):
-            if turn.request is not None and turn.response is not None:
-                self._committed(turn)
+        elif turn.key in _COMMITS and turn.request is not None and turn.response is not None:
+            self._committed(turn)
 
     def of_client(self, client: ClientKey, partition: Partition) -> Position:
         """The position of a client."""
