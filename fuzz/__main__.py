@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 from fuzz.outcome import Outcome
-from fuzz.runner import Runner
-from fuzz.targets import TARGETS
 
 _HEAD = ("target", "inputs", "CPU s", "corpus", "lines of its modules", "worst s/MB", "peak MB", "bugs")
 
@@ -16,6 +14,15 @@ _HEAD = ("target", "inputs", "CPU s", "corpus", "lines of its modules", "worst s
 def main() -> int:
     """Parse, run, print; 1 when a bug was found."""
     options = _parser().parse_args()
+    if options.table:
+        print(*_table(Path(options.table)), sep="\n")
+        return 0
+    if options.atheris:
+        from fuzz.guided import run_atheris  # before anything imports kdissect
+
+        return run_atheris(options.targets[0], options.runs, options.seconds, options.seed)
+    from fuzz.targets import TARGETS
+
     if options.list:
         for name, kind in TARGETS.items():
             print(f"{name:18} {kind.about}")
@@ -28,10 +35,6 @@ def main() -> int:
     if options.replay:
         print(TARGETS[names[0]]().run(Path(options.replay).read_bytes()), "bytes were added by decompression")
         return 0
-    if options.atheris:
-        from fuzz.guided import run_atheris
-
-        return run_atheris(names[0], options.runs, options.seconds, options.seed)
     if options.one:
         return _one(names[0], options)
     return _all(names, options)
@@ -47,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=1, metavar="X", help="another seed, other inputs")
     add("--crashes", default="fuzz-crashes", metavar="DIR", help="where inputs that broke something go")
     add("--report", metavar="FILE", help="append the figures of each target to FILE, as JSON lines")
+    add("--table", metavar="FILE", help="add up the figures in FILE, as a table for docs/fuzzing.md")
     add("--replay", metavar="FILE", help="run one input that was kept")
     add("--atheris", action="store_true", help="let libFuzzer drive the target (needs the package atheris)")
     add("--one", action="store_true", help=argparse.SUPPRESS)
@@ -55,6 +59,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _one(name: str, options: argparse.Namespace) -> int:
     """In a process of its own, so that the peak of memory is the target's."""
+    from fuzz.runner import Runner
+    from fuzz.targets import TARGETS
+
     runner = Runner(TARGETS[name](), options.seed, Path(options.crashes))
     runs = options.runs or (0 if options.seconds else 10_000)
 
@@ -93,6 +100,34 @@ def _all(names: list[str], options: argparse.Namespace) -> int:
         print(_line(row), flush=True)
     print(f"{total} inputs, {bugs} bugs")
     return 1 if bugs else 0
+
+
+def _table(report: Path) -> list[str]:
+    """The runs of each target added up, as Markdown."""
+    sums: dict[str, dict[str, float]] = {}
+    for line in report.read_text().splitlines():
+        row = json.loads(line)
+        sum_ = sums.setdefault(
+            row["target"], {"inputs": 0, "seconds": 0, "reached": 0, "worst": 0, "peak_mb": 0}
+        )
+        sum_["inputs"] += row["inputs"]
+        sum_["seconds"] += row["seconds"]
+        sum_["lines"] = row["lines"]
+        for name in ("reached", "worst", "peak_mb"):
+            sum_[name] = max(sum_[name], row[name])
+    lines = [
+        "| target | inputs | CPU s | lines reached | worst s/MB | peak MB |",
+        "|---|---|---|---|---|---|",
+    ]
+    for target, row in sums.items():
+        cells = (
+            target,
+            f"{row['inputs']:,}",
+            f"{row['seconds']:.0f}",
+            f"{row['reached']:.0f} of {row['lines']:.0f}",
+        )
+        lines.append(f"| {' | '.join(cells)} | {row['worst']:.2f} | {row['peak_mb']:.0f} |")
+    return [*lines, f"| all | {sum(int(row['inputs']) for row in sums.values()):,} | | | | |"]
 
 
 def _line(row: dict[str, object]) -> str:

@@ -48,8 +48,12 @@ def count(events: list[Event], is_told: bool = True) -> int:
     if not is_told:
         return 0
     facts = [
-        traffic_facts(traffic, by, None, 20, "exchanges"), traffic_facts(every, ["topic"], 9, 20, "exchanges"),
-        topic_facts(topics), group_facts(groups), producer_facts(producers), fetch_session_facts(sessions),
+        traffic_facts(traffic, by, None, 20, "exchanges"),
+        traffic_facts(every, ["topic"], 9, 20, "exchanges"),
+        topic_facts(topics),
+        group_facts(groups),
+        producer_facts(producers),
+        fetch_session_facts(sessions),
         upgrade_facts(audit),
-    ]  # fmt: skip
+    ]
     return len(json.dumps(facts))

@@ -1,7 +1,8 @@
-"""Which lines of kdissect an input reaches: with `sys.settrace`, switched off line by line once all are known.
+"""Which lines of kdissect an input reaches: with `sys.settrace`, switched off line by line once all are
+known.
 
-A function all of whose lines were seen is not traced again, so the cost falls as the coverage grows. Code that
-kdissect compiles itself (decoders) has no file of its own and is not counted.
+A function all of whose lines were seen is not traced again, so the cost falls as the coverage grows. Code
+that kdissect compiles itself (decoders) has no file of its own and is not counted.
 """
 
 import sys

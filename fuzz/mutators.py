@@ -5,10 +5,41 @@ from struct import pack
 
 # Numbers where lengths, counts and signs go wrong.
 NUMBERS = (
-    0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 1023, 1024, 0x7FFF, 0x8000, 0xFFFF, 1 << 16,
-    1 << 20, 1 << 24, (1 << 28) - 1, 1 << 28, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 32, (1 << 63) - 1, 1 << 63,
+    0,
+    1,
+    2,
+    3,
+    4,
+    7,
+    8,
+    15,
+    16,
+    31,
+    32,
+    63,
+    64,
+    127,
+    128,
+    255,
+    256,
+    1023,
+    1024,
+    0x7FFF,
+    0x8000,
+    0xFFFF,
+    1 << 16,
+    1 << 20,
+    1 << 24,
+    (1 << 28) - 1,
+    1 << 28,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFF,
+    1 << 32,
+    (1 << 63) - 1,
+    1 << 63,
     (1 << 64) - 1,
-)  # fmt: skip
+)
 FORMS = ((">B", 8), (">H", 16), ("<H", 16), (">I", 32), ("<I", 32), (">Q", 64), ("<Q", 64))
 MOST_STEPS = 4
 
@@ -90,6 +121,16 @@ def _splice(out: bytearray, dice: Random, other: bytes) -> None:
 
 
 _STEPS = (
-    _set_byte, _set_byte, _flip_bit, _flip_bit, _step_byte, _put_number, _put_number, _insert, _delete, _copy, _cut,
+    _set_byte,
+    _set_byte,
+    _flip_bit,
+    _flip_bit,
+    _step_byte,
+    _put_number,
+    _put_number,
+    _insert,
+    _delete,
+    _copy,
+    _cut,
     _splice,
-)  # fmt: skip
+)

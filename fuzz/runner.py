@@ -73,9 +73,18 @@ class Runner:
         reached, lines = self._coverage.of(self._target.modules)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         return Outcome(
-            self._target.name, self._inputs, round(seconds, 1), len(self._corpus), reached, lines,
-            self._coverage.total, round(self._worst, 3), self._worst_size, round(peak, 1), dict(self._bugs),
-        )  # fmt: skip
+            self._target.name,
+            self._inputs,
+            round(seconds, 1),
+            len(self._corpus),
+            reached,
+            lines,
+            self._coverage.total,
+            round(self._worst, 3),
+            self._worst_size,
+            round(peak, 1),
+            dict(self._bugs),
+        )
 
     def _mutant(self) -> bytes:
         dice, corpus = self._dice, self._corpus
@@ -143,4 +152,4 @@ class Runner:
         if self._bugs[bug.key] <= KEPT_OF_A_BUG:
             with suppress(OSError):
                 path = bug.keep(self._crashes, self._target.name)
-                print(f"{self._target.name}: {bug.key}: {path}", flush=True)  # noqa: T201
+                print(f"{self._target.name}: {bug.key}: {path}", flush=True)

@@ -1,7 +1,8 @@
-"""Conversations as inputs: who said which bytes, one after the other; how they are mutated and put into packets.
+"""Conversations as inputs: who said which bytes, one after the other; how they are mutated and put into
+packets.
 
-The first byte has flags (1: with a handshake, 2: closed at the end), then pieces follow: side (one byte), length
-(two), bytes.
+The first byte has flags (1: with a handshake, 2: closed at the end), then pieces follow: side (one byte),
+length (two), bytes.
 """
 
 import struct
@@ -54,7 +55,8 @@ def packets(data: bytes, mss: int = 1460) -> list[Packet]:
 
 
 def mutate(data: bytes, dice: Random, other: bytes) -> bytes:
-    """Bytes of a piece, mostly with the size put right; pieces doubled, dropped, swapped, taken from others."""
+    """Bytes of a piece, mostly with the size put right; pieces doubled, dropped, swapped, taken from
+    others."""
     if dice.random() < 0.15:
         return mutate_bytes(data, dice, other)
     flags, pieces = parse(data)
@@ -119,9 +121,12 @@ def _special() -> list[bytes]:
     token = struct.pack(">i", 12) + b"\0alice\0secret"[:12]
     heard = [(1, encode_response(3, 1, n, {"brokers": [], "topics": []})) for n in (4, 5, 6)]
     return [
-        build(3, [(0, produce), (1, answer), (0, fetch), (1, fetched)]), build(1, [(0, no_answer)] * 7),
+        build(3, [(0, produce), (1, answer), (0, fetch), (1, fetched)]),
+        build(1, [(0, no_answer)] * 7),
         build(3, [(0, hello), (1, welcome), (0, token), (1, bytes(4)), (0, produce), (1, answer)]),
-        build(0, heard), build(1, [(0, request(18, 99, 1, b"abc")), (1, b"\0\0\0\x06\0\0\0\1\0\x23")]),
-        build(1, [(0, b"GET / HTTP/1.1\r\n\r\n")]), build(1, [(0, b"\x16\x03\x01\x00\x05hello")]),
+        build(0, heard),
+        build(1, [(0, request(18, 99, 1, b"abc")), (1, b"\0\0\0\x06\0\0\0\1\0\x23")]),
+        build(1, [(0, b"GET / HTTP/1.1\r\n\r\n")]),
+        build(1, [(0, b"\x16\x03\x01\x00\x05hello")]),
         build(1, [(0, b"\xff\xff\xff\xff" + produce), (1, answer), (0, fetch), (1, fetched)]),
-    ]  # fmt: skip
+    ]

@@ -8,7 +8,8 @@ from fuzz.mutators import mutate_bytes
 
 
 class Target(ABC):
-    """One part of kdissect under fuzzing. An input is `bytes` whatever the part takes, so that it can be kept.
+    """One part of kdissect under fuzzing. An input is `bytes` whatever the part takes, so that it can be
+    kept.
 
     `modules` are those whose lines its coverage is told of, packages with all in them.
     """

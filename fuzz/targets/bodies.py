@@ -1,6 +1,7 @@
 """Bodies of all APIs at all versions, whole frames, and pasted hex."""
 
 import struct
+from contextlib import suppress
 from functools import cache
 from random import Random
 
@@ -45,9 +46,13 @@ class BodyTarget(Target):
     """Bodies: compiled, spanned, JSON, summary and plain decoders agree; only DecodeError is raised."""
 
     modules = (
-        "kdissect.decoders.cursor", "kdissect.decoders.spanned", "kdissect.decoders.jsonable",
-        "kdissect.decoders.quirks", "kdissect.decoders.values", "kdissect.decoders.plain",
-    )  # fmt: skip
+        "kdissect.decoders.cursor",
+        "kdissect.decoders.spanned",
+        "kdissect.decoders.jsonable",
+        "kdissect.decoders.quirks",
+        "kdissect.decoders.values",
+        "kdissect.decoders.plain",
+    )
     longest = 700
     is_response = False
     bytes_per_byte = 1500  # the tree of `spanned`, "some hundred times the memory of its bytes"
@@ -147,10 +152,14 @@ class Frames(Target):
     name = "frames"
     about = "whole frames with headers, sizes, payloads: decode_*, trees, JSON as printed"
     modules = (
-        "kdissect.decoders.frames", "kdissect.decoders.headers", "kdissect.decoders.messages",
-        "kdissect.decoders.tree", "kdissect.decoders.naming", "kdissect.decoders.node",
+        "kdissect.decoders.frames",
+        "kdissect.decoders.headers",
+        "kdissect.decoders.messages",
+        "kdissect.decoders.tree",
+        "kdissect.decoders.naming",
+        "kdissect.decoders.node",
         "kdissect.decoders.payloads.nesting",
-    )  # fmt: skip
+    )
     longest = 500
     bytes_per_byte = 2500
 
@@ -191,10 +200,8 @@ class Frames(Target):
 
 
 def _raises_decode_error(run: "object") -> None:
-    try:
+    with suppress(DecodeError):
         run()  # type: ignore[operator]
-    except DecodeError:
-        pass
 
 
 class Hex(Target):
@@ -217,9 +224,15 @@ class Hex(Target):
             b"00000000  00 01 02 03 04 05 06 07  08 09 0a 0b 0c 0d 0e 0f  |................|\n*\n00000030\n"
         )
         return [
-            content.hex().encode(), xxd, hexdump, rb'b"\x00\x01ab\n\101"', b"00 01, 0x02; ff:ee", b"# comment\n0001",
-            rb"'\u00e9' \"\\\"", b"0000  00 00 00 10 00 12 00 03   ........\n",
-        ]  # fmt: skip
+            content.hex().encode(),
+            xxd,
+            hexdump,
+            rb'b"\x00\x01ab\n\101"',
+            b"00 01, 0x02; ff:ee",
+            b"# comment\n0001",
+            rb"'\u00e9' \"\\\"",
+            b"0000  00 00 00 10 00 12 00 03   ........\n",
+        ]
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
         """Text stays text most of the time."""

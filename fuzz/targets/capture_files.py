@@ -55,9 +55,14 @@ class ParserTarget(Target):
         demand(parser.packets == len(packets), "packets counted")
         demand(parser.captured_bytes == sum(len(packet[3]) for packet in packets), "bytes counted")
         found = (
-            parser.packets, parser.captured_bytes, parser.anomalies, parser.error, parser.link_types, parser.drops,
+            parser.packets,
+            parser.captured_bytes,
+            parser.anomalies,
+            parser.error,
+            parser.link_types,
+            parser.drops,
             parser.secrets,
-        )  # fmt: skip
+        )
         return packets, found
 
 
@@ -253,8 +258,8 @@ def _read(data: bytes, chunk: int) -> tuple[list[PlainPacket], tuple[object, ...
     captures = open_captures(["-"], stdin=Pieces())  # type: ignore[arg-type]
     packets = [packet for batch in captures.batches() for packet in batch]
     (file,) = captures.files
-    parser = file._parser  # noqa: SLF001
-    size = parser._offset + parser._have if parser else 0  # noqa: SLF001
+    parser = file._parser
+    size = parser._offset + parser._have if parser else 0
     outcome = (file.packets, file.anomalies, str(file.error), file.compression)
     demand(bool(packets or file.anomalies or file.error) or not data or not file.packets, "something is said")
     return packets, outcome, size

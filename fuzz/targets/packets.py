@@ -87,9 +87,15 @@ class Packets(Target):
     name = "packets"
     about = "link layers, VLAN, MPLS, IP options and extensions, tunnels, fragments, TCP headers"
     modules = (
-        "kdissect.net.parser", "kdissect.net.fused", "kdissect.net.link", "kdissect.net.ip", "kdissect.net.tunnel",
-        "kdissect.net.fragments", "kdissect.net.foreign", "kdissect.net.tcp_header",
-    )  # fmt: skip
+        "kdissect.net.parser",
+        "kdissect.net.fused",
+        "kdissect.net.link",
+        "kdissect.net.ip",
+        "kdissect.net.tunnel",
+        "kdissect.net.fragments",
+        "kdissect.net.foreign",
+        "kdissect.net.tcp_header",
+    )
     longest = 600
     bytes_per_byte = 3000  # dpkt's packets in packets
 
@@ -131,7 +137,7 @@ class Packets(Target):
             packets.append((packet_ref(0, number_), number_ * 1000, LINKS[link], kept, len(content)))
         fast, general = SegmentParser(), SegmentParser()
         found = fast.parse_batch(packets)
-        slow = [general._parse_any(packet) for packet in packets]  # noqa: SLF001
+        slow = [general._parse_any(packet) for packet in packets]
         demand([None if one is None else tuple(one) for one in found] == [one and tuple(one) for one in slow])
         fast.close()
         demand(len(found) == len(packets) and fast.not_tcp == found.count(None), "counts")
@@ -199,9 +205,12 @@ class ReassemblyTarget(Target):
     name = "reassembly"
     about = "segments lost, doubled, reordered, overlapping, wrapping, cut, with any flags"
     modules = (
-        "kdissect.net.tcp", "kdissect.net.reassembly", "kdissect.net.repair", "kdissect.net.recent",
+        "kdissect.net.tcp",
+        "kdissect.net.reassembly",
+        "kdissect.net.repair",
+        "kdissect.net.recent",
         "kdissect.net.sequence",
-    )  # fmt: skip
+    )
     longest = 400
 
     def seeds(self) -> list[bytes]:
@@ -264,17 +273,17 @@ class ReassemblyTarget(Target):
             missing = min(cut, length)
             kept = payload[: length - missing]
             now += wait * (1 if wait & 1 else 1_000_000)
-            ref += 1
+            ref += 1  # noqa: SIM113  the steps are counted in bytes
             segment = Segment(bytes(12), seq, ack, flags, wait & 0xFF, kept, missing, ref & 0xFF)
             tcp.feed(side, segment, ref, now)
             if not flags & RST and -200 < jump < 4000:
                 nexts[side] = (seq + length + bool(flags & SYN) + bool(flags & FIN)) & 0xFFFFFFFF
-            for stream in tcp._pairs[0]:  # noqa: SLF001
+            for stream in tcp._pairs[0]:
                 held = sum(len(one.payload) for one in stream.parked)
                 demand(held == stream.parked_bytes <= PARKED_BYTES + 65536, "parked bytes")
                 demand(len(stream.parked) <= PARKED_SEGMENTS + 1, "parked segments")
         tcp.flush(CloseKind.CAPTURE_END, now)
-        for sink, stream in zip(sinks, tcp._pairs[0], strict=True):  # noqa: SLF001
+        for sink, stream in zip(sinks, tcp._pairs[0], strict=True):
             demand(sink.ends == 1, "ended")
             demand(sink.bytes + sink.gaps == stream.offset, "no byte is left out")
             demand(sink.bytes == stream.health().bytes, "counted")

@@ -24,12 +24,19 @@ from tests.support.console import CAPTURES
 
 _PLACES = sorted(FINDERS)
 _FACTS = (
-    {}, {"protocol_type": "consumer", "protocol_name": "cooperative-sticky"},
-    {"protocol_type": "connect", "protocol_name": "sessioned"}, {"protocol_type": "consumer", "protocol_name": "stream"},
-    {"mechanism": "PLAIN"}, {"mechanism": "SCRAM-SHA-256", "from_client": True}, {"mechanism": "OAUTHBEARER"},
-    {"mechanism": "GSSAPI"}, {"compression_type": 1}, {"compression_type": 4}, {"inner_api": (3, 9)},
+    {},
+    {"protocol_type": "consumer", "protocol_name": "cooperative-sticky"},
+    {"protocol_type": "connect", "protocol_name": "sessioned"},
+    {"protocol_type": "consumer", "protocol_name": "stream"},
+    {"mechanism": "PLAIN"},
+    {"mechanism": "SCRAM-SHA-256", "from_client": True},
+    {"mechanism": "OAUTHBEARER"},
+    {"mechanism": "GSSAPI"},
+    {"compression_type": 1},
+    {"compression_type": 4},
+    {"inner_api": (3, 9)},
     {"protocol_type": "sr", "protocol_name": "v0"},
-)  # fmt: skip
+)
 
 
 def fills(tree: Node, start: int, end: int) -> None:
@@ -151,13 +158,74 @@ class RecordPayloads(Target):
 
 
 _WORDS = (
-    "api", "latency", "topic", "topics", "client.ip", "time", "error", "state", "kind", "number", "request.bytes",
-    "response.**.error_code", "request.topics.name", "request.*", "batch.codec", "client_id", "group", "anomaly",
-    "==", "!=", "<", ">=", "~", "!~", "contains", "matches", "in", "not in", "in (", "1", "-1", "0x10", "50ms", "10kB",
-    "+1s", "10:00:00", "2026-11-21T09:06:44Z", "10.0.0.0/8", "::/0", "true", "null", "NONE", "Produce", '"a b"', "'('",
-    ".*", "(a+)+b", "[a-z]{9}", "3..7", "..", "1, 2)", "and", "or", "not", "(", ")", "&&", "!", "any(", "all(", "count(",
-    "has finding", ",", "\u20ac", "'\\x00'", "((((", "not not not",
-)  # fmt: skip
+    "api",
+    "latency",
+    "topic",
+    "topics",
+    "client.ip",
+    "time",
+    "error",
+    "state",
+    "kind",
+    "number",
+    "request.bytes",
+    "response.**.error_code",
+    "request.topics.name",
+    "request.*",
+    "batch.codec",
+    "client_id",
+    "group",
+    "anomaly",
+    "==",
+    "!=",
+    "<",
+    ">=",
+    "~",
+    "!~",
+    "contains",
+    "matches",
+    "in",
+    "not in",
+    "in (",
+    "1",
+    "-1",
+    "0x10",
+    "50ms",
+    "10kB",
+    "+1s",
+    "10:00:00",
+    "2026-11-21T09:06:44Z",
+    "10.0.0.0/8",
+    "::/0",
+    "true",
+    "null",
+    "NONE",
+    "Produce",
+    '"a b"',
+    "'('",
+    ".*",
+    "(a+)+b",
+    "[a-z]{9}",
+    "3..7",
+    "..",
+    "1, 2)",
+    "and",
+    "or",
+    "not",
+    "(",
+    ")",
+    "&&",
+    "!",
+    "any(",
+    "all(",
+    "count(",
+    "has finding",
+    ",",
+    "\u20ac",
+    "'\\x00'",
+    "((((",
+    "not not not",
+)
 
 
 class Filters(Target):
@@ -182,10 +250,19 @@ class Filters(Target):
     def seeds(self) -> list[bytes]:
         """Some of each kind."""
         texts = [
-            "api == Produce", "latency > 50ms and not error", "topic matches 'a.*b' or topic ~ x", "client.ip in 10.0.0.0/8",
-            "any(response.**.error_code in (1, 2))", "count(topics) > 3", "time >= 2026-11-21T09:06:44Z", "has finding FRM",
-            "request.bytes in 1kB..2MB", "not (state == unanswered) && kind != kafka", "batch.codec == zstd", "error == NONE",
-        ]  # fmt: skip
+            "api == Produce",
+            "latency > 50ms and not error",
+            "topic matches 'a.*b' or topic ~ x",
+            "client.ip in 10.0.0.0/8",
+            "any(response.**.error_code in (1, 2))",
+            "count(topics) > 3",
+            "time >= 2026-11-21T09:06:44Z",
+            "has finding FRM",
+            "request.bytes in 1kB..2MB",
+            "not (state == unanswered) && kind != kafka",
+            "batch.codec == zstd",
+            "error == NONE",
+        ]
         return [text.encode() for text in (*texts, *_WORDS)]
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:

@@ -3,6 +3,7 @@
 import gzip
 import struct
 import zlib
+from itertools import pairwise
 from random import Random
 
 import cramjam
@@ -59,7 +60,7 @@ def _batches() -> list[bytes]:
     made += [
         batch_bytes(record_bytes(0, 0, b"\0\0\0\1", bytes(6)), 1, attributes=0x30, producer_id=4, epoch=1)
     ]
-    return made + [a + b for a, b in zip(made, made[1:], strict=False)]
+    return made + [a + b for a, b in pairwise(made)]
 
 
 def with_checksums(data: bytes) -> bytes:
@@ -129,10 +130,14 @@ class Batches(RecordTarget):
     name = "record-batches"
     about = "batches of magic 2, plain and compressed, checksums right or wrong; records; their trees"
     modules = (
-        "kdissect.decoders.records.batches", "kdissect.decoders.records.reader",
-        "kdissect.decoders.records.records_v2", "kdissect.decoders.records.search",
-        "kdissect.decoders.records.spans", "kdissect.decoders.records.usual", "kdissect.decoders.records.varint",
-    )  # fmt: skip
+        "kdissect.decoders.records.batches",
+        "kdissect.decoders.records.reader",
+        "kdissect.decoders.records.records_v2",
+        "kdissect.decoders.records.search",
+        "kdissect.decoders.records.spans",
+        "kdissect.decoders.records.usual",
+        "kdissect.decoders.records.varint",
+    )
 
     def seeds(self) -> list[bytes]:
         """Every codec, control, idempotent, empty; one and two."""
@@ -265,9 +270,11 @@ class Segments(Target):
     name = "segments"
     about = "log segments: any chunks, rows with records, what stands in a segment for its indexes"
     modules = (
-        "kdissect.engine.segment_reader", "kdissect.engine.segment_rows", "kdissect.engine.indexes.producer_states",
+        "kdissect.engine.segment_reader",
+        "kdissect.engine.segment_rows",
+        "kdissect.engine.indexes.producer_states",
         "kdissect.engine.indexes.segment_places",
-    )  # fmt: skip
+    )
     longest = 900
     bytes_per_byte = 4000
     mutate = RecordTarget.mutate

@@ -58,10 +58,15 @@ class Sessions(Target):
     name = "sessions"
     about = "detection, framing, SASL phases, pairing: segments of any size give the same exchanges"
     modules = (
-        "kdissect.session.connection", "kdissect.session.detect", "kdissect.session.detection",
-        "kdissect.session.dialogue", "kdissect.session.framing", "kdissect.session.pairing",
-        "kdissect.session.phases", "kdissect.session.sasl",
-    )  # fmt: skip
+        "kdissect.session.connection",
+        "kdissect.session.detect",
+        "kdissect.session.detection",
+        "kdissect.session.dialogue",
+        "kdissect.session.framing",
+        "kdissect.session.pairing",
+        "kdissect.session.phases",
+        "kdissect.session.sasl",
+    )
     longest = 500
     bytes_per_byte = 3000
 
@@ -202,10 +207,14 @@ class Captures(CaptureTarget):
     name = "captures"
     about = "captures as TCP: any loss and disorder through Analyzer.feed, rows with bodies and records"
     modules = (
-        "kdissect.engine.analyzer", "kdissect.engine.rows", "kdissect.engine.bodies",
-        "kdissect.engine.nested_records", "kdissect.engine.record_sets", "kdissect.engine.connection_rows",
+        "kdissect.engine.analyzer",
+        "kdissect.engine.rows",
+        "kdissect.engine.bodies",
+        "kdissect.engine.nested_records",
+        "kdissect.engine.record_sets",
+        "kdissect.engine.connection_rows",
         "kdissect.session",
-    )  # fmt: skip
+    )
 
     def run(self, data: bytes) -> int:
         """In one batch as packet by packet; every exchange as a row."""

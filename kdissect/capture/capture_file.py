@@ -155,7 +155,8 @@ class CaptureFile:
             self.last_time_ns = last
 
     def _note_steps(self, batch: list[PlainPacket]) -> None:
-        """Note where the clock went backwards, further than the queues of a network card put packets in disorder."""
+        """Note where the clock went backwards, further than the queues of a network card put packets in
+        disorder."""
         latest = self.last_time_ns
         assert self._parser is not None
         for ref, time_ns, *_ in batch:

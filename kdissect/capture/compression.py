@@ -10,8 +10,8 @@ from typing import Any, Protocol
 # Decompressed bytes per step, so that a decompression bomb costs time but not memory; see source.CHUNK for
 # the size.
 OUTPUT_CHUNK = 1 << 17
-# Bytes given to a frame that is not the first of a chunk: each copies what it leaves over, and a chunk may hold
-# ten thousand frames.
+# Bytes given to a frame that is not the first of a chunk: each copies what it leaves over, and a chunk may
+# hold ten thousand frames.
 SMALL = 1 << 9
 
 

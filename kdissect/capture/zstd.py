@@ -28,7 +28,8 @@ _RESERVED_BLOCK = 3  # section 3.1.1.2.2
 
 
 class ZstdFrame:
-    """A `Decompressor` of one zstd frame or skippable frame; `library` is that of the frame before, if any."""
+    """A `Decompressor` of one zstd frame or skippable frame; `library` is that of the frame before, if
+    any."""
 
     __slots__ = ("_blocks_left", "_buffer", "_checksum", "_inner", "_skip", "_started", "eof", "library")
 
@@ -36,8 +37,8 @@ class ZstdFrame:
         if library is None:
             import zstandard
 
-            # One for each stream: shared ones corrupt when used from two places at once. One for each frame takes
-            # 25 us, and a frame may have 9 bytes.
+            # One for each stream: shared ones corrupt when used from two places at once. One for each frame
+            # takes 25 us, and a frame may have 9 bytes.
             library = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
         self.library = library
         self._inner: zstandard.ZstdDecompressionObj | None = None  # None until the header was seen

@@ -108,7 +108,8 @@ def text_value(value: bytes) -> str | dict[str, str]:
 
 
 def keep_tags(owner: dict[str, Any], data: bytes, offset: int) -> int:
-    """Put the tags of the section at `offset` into a struct, if there are any (a count of 0 may be a long varint).
+    """Put the tags of the section at `offset` into a struct, if there are any (a count of 0 may be a long
+    varint).
 
     Gives the section's end; raises what `cursor.tag_section` does.
     """

@@ -42,8 +42,8 @@ IDLE_NS = 30 * 60 * 1_000_000_000
 # in the 60 s form of Linux.
 LINGER_NS = 60 * 1_000_000_000
 SWEEP_EVERY_NS = 10 * 1_000_000_000
-# Past that cap so many of them go at once: to find the one heard longest ago takes a look at all, which a flood of
-# SYNs must not cause with every packet.
+# Past the cap on connections (`Limits.connections`) so many of them go at once: to find the one heard longest
+# ago takes a look at all, which a flood of SYNs must not cause with every packet.
 EVICTED_AT_ONCE = 20_000
 
 # `tcp.feed` of a connection, the segment's direction in it, and the connection.
@@ -60,7 +60,8 @@ class Analyzer:
 
     `ports` names ports taken for Kafka brokers without detection. `capture_set_of` maps a file index (`ref >>
     40`) to the name of its capture set; `secrets` open TLS; `names` are those of addresses, for people
-    (`model.hosts`); `limits` bound memory. Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
+    (`model.hosts`); `limits` bound memory. Any exception out of `feed()` is a bug of kdissect: bad input
+    raises nothing.
     """
 
     def __init__(
@@ -92,7 +93,8 @@ class Analyzer:
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """The first anomalies of the analysis as a whole: connections given up because there were too many."""
+        """The first anomalies of the analysis as a whole: connections given up because there were too
+        many."""
         return self._log.kept
 
     @property

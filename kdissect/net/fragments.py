@@ -10,8 +10,8 @@ MAX_DATAGRAMS = 256
 LIFETIME_NS = 30_000_000_000
 # An identification is not used again this soon: later fragments with it are copies of ones already used.
 COPY_WINDOW_NS = 1_000_000_000
-# Fragments of one packet: of 576 bytes (the least an IPv4 host must take, RFC 791 section 3.1) they are 120. More are
-# an attack, as is more than the whole packet has.
+# Fragments of one packet: of 576 bytes (the least an IPv4 host must take, RFC 791 section 3.1) they are
+# 120. More are an attack, as is more than the whole packet has.
 MAX_FRAGMENTS = 256
 MAX_PAYLOAD = 0xFFFF  # a length field of 16 bits, RFC 791 section 3.1
 

@@ -32,8 +32,8 @@ _CONTROL = FIN | SYN | RST | ACK
 class TcpConnection:
     """Reassembles one connection. `sinks[d]` receives what direction `d` (0 or 1) sends.
 
-    `store` counts what waits in all connections together. `initiator` is the direction that sent the first SYN
-    (None: not seen). Between calls the state is plain and can be pickled if the sinks can.
+    `store` counts what waits in all connections together. `initiator` is the direction that sent the first
+    SYN (None: not seen). Between calls the state is plain and can be pickled if the sinks can.
     """
 
     __slots__ = (

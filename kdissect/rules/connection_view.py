@@ -12,8 +12,8 @@ UNSUPPORTED_VERSION = 35  # org.apache.kafka.common.protocol.Errors
 # Requests remembered to see which were in flight when another was sent. Clients have 5, librdkafka at most
 # some thousands.
 REMEMBERED = 1024
-# Requests in flight that rules look at: some look at all of them for each request. Clients have 1 to 5, Kafka's own
-# senders a few hundred, of which the latest tell enough.
+# Requests in flight that rules look at: some look at all of them for each request. Clients have 1 to 5,
+# Kafka's own senders a few hundred, of which the latest tell enough.
 WAITING_KEPT = 100
 # Exchanges kept whole, for facts about one that came late.
 RECENT = 8

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from kdissect.tls.connection import TlsConnection
     from kdissect.tls.keying import SecretSource
 
-# Places in a segment at which a frame is tried when a reader looks for its position: a try may decode a body that
-# goes on to the end, and crafted bytes can look like a beginning every few bytes.
+# Places in a segment at which a frame is tried when a reader looks for its position: a try may decode a
+# body that goes on to the end, and crafted bytes can look like a beginning every few bytes.
 MAX_PLACES = 64
 TINY = 64  # bytes; segments this small are tried at every offset when a reader looks for its position
 

@@ -27,8 +27,8 @@ HEADER_KEPT = 64
 NO_RESPONSE_HOLD = 5
 # Answered correlation ids that are remembered, to tell a duplicate response from an orphan.
 ANSWERED_KEPT = 64
-# Requests in flight looked at for one that is earlier than an answer's: they stand in stream order, so the first
-# tells; but for a few that waited behind another of their id.
+# Requests in flight looked at for one that is earlier than an answer's: they stand in stream order, so the
+# first tells; but for a few that waited behind another of their id.
 FIRST_LOOKED_AT = 8
 
 
@@ -56,7 +56,9 @@ class Pairing:
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or Store()
         self._shadows = 0  # requests in _shadowed
-        self._silent: deque[Exchange] = deque()  # acks=0 requests, in stream order
+        self._silent: list[
+            Exchange
+        ] = []  # acks=0 requests, in stream order; a list, as most connections have none
         self._pending: dict[int, Exchange] = {}
         self._shadowed: dict[
             int, deque[Exchange]
@@ -116,7 +118,7 @@ class Pairing:
         due = []
         silent = self._silent
         while silent and silent[0].ordinal <= up_to:
-            exchange = silent.popleft()
+            exchange = silent.pop(0)
             key = exchange.correlation_id or 0
             # One that waits behind another of its id comes back when that is gone (`_take`).
             if exchange.state is _NO_RESPONSE and self._pending.get(key) is exchange:
@@ -131,7 +133,7 @@ class Pairing:
                 following = self._pending[correlation_id] = waiting.popleft()
                 self._shadows -= 1
                 if following.state is _NO_RESPONSE:
-                    self._silent.appendleft(following)
+                    self._silent.insert(0, following)
                 if not waiting:
                     del self._shadowed[correlation_id]
         self._store.pending_requests -= 1

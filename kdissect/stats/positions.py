@@ -42,6 +42,7 @@ class Position(NamedTuple):
 
 
 _NOWHERE = Position(None, None, 0)
+_COMMITS = (apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT)
 
 
 class Positions:

@@ -1,4 +1,5 @@
-"""Files that change while they are read, clocks that go back, numbers beyond 2^32, folders nobody may read."""
+"""Files that change while they are read, clocks that go back, numbers beyond 2^32, folders nobody may
+read."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""A bounded run of every fuzzing target: some mutants each. `python -m fuzz` runs them for hours (docs/fuzzing.md)."""
+"""A bounded run of every fuzzing target: some mutants each. `python -m fuzz` runs them for hours
+(docs/fuzzing.md)."""
 
 from pathlib import Path
 from random import Random

@@ -85,23 +85,46 @@ def _assignments() -> bytes:
 FILES: tuple[tuple[str, str, Callable[[], bytes]], ...] = (
     ("array-of-2g", "malformed_body", exchange(3, 1, b"\x7f\xff\xff\xff" + b"\0\1t" * 10)),
     ("array-of-minus-9", "malformed_body", exchange(3, 1, b"\xff\xff\xff\xf7")),
-    ("array-of-2g-in-a-response", "malformed_body", exchange(3, 1, b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff" + bytes(99))),
+    (
+        "array-of-2g-in-a-response",
+        "malformed_body",
+        exchange(3, 1, b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff" + bytes(99)),
+    ),
     ("compact-array-of-4g", "malformed_body", exchange(3, 9, b"\0\xff\xff\xff\xff\x0f" + bytes(40))),
     ("varint-without-end", "malformed_body", exchange(3, 9, b"\0" + b"\xff" * 40)),
     ("varint-of-33-bits", "malformed_body", exchange(3, 9, b"\0\xff\xff\xff\xff\x1f" + bytes(40))),
-    ("tags-by-the-billion", "malformed_body", exchange(3, 9, b"\0\x01\0\0\0\xff\xff\xff\xff\x07" + b"\x05\x00" * 4000)),
-    ("tag-longer-than-the-frame", "malformed_body", exchange(3, 9, b"\0\x01\0\0\0\x01\x05\xff\xff\xff\x07" + bytes(50))),
+    (
+        "tags-by-the-billion",
+        "malformed_body",
+        exchange(3, 9, b"\0\x01\0\0\0\xff\xff\xff\xff\x07" + b"\x05\x00" * 4000),
+    ),
+    (
+        "tag-longer-than-the-frame",
+        "malformed_body",
+        exchange(3, 9, b"\0\x01\0\0\0\x01\x05\xff\xff\xff\x07" + bytes(50)),
+    ),
     ("string-longer-than-the-frame", "malformed_body", exchange(3, 1, b"\0\0\0\1\x7f\xffabc")),
     ("string-of-negative-length", "malformed_body", exchange(3, 1, b"\0\0\0\1\xff\xf0abc")),
     ("null-where-none-may-be", "malformed_body", exchange(12, 0, b"\xff\xff\0\0\0\1\0\1m")),
     ("body-of-nothing", "malformed_body", exchange(1, 4, b"")),
     ("bytes-behind-the-body", "trailing_bytes", exchange(3, 1, b"\xff\xff\xff\xff" + b"more" * 1000)),
-    ("60000-topics-of-nothing", "malformed_body", exchange(3, 1, struct.pack(">i", 60_000) + b"\0\0" * 59_999)),
+    (
+        "60000-topics-of-nothing",
+        "malformed_body",
+        exchange(3, 1, struct.pack(">i", 60_000) + b"\0\0" * 59_999),
+    ),
     ("subscription-of-2g-topics", "malformed_payload", streams((CLIENT, _assignments()))),
-    ("envelope-in-envelope", "malformed_payload",
-     lambda: encoded(ENVELOPE, 0, {"request_data": _envelopes(12)[:-3], "request_principal": b"\0\1", "client_host_address": b"1"})()),
+    (
+        "envelope-in-envelope",
+        "malformed_payload",
+        lambda: encoded(
+            ENVELOPE,
+            0,
+            {"request_data": _envelopes(12)[:-3], "request_principal": b"\0\1", "client_host_address": b"1"},
+        )(),
+    ),
     ("metrics-in-metrics", "malformed_payload", lambda: telemetry(_nested_metrics())()),
     ("metrics-bomb", "malformed_payload", lambda: telemetry(gzip.compress(bytes(40 << 20), mtime=0), 1)()),
     ("metrics-of-a-codec-below-0", "malformed_payload", telemetry(b"abc", -3)),
     ("json-in-json", "malformed_body", lambda: _nested_json()()),
-)  # fmt: skip
+)

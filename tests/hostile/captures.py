@@ -120,29 +120,50 @@ BROKEN: tuple[tuple[str, str, Make], ...] = (
     ("pcapng-lengths-differ", "corrupt_capture", pcapng(block(6, bytes(40), trailer=52 + 4))),
     ("pcapng-length-of-5", "corrupt_capture", pcapng(struct.pack("<II", 6, 5) + bytes(20))),
     ("pcapng-length-of-2g", "corrupt_capture", pcapng(struct.pack("<II", 6, 0x7FFFFFFC) + bytes(64))),
-    ("pcapng-other-byte-order", "corrupt_capture", pcapng(struct.pack("<IIII", 0x0A0D0D0A, 28, 7, 1) + bytes(12))),
+    (
+        "pcapng-other-byte-order",
+        "corrupt_capture",
+        pcapng(struct.pack("<IIII", 0x0A0D0D0A, 28, 7, 1) + bytes(12)),
+    ),
     ("pcapng-version-7", "corrupt_capture", pcapng(section(version=7))),
     ("pcapng-no-such-interface", "corrupt_capture", pcapng(enhanced(1, b"x" * 60, index=9))),
     ("pcapng-longer-than-its-block", "corrupt_capture", pcapng(enhanced(1, b"x" * 60, length=6000))),
-    ("pcapng-short-blocks", "corrupt_capture", pcapng(block(6, b""), block(1, b""), block(5, b""), block(10, b""))),
-    ("pcapng-secrets-that-are-not-there", "corrupt_capture", pcapng(block(10, struct.pack("<II", 0x544C534B, 1 << 30)))),
+    (
+        "pcapng-short-blocks",
+        "corrupt_capture",
+        pcapng(block(6, b""), block(1, b""), block(5, b""), block(10, b"")),
+    ),
+    (
+        "pcapng-secrets-that-are-not-there",
+        "corrupt_capture",
+        pcapng(block(10, struct.pack("<II", 0x544C534B, 1 << 30))),
+    ),
     ("pcapng-empty-packets", "corrupt_capture", pcapng(*[enhanced(1, b"")] * 200)),
     ("pcapng-65600-interfaces", "corrupt_capture", _many_interfaces),
     ("gzip-bomb-of-zeros", "corrupt_capture", _gzip_zeros),
     ("zstd-bomb-of-zeros", "corrupt_capture", _zeros(zstandard.compress, 64 << 20)),
     ("lz4-bomb-of-zeros", "corrupt_capture", _zeros(lz4.frame.compress, 16 << 20)),
     ("gzip-wrong-checksum", "corrupt_capture", lambda: gzip.compress(talk(), mtime=0)[:-8] + bytes(8)),
-)  # fmt: skip
+)
 ODD: tuple[tuple[str, str, Make], ...] = (
     ("pcap-cut-header", "cut_capture", lambda: talk()[:10]),
     ("pcap-cut-packet", "cut_capture", lambda: talk()[:-20]),
-    ("pcap-packet-of-16m-that-is-not-there", "cut_capture",
-     lambda: pcap_header(snaplen=1 << 24) + pcap_packet(1, b"\0" * 60) + pcap_packet(2, b"x", length=1 << 24)),
-    ("pcap-link-type-999", "unsupported_link", lambda: pcap_header(link=999) + pcap_packet(1, b"x" * 60) * 100),
+    (
+        "pcap-packet-of-16m-that-is-not-there",
+        "cut_capture",
+        lambda: (
+            pcap_header(snaplen=1 << 24) + pcap_packet(1, b"\0" * 60) + pcap_packet(2, b"x", length=1 << 24)
+        ),
+    ),
+    (
+        "pcap-link-type-999",
+        "unsupported_link",
+        lambda: pcap_header(link=999) + pcap_packet(1, b"x" * 60) * 100,
+    ),
     ("pcapng-ends-in-a-block", "cut_capture", lambda: sample_pcapng()[:-7]),
     ("gzip-cut", "cut_capture", lambda: gzip.compress(talk(), mtime=0)[:-30]),
     ("gzip-of-a-cut-capture", "cut_capture", lambda: gzip.compress(sample_pcap()[:-3], mtime=0)),
     ("gzip-packet-bomb", "malformed_packet", _packet_bomb),
     ("clock-backwards", "time_step_back", _clock_backwards),
     ("tls-with-a-damaged-record", "tls_bad_record", _damaged_tls),
-)  # fmt: skip
+)

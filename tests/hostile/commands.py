@@ -1,4 +1,5 @@
-"""Runs commands over the hostile set and says what each cost: `python -m tests.hostile.commands FOLDER [NAME...]`."""
+"""Runs commands over the hostile set and says what each cost: `python -m tests.hostile.commands FOLDER
+[NAME...]`."""
 
 import resource
 import subprocess
@@ -34,8 +35,12 @@ def main(folder: Path, names: list[str]) -> int:
             begin = time.monotonic()
             ran = subprocess.run(
                 [sys.executable, "-m", "kdissect", command, str(path), *line],
-                capture_output=True, text=True, errors="replace", check=False, timeout=LONGEST,
-            )  # fmt: skip
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                timeout=LONGEST,
+            )
             took[command] = round(time.monotonic() - begin, 1)
             told += ran.stdout + ran.stderr
             if ran.returncode not in FINE or "Traceback" in ran.stderr:

@@ -1,7 +1,7 @@
 """The hostile set: every file by its name, with the anomaly it must yield.
 
-`python -m tests.hostile.files FOLDER` writes them. They are made anew each time, always the same, and stand nowhere
-in the repository: some are megabytes.
+`python -m tests.hostile.files FOLDER` writes them. They are made anew each time, always the same, and stand
+nowhere in the repository: some are megabytes.
 """
 
 import sys
@@ -30,9 +30,13 @@ _Row = tuple[str, str, Callable[[], bytes]]
 def _files() -> dict[str, HostileFile]:
     found = {}
     for rows, is_readable in (
-        (captures.BROKEN, False), (captures.ODD, True), (packets.FILES, True), (framing.FILES, True),
-        (bodies.FILES, True), (records.FILES, True),
-    ):  # fmt: skip
+        (captures.BROKEN, False),
+        (captures.ODD, True),
+        (packets.FILES, True),
+        (framing.FILES, True),
+        (bodies.FILES, True),
+        (records.FILES, True),
+    ):
         for name, tells, make in rows:
             assert name not in found, name
             found[name] = HostileFile(name, tells, make, is_readable)

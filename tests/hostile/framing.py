@@ -1,4 +1,5 @@
-"""Frames and headers: sizes that lie, floods of correlation ids, tokens and kinds, floods against the search."""
+"""Frames and headers: sizes that lie, floods of correlation ids, tokens and kinds, floods against the
+search."""
 
 import struct
 from collections.abc import Callable
@@ -36,7 +37,8 @@ def _headers(count: int) -> bytes:
 
 
 def _marks() -> bytes:
-    """Behind a lost position: what looks like a request of the client every 14 bytes, none of which is whole."""
+    """Behind a lost position: what looks like a request of the client every 14 bytes, none of which is
+    whole."""
     fake = struct.pack(">ihhih", 40_000, 3, 1, 7, 4) + b"test"
     return b"\xff\xff\xff\xff" + fake * 3000
 
@@ -78,28 +80,56 @@ FILES: tuple[tuple[str, str, Callable[[], bytes]], ...] = (
     ("size-of-256m-that-is-not-there", "cut_frame", client(b"\x0f\xff\xff\xff" + GOOD[4:])),
     ("sizes-wrong-and-right-in-turn", "resynchronised", lambda: client(_wrong_and_right())()),
     ("beginnings-everywhere", "bad_frame_size", lambda: client(_marks())()),
-    ("zeros-where-frames-were", "bad_frame_size",
-     lambda: streams((CLIENT, request(3, 1, 0, METADATA)), (BROKER, b"\xff\xff\xff\xff" + bytes(200_000)))()),
+    (
+        "zeros-where-frames-were",
+        "bad_frame_size",
+        lambda: streams(
+            (CLIENT, request(3, 1, 0, METADATA)), (BROKER, b"\xff\xff\xff\xff" + bytes(200_000))
+        )(),
+    ),
     ("frame-of-3-bytes", "malformed_header", client(frame(b"abc"), frame(b""), GOOD)),
     ("response-of-2-bytes", "malformed_header", streams((BROKER, frame(b"ab")))),
-    ("client-id-longer-than-the-frame", "malformed_header", client(frame(struct.pack(">hhih", 3, 1, 9, 30_000)))),
+    (
+        "client-id-longer-than-the-frame",
+        "malformed_header",
+        client(frame(struct.pack(">hhih", 3, 1, 9, 30_000))),
+    ),
     ("client-id-of-negative-length", "malformed_header", client(frame(struct.pack(">hhih", 3, 1, 9, -7)))),
-    ("header-of-a-million-tags", "malformed_header",
-     client(frame(struct.pack(">hhih", 3, 9, 9, -1) + b"\xc0\x84\x3d" + b"\x01\0" * 2000))),
+    (
+        "header-of-a-million-tags",
+        "malformed_header",
+        client(frame(struct.pack(">hhih", 3, 9, 9, -1) + b"\xc0\x84\x3d" + b"\x01\0" * 2000)),
+    ),
     ("unknown-api", "unknown_api", client(request(999, 0, 9, bytes(50)))),
     ("unknown-version", "unknown_version", client(request(3, 99, 9, bytes(50)))),
     ("negative-version", "unknown_version", client(request(3, -5, 9, bytes(50)))),
     ("6000-kinds-of-request", "unknown_api", lambda: client(_headers(6000))()),
     ("correlation-id-reused", "reused_correlation_id", client(*[request(3, 1, 5, METADATA)] * 300)),
-    ("correlation-id-reused-for-ever", "pending_limit", lambda: client(request(3, 1, 5, METADATA) * 15_000)()),
-    ("in-flight-for-ever", "pending_limit",
-     lambda: client(b"".join(request(3, 1, n, METADATA) for n in range(15_000)))()),
+    (
+        "correlation-id-reused-for-ever",
+        "pending_limit",
+        lambda: client(request(3, 1, 5, METADATA) * 15_000)(),
+    ),
+    (
+        "in-flight-for-ever",
+        "pending_limit",
+        lambda: client(b"".join(request(3, 1, n, METADATA) for n in range(15_000)))(),
+    ),
     ("no-answer-wanted-behind-unanswered", "pending_limit", _acks_0),
-    ("answers-to-nothing", "orphan_response", lambda: streams((BROKER, b"".join(response(n, bytes(40)) for n in range(70, 900))))()),
+    (
+        "answers-to-nothing",
+        "orphan_response",
+        lambda: streams((BROKER, b"".join(response(n, bytes(40)) for n in range(70, 900))))(),
+    ),
     ("answered-twice", "duplicate_response", streams((BROKER, ANSWER * 30))),
-    ("answered-backwards", "out_of_order_response",
-     lambda: streams((CLIENT, b"".join(request(3, 1, n, METADATA) for n in range(10, 500))),
-                     (BROKER, b"".join(response(n, bytes(12)) for n in reversed(range(10, 500)))))()),
+    (
+        "answered-backwards",
+        "out_of_order_response",
+        lambda: streams(
+            (CLIENT, b"".join(request(3, 1, n, METADATA) for n in range(10, 500))),
+            (BROKER, b"".join(response(n, bytes(12)) for n in reversed(range(10, 500)))),
+        )(),
+    ),
     ("sasl-tokens-without-answer", "pending_limit", _tokens),
     ("headers-alone", "skipped_bytes", _snapped),
-)  # fmt: skip
+)

@@ -129,11 +129,20 @@ FILES: tuple[tuple[str, str, Callable[[], bytes]], ...] = (
     ("vlan-tower", "malformed_packet", lambda: ethernet(bytes(12) + b"\x81\x00\x00\x01" * 15_000)),
     ("ip-in-ip-tower", "malformed_packet", lambda: tower(4, b"", 40)),
     ("gre-tower", "malformed_packet", lambda: tower(47, b"\0\0\x08\0", 40)),
-    ("vxlan-tower", "malformed_packet",
-     lambda: tower(17, struct.pack(">HHHH", 5, 4789, 0, 0) + b"\x08" + bytes(7) + bytes(12) + b"\x08\0", 40)),
+    (
+        "vxlan-tower",
+        "malformed_packet",
+        lambda: tower(
+            17, struct.pack(">HHHH", 5, 4789, 0, 0) + b"\x08" + bytes(7) + bytes(12) + b"\x08\0", 40
+        ),
+    ),
     ("ipv6-extensions", "malformed_packet", lambda: raw_ip(_extensions())),
     ("ip-version-9", "malformed_packet", lambda: raw_ip(b"\x95" + bytes(60))),
-    ("ip-header-longer-than-the-packet", "malformed_packet", lambda: raw_ip(b"\x4f" + ip(6, tcp(), total=24)[1:])),
+    (
+        "ip-header-longer-than-the-packet",
+        "malformed_packet",
+        lambda: raw_ip(b"\x4f" + ip(6, tcp(), total=24)[1:]),
+    ),
     ("tcp-header-longer-than-the-packet", "malformed_packet", lambda: raw_ip(ip(6, tcp(offset=15)))),
     ("tcp-header-of-nothing", "malformed_packet", lambda: raw_ip(ip(6, tcp(b"data", offset=0)))),
     ("tcp-cut-in-its-ports", "malformed_packet", lambda: raw_ip(ip(6, b"\x9c"))),
@@ -141,12 +150,18 @@ FILES: tuple[tuple[str, str, Callable[[], bytes]], ...] = (
     ("fragments-that-overlap", "fragment_incomplete", _overlapping_fragments),
     ("fragments-of-2000-packets", "fragment_incomplete", _many_unfinished),
     ("overlap-with-other-bytes", "overlap_differs", capture(_again_with_other_bytes)),
-    ("data-behind-the-end", "data_after_close",
-     capture(lambda talk: talk.fin(CLIENT).fin(BROKER).client(b"more").broker(b"more"))),
-    ("reset-in-the-middle", "data_after_close",
-     capture(lambda talk: talk.packet(BROKER, b"", RST | ACK).client(request(3, 1, 2, METADATA)))),
+    (
+        "data-behind-the-end",
+        "data_after_close",
+        capture(lambda talk: talk.fin(CLIENT).fin(BROKER).client(b"more").broker(b"more")),
+    ),
+    (
+        "reset-in-the-middle",
+        "data_after_close",
+        capture(lambda talk: talk.packet(BROKER, b"", RST | ACK).client(request(3, 1, 2, METADATA))),
+    ),
     ("hole-that-is-never-filled", "reassembly_limit", capture(_behind_a_hole)),
     ("segments-from-far-away", "late_segment", capture(_far_away)),
     ("every-packet-twice", "duplicate_capture", capture(_every_packet_twice)),
     ("sequence-numbers-come-round", "gap", capture(_wraps)),
-)  # fmt: skip
+)

@@ -1,4 +1,5 @@
-"""Record batches: bombs, lies about lengths and counts, wrappers in wrappers, damage that is dear to search."""
+"""Record batches: bombs, lies about lengths and counts, wrappers in wrappers, damage that is dear to
+search."""
 
 import gzip
 import struct
@@ -115,28 +116,56 @@ FILES: tuple[tuple[str, str, Callable[[], bytes]], ...] = (
     ("record-longer-than-the-batch", "malformed_record", produced(batch_bytes(zigzag(1 << 30) + b"abc", 1))),
     ("record-of-negative-length", "malformed_record", produced(batch_bytes(zigzag(-4) + b"abc", 1))),
     ("record-with-a-varint-without-end", "malformed_record", produced(batch_bytes(b"\xff" * 60, 1))),
-    ("key-of-length-minus-9", "negative_length", produced(_record(b"\0\0\0" + zigzag(-9) + zigzag(-1) + b"\0"))),
+    (
+        "key-of-length-minus-9",
+        "negative_length",
+        produced(_record(b"\0\0\0" + zigzag(-9) + zigzag(-1) + b"\0")),
+    ),
     ("headers-by-the-billion", "malformed_record", produced(_headers_by_the_billion())),
-    ("header-key-null", "null_header_key",
-     produced(_record(b"\0\0\0" + zigzag(-1) * 2 + zigzag(1) + zigzag(-1) + zigzag(-1)))),
+    (
+        "header-key-null",
+        "null_header_key",
+        produced(_record(b"\0\0\0" + zigzag(-1) * 2 + zigzag(1) + zigzag(-1) + zigzag(-1))),
+    ),
     ("codec-7", "unknown_codec", produced(batch_bytes(b"abc", 1, attributes=7))),
     ("gzip-that-is-none", "corrupt_compression", produced(batch_bytes(b"abc" * 9, 1, attributes=1))),
-    ("gzip-bomb-in-a-batch", "decompression_limit",
-     lambda: produced(batch_bytes(_gzip_of_zeros(200 << 20), 1, attributes=1))()),
-    ("zstd-bomb-in-a-batch", "decompression_limit",
-     lambda: produced(batch_bytes(_zstd_of_zeros(200 << 20), 1, attributes=4))()),
-    ("lz4-that-claims-terabytes", "corrupt_compression",
-     produced(batch_bytes(_lz4_that_claims(1 << 42), 1, attributes=3))),
-    ("snappy-that-claims-4g", "decompression_limit",
-     produced(batch_bytes(b"\xff\xff\xff\xff\x0f" + bytes(20), 1, attributes=2))),
-    ("snappy-of-empty-blocks", "bad_record_count",
-     lambda: produced(batch_bytes(_snappy_blocks(20_000), 1, attributes=2))()),
-    ("gzip-of-empty-members", "bad_record_count",
-     lambda: produced(batch_bytes(gzip.compress(b"", mtime=0) * 10_000, 1, attributes=1))()),
+    (
+        "gzip-bomb-in-a-batch",
+        "decompression_limit",
+        lambda: produced(batch_bytes(_gzip_of_zeros(200 << 20), 1, attributes=1))(),
+    ),
+    (
+        "zstd-bomb-in-a-batch",
+        "decompression_limit",
+        lambda: produced(batch_bytes(_zstd_of_zeros(200 << 20), 1, attributes=4))(),
+    ),
+    (
+        "lz4-that-claims-terabytes",
+        "corrupt_compression",
+        produced(batch_bytes(_lz4_that_claims(1 << 42), 1, attributes=3)),
+    ),
+    (
+        "snappy-that-claims-4g",
+        "decompression_limit",
+        produced(batch_bytes(b"\xff\xff\xff\xff\x0f" + bytes(20), 1, attributes=2)),
+    ),
+    (
+        "snappy-of-empty-blocks",
+        "bad_record_count",
+        lambda: produced(batch_bytes(_snappy_blocks(20_000), 1, attributes=2))(),
+    ),
+    (
+        "gzip-of-empty-members",
+        "bad_record_count",
+        lambda: produced(batch_bytes(gzip.compress(b"", mtime=0) * 10_000, 1, attributes=1))(),
+    ),
     ("messages-wrapped-twice", "nested_compression", produced(_wrapped(2), version=2)),
     ("messages-wrapped-forty-times", "nested_compression", produced(_wrapped(40), version=2)),
-    ("wrapper-of-nothing", "empty_wrapper",
-     produced(message_bytes(gzip.compress(b"", mtime=0), magic=1, attributes=1), version=2)),
+    (
+        "wrapper-of-nothing",
+        "empty_wrapper",
+        produced(message_bytes(gzip.compress(b"", mtime=0), magic=1, attributes=1), version=2),
+    ),
     ("wrapper-of-another-magic", "inner_magic", produced(_inner_magic(), version=2)),
     ("message-cut", "cut_batch", produced(message_bytes(b"abc", magic=1)[:-2], version=2)),
-)  # fmt: skip
+)

@@ -13,8 +13,8 @@ from kdissect.model.record_batch import CODEC_NAMES, Codec
 # compress it (max.request.size), so no stock client writes more; a bomb is cut here.
 MAX_OUTPUT = 128 << 20
 
-# A batch that grows to more than FREE_OUTPUT may have grown by this factor, and no more. Zeros in gzip give 1030
-# (https://zlib.net/zlib_tech.html), in lz4 255, in zstd 32,000: nobody's records are 16 MiB of that.
+# A batch that grows to more than FREE_OUTPUT may have grown by this factor, and no more. Zeros in gzip give
+# 1030 (https://zlib.net/zlib_tech.html), in lz4 255, in zstd 32,000: nobody's records are 16 MiB of that.
 MAX_RATIO = 2000
 FREE_OUTPUT = 16 << 20
 
@@ -23,7 +23,8 @@ Decompress = Callable[[memoryview, int, bool], bytes]
 
 
 def decompress(codec: int, data: bytes | memoryview, limit: int = MAX_OUTPUT, *, magic: int = 2) -> bytes:
-    """`data` decompressed, at most `limit` bytes, and what MAX_RATIO allows; `magic` is that of the batch it stands in.
+    """`data` decompressed, at most `limit` bytes, and what MAX_RATIO allows; `magic` is that of the batch
+    it stands in.
 
     Raises OutputLimitError where there would be more, and DecodeError for codecs that do not exist (5 to 7)
     and bytes that are not what the codec writes. Whatever the bytes, it takes about `limit` of memory.

@@ -10,8 +10,8 @@ from kdissect.model.errors import DecodeError
 _GZIP_FORMAT = 16 + zlib.MAX_WBITS  # zlib's way to ask for the format of RFC 1952 instead of RFC 1950
 # isal takes 2 us longer to set up a stream and is 2 to 3 times as fast in it: it wins from about here on.
 _ISAL_FROM = 2048
-# Bytes given at once to a member that is not the first: what follows a member is copied, and a stream may have
-# fifty thousand of 20 bytes in a MB.
+# Bytes given at once to a member that is not the first: what follows a member is copied, and a stream may
+# have fifty thousand of 20 bytes in a MB.
 _SMALL = 1 << 12
 
 

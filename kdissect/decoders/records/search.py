@@ -13,8 +13,8 @@ from kdissect.decoders.records.layout import (
     OVERHEAD,
 )
 
-# Bounds on the work that crafted bytes can cause in one records field, some 20 milliseconds: places that look like a
-# header, and bytes to run checksums over. Real ones are found after a handful of each.
+# Bounds on the work that crafted bytes can cause in one records field, some 20 milliseconds: places that
+# look like a header, and bytes to run checksums over. Real ones are found after a handful of each.
 MAX_PLACES = 60_000
 MAX_CHECKED = 32 << 20
 
