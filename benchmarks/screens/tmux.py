@@ -85,10 +85,11 @@ def walk(capture: str, columns: int, lines: int, saved: Path) -> dict[str, str]:
         with Terminal(command, columns, lines, config) as terminal:
             screens["open"] = terminal.until("192 exchanges", "BrokerHeart", "request frame")
             terminal.press("/")
+            time.sleep(1)
             terminal.type("api == Produce and batch.codec == lz4")
             terminal.until("batch.codec == lz4")
             terminal.press("Enter")
-            screens["filtered"] = terminal.until("Produce v13", "9 of 192", "transactor")
+            screens["filtered"] = terminal.until("Produce v13", "9 of 192")
             terminal.press("6")
             terminal.until("commit0-0", "offset")
             terminal.press("Down", "Down")
