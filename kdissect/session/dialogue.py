@@ -3,7 +3,6 @@
 import struct
 from collections import deque
 from collections.abc import Iterator
-from itertools import islice
 
 from kdissect.decoders import quirks
 from kdissect.decoders.headers import parse_request_header, response_body_offset
@@ -16,6 +15,7 @@ from kdissect.schema import registry
 from kdissect.session.detect import is_certain_request, is_plausible_request
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
+from kdissect.session.inference import only_kind_that_fits
 from kdissect.session.info import Close, ConnectionInfo
 from kdissect.session.pairing import Pairing
 from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
@@ -32,10 +32,6 @@ from kdissect.session.sasl import principal_of
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.
 ORPHAN_WINDOW = 256
-# Kinds of request tried when an orphan response's API is inferred, and the least body that can tell them
-# apart.
-MAX_INFERENCES = 32
-MIN_INFERRED_BODY = 8
 # Kinds of request of a connection that are remembered; Kafka has 368, hostile requests can name 2^32.
 MAX_KINDS = 1000
 # Raw SASL tokens that wait for their answer: a mechanism asks and answers in turn, one waits.
@@ -325,23 +321,11 @@ class Dialogue:
         self._emit(exchange)
 
     def _infer(self, exchange: Exchange, frame: Frame) -> None:
-        """Name the API of an orphan if exactly one kind of request used on this connection explains all its
-        bytes.
-        """
-        if frame.is_cut or frame.size < 4 + MIN_INFERRED_BODY:
-            return
-        fitting = []
-        for key, version in list(islice(self._info.api_versions_seen, MAX_INFERENCES)):
-            try:
-                offset = response_body_offset(frame.data, key, version)
-            except DecodeError:
-                continue
-            if body_fits(frame.data, offset, key, version):
-                fitting.append((key, version, offset))
-        if len(fitting) == 1:
-            exchange.api_key, exchange.api_version, exchange.response_body_offset = fitting[0]
-            name = registry.api_name(fitting[0][0])
-            detail = f"{name} v{fitting[0][1]} is the only request of the connection it answers"
+        found = only_kind_that_fits(frame, self._info.api_versions_seen)
+        if found is not None:
+            exchange.api_key, exchange.api_version, exchange.response_body_offset = found
+            name = registry.api_name(found[0])
+            detail = f"{name} v{found[1]} is the only request of the connection it answers"
             exchange.note(AnomalyKind.INFERRED_API, detail, frame)
 
     # resynchronisation

@@ -29,7 +29,6 @@ _TRUST_AFTER = 2
 COUNTED_BYTES = 1 << 20
 KEPT_OF_LARGE = 1 << 16  # bytes kept of a frame for which there is no room
 
-
 # Takes a frame, and whether doubt is allowed; says whether the frame's header was plausible.
 TakeFrame = Callable[[Frame, bool], bool]
 
@@ -136,32 +135,36 @@ class FrameReader:
 
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
         """The next bytes of the stream."""
-        if self.mode is _FRAMES:
-            if self._size < 0:
-                # A segment that is one frame, as nearly all small frames are: no need to cut.
-                if len(payload) >= _PREFIX and not self._stub and not self._doubt:
-                    size = _size_of(payload)[0]
-                    if size == len(payload) - _PREFIX:
-                        self._take(Frame(payload[_PREFIX:], size, ref, ref, time_ns, time_ns), False)
-                        return
-                self._cut(payload, ref, time_ns)
-                if self._again:
-                    self._look_again(ref, time_ns)
-                return
-            have = self._have + len(payload)
-            if have < self._stop:
-                self._have = have
-                self._last_ref = ref
-                self._last_time = time_ns
-                if not self._holed:
-                    self._parts.append(payload)
-                return
-            if have < self._size:
-                self._go_on(payload, have, ref, time_ns)
-                return
-            self._complete(payload, have - self._size, ref, time_ns)
-            self._look_again(ref, time_ns)
-        elif self.mode is Mode.LOST:
+        if self.mode is not _FRAMES:
+            self._outside_frames(payload, ref, time_ns)
+            return
+        if self._size < 0:
+            # A segment that is one frame, as nearly all small frames are: no need to cut.
+            if len(payload) >= _PREFIX and not self._stub and not self._doubt:
+                size = _size_of(payload)[0]
+                if size == len(payload) - _PREFIX:
+                    self._take(Frame(payload[_PREFIX:], size, ref, ref, time_ns, time_ns), False)
+                    return
+            self._cut(payload, ref, time_ns)
+            if self._again:
+                self._look_again(ref, time_ns)
+            return
+        have = self._have + len(payload)
+        if have < self._stop:
+            self._have = have
+            self._last_ref = ref
+            self._last_time = time_ns
+            if not self._holed:
+                self._parts.append(payload)
+            return
+        if have < self._size:
+            self._go_on(payload, have, ref, time_ns)
+            return
+        self._complete(payload, have - self._size, ref, time_ns)
+        self._look_again(ref, time_ns)
+
+    def _outside_frames(self, payload: bytes, ref: int, time_ns: int) -> None:
+        if self.mode is Mode.LOST:
             self._search(payload, ref, time_ns)
             self._look_again(ref, time_ns)
         elif self.mode is Mode.DETECTING:

@@ -42,7 +42,6 @@ class Position(NamedTuple):
 
 
 _NOWHERE = Position(None, None, 0)
-_COMMITS = (apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT)
 
 
 class Positions:
