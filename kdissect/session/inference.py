@@ -8,7 +8,7 @@ from kdissect.decoders.messages import body_fits
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 
-# Kinds of request tried when an orphan response's API is inferred, and the least body that can tell them apart.
+# Kinds of request tried for an orphan response, and the least body that can tell them apart.
 MAX_INFERENCES = 32
 MIN_INFERRED_BODY = 8
 
