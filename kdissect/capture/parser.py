@@ -97,8 +97,8 @@ class CaptureParser:
         self.stopped = True
 
     def note_step_back(self, ref: int, time_ns: int, step_ns: int) -> None:
-        """Note that the clock went backwards by `step_ns` with a packet."""
-        if len(self.anomalies) < MAX_ANOMALIES:
+        """Note that the clock went backwards by `step_ns` with a packet; room stays for what is worse."""
+        if len(self.anomalies) < MAX_ANOMALIES // 2:
             detail = f"the clock went backwards by {step_ns / 1e9:.3f} s"
             self.anomalies.append(Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
 

@@ -28,6 +28,9 @@ CAPTURE = b"".join(
     [sample_pcap(range(2)), *(sample_pcap(range(n, n + 40), 120, n)[24:] for n in range(1000))]
 )
 
+# The samples begin anew with each packet of their pattern.
+CLOCK = {AnomalyKind.TIME_STEP_BACK}
+
 
 def zstd(data: bytes) -> bytes:
     return zstandard.ZstdCompressor(write_checksum=True).compress(data)
@@ -60,7 +63,8 @@ def test_compressed_capture_reads_like_the_plain_one(
     captures, packets = read(tmp_path / "trace", packed)
     assert packets == feed(capture)[0]
     (file,) = captures.files
-    assert (file.compression, file.error, file.anomalies) == (compression, None, [])
+    assert (file.compression, file.error) == (compression, None)
+    assert {anomaly.kind for anomaly in file.anomalies} <= CLOCK
     assert captures.bytes_read == captures.total_bytes == len(packed)
 
 
@@ -89,7 +93,8 @@ def test_cut_anywhere_is_an_anomaly_only(tmp_path: Path, compression: Compressio
         (file,) = captures.files
         assert packets == whole[: len(packets)]
         assert file.error is None
-        assert [anomaly.kind for anomaly in file.anomalies] == [AnomalyKind.CUT_CAPTURE]
+        kinds = [anomaly.kind for anomaly in file.anomalies if anomaly.kind not in CLOCK]
+        assert kinds == [AnomalyKind.CUT_CAPTURE]
         assert len(packets) > len(whole) // 2 or missing > 5
 
 
