@@ -193,7 +193,7 @@ def test_a_bomb_is_told_and_its_neighbours_are_read() -> None:
     data = GOOD + batch_bytes(bomb, attributes=4) + GOOD
     assert values(data) == [b"good", b"good"]
     (fault,) = faults_of(split_batches(data, 0, len(data)).batches[1])
-    assert fault.startswith("decompression_limit records: zstd: bytes grow beyond 134217728 at byte ")
+    assert fault.startswith("decompression_limit records: zstd: bytes grow beyond 16777216 at byte ")
 
 
 def test_what_is_searched_for_is_a_right_checksum() -> None:
