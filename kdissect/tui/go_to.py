@@ -35,6 +35,10 @@ class GoToScreen(ModalScreen[int | None]):
             yield Input(id="go-to", compact=True)
             yield Static("", id="go-to-error", markup=False)
 
+    def on_mount(self) -> None:
+        """What is typed goes there."""
+        self.query_one(Input).focus()
+
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Go there, if that is a place."""
         event.stop()
