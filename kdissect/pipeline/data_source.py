@@ -26,6 +26,7 @@ from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.spark import spark_ddl
 from kdissect.pipeline.inputs import Input, Inputs, find
 from kdissect.pipeline.pushed_filters import can_say, expression, file_test
+from kdissect.pipeline.share import Share
 from kdissect.pipeline.source_options import SourceOptions
 from kdissect.pipeline.source_tables import BY_FILE, BY_FLOW, batches_of, table_of
 
@@ -49,27 +50,6 @@ class KdissectDataSource(DataSource):
     def reader(self, schema: Any) -> KdissectReader:
         """A reader of the whole table."""
         return KdissectReader(SourceOptions.of(self.options))
-
-
-class Share(InputPartition):
-    """What one task reads: `files`, and of their flows those whose number is `shard` modulo `shards`.
-
-    `others` are the paths of the files that other tasks read.
-    """
-
-    def __init__(
-        self, files: Sequence[Input], others: Sequence[str] = (), shard: int = 0, shards: int = 1
-    ) -> None:
-        super().__init__(None)
-        self.files = tuple(files)
-        self.others = tuple(others)
-        self.shard = shard
-        self.shards = shards
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether this is all there is."""
-        return self.shards == 1 and not self.others
 
 
 class KdissectReader(DataSourceReader):

@@ -24,7 +24,7 @@ from kdissect.stages.one_process import placed_events, produce
 from kdissect.stages.table_rows import TableRows, batch_of
 
 if TYPE_CHECKING:
-    from kdissect.pipeline.data_source import Share
+    from kdissect.pipeline.share import Share
 
 BY_FILE = frozenset({"packets", "segments", "files"})
 BY_FLOW = frozenset({"connections", "exchanges", "topic_partitions", "batches", "records"})
