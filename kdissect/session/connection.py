@@ -83,13 +83,16 @@ class ConnectionAnalyzer:
         return self.tcp.last_time_ns or self.info.start_ns
 
     def close(self, how: CloseKind, time_ns: int) -> None:
-        """The connection is over for us: flush and report."""
+        """The connection is over for us: flush and report. It takes nothing any more."""
+        if self._closed:
+            return
         self.tcp.flush(how, time_ns)
         self._finish(how, time_ns)
-        if not self._closed:
-            self._closed = True
-            self._summarise()
-            self._events.append(ConnectionClosed(self.info))
+        self._closed = True
+        self._summarise()
+        self._events.append(ConnectionClosed(self.info))
+        # Readers point at their connection: without this it would be in memory until a search for cycles.
+        del self.tcp, self._readers
 
     @property
     def is_over(self) -> bool:
