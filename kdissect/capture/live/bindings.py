@@ -147,6 +147,11 @@ class Handle:
         """Have `dispatch` return; from any thread."""
         self._pcap.pcap_breakloop(self._handle)
 
+    def do_not_wait(self) -> None:
+        """Have `dispatch` give what is there, and return."""
+        why = ctypes.create_string_buffer(self._pcap.PCAP_ERRBUF_SIZE)
+        self._pcap.pcap_setnonblock(self._handle, 1, why)
+
     def close(self) -> None:
         """Close it; not while `dispatch` runs."""
         self._pcap.pcap_close(self._handle)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from io import BytesIO
 
-from kdissect.capture.live.bindings import Handle
+from kdissect.capture.live.bindings import TIMEOUT_MS, Handle
 from kdissect.capture.live.blocks import Blocks, statistics_block
 from kdissect.capture.live.errors import LiveError
 from kdissect.capture.live.programs import FILE, READY
@@ -24,6 +24,7 @@ from kdissect.capture.writer import PcapngWriter
 
 _STDOUT = 1
 _STATISTICS_S = 1.0
+_DRAIN_S = 2.0  # at most, for what a full kernel buffer holds when the end is asked for
 # What is gathered before it is written while packets keep coming; a pipe holds 1 MiB at most.
 _BATCH = 1 << 18
 
@@ -78,6 +79,7 @@ class _Reader:
         self._writer = writer  # writes to `out`, and knows all interfaces
         self._blocks = out
         self._packets = 0
+        self._latest_ns = 0
 
     def run(self) -> None:
         due, told = time.monotonic() + _STATISTICS_S, 0
@@ -88,10 +90,22 @@ class _Reader:
                 due, before, told = now + _STATISTICS_S, told, self._handle.drops()
                 if told != before:
                     self._output.note_drops(self._number, told)
-        self._flush()
+        self._drain()
         self._output.note_drops(self._number, self._handle.drops())
 
+    def _drain(self) -> None:
+        """What the kernel still holds of the time before the end was asked for."""
+        end_ns, until = time.time_ns(), time.monotonic() + _DRAIN_S
+        self._handle.do_not_wait()
+        while True:
+            time.sleep(2 * TIMEOUT_MS / 1000)  # by then the kernel hands over what it collects
+            more = self._handle.dispatch(self._take)
+            self._flush()
+            if more <= 0 or self._latest_ns >= end_ns or time.monotonic() >= until:
+                return
+
     def _take(self, time_ns: int, data: bytes, wire_length: int) -> None:
+        self._latest_ns = time_ns
         self._writer.write(time_ns, data, wire_length, interface=self._number)
         self._packets += 1
         if self._blocks.tell() >= _BATCH:
