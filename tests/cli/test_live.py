@@ -152,7 +152,9 @@ def test_info_says_what_was_captured(port: int) -> None:
 
 def test_a_closed_pipe_ends_it(port: int, tmp_path: Path) -> None:
     path = tmp_path / "f.pcapng"
-    live = listening(port, "--source", usable("libpcap"), "-w", path, "--format", "tsv")
+    live = listening(port, "--source", usable("libpcap"), "-w", path, "--format", "tsv", "--no-header")
+    list(replay(GROUPS, port))
+    live.lines(EXCHANGES)
     assert live.process.stdout is not None
     live.process.stdout.close()
     live.process.stdout = None
