@@ -10,6 +10,7 @@ import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -38,7 +39,10 @@ class Terminal:
     def __init__(self, *arguments: object, stdin: int | None = None) -> None:
         leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-        environment = os.environ | {"TERM": "xterm-256color", "PYTHONPATH": str(CHECKOUT)}
+        self._kept = TemporaryDirectory()  # what other tests leave in a user's folder is none of its business
+        environment = os.environ | {
+            "TERM": "xterm-256color", "PYTHONPATH": str(CHECKOUT), "XDG_CONFIG_HOME": self._kept.name,
+        }  # fmt: skip
         self.process = subprocess.Popen(
             command("tui", *arguments), stdin=follower if stdin is None else stdin, stdout=follower,
             stderr=follower, env=environment, cwd=CHECKOUT, preexec_fn=_own_terminal(follower),  # noqa: PLW1509
@@ -66,7 +70,9 @@ class Terminal:
         except OSError:
             pass
         os.close(self._leader)
-        return self.process.wait(PATIENCE_S)
+        code = self.process.wait(PATIENCE_S)
+        self._kept.cleanup()
+        return code
 
 
 def _own_terminal(follower: int) -> Callable[[], None]:
@@ -80,7 +86,9 @@ def _own_terminal(follower: int) -> Callable[[], None]:
 def test_from_open_to_quit(tmp_path: Path) -> None:
     terminal = Terminal(PRODUCE, "/nowhere.pcap")
     terminal.wait_for(b"InitProducerId")
-    terminal.press(b"/api == Produce\r")
+    for keys in (b"/", b"api == Produce", b"\r"):  # at a person's pace: the screen takes its turns between
+        terminal.press(keys)
+        time.sleep(0.5)
     terminal.wait_for(b" of 54")
     terminal.press(b"q")
     assert terminal.end() == 3
