@@ -1,6 +1,6 @@
 """How a run on Spark grows with the capture and with cores, against one process.
 
-    python benchmarks/spark_growth.py --sizes 200MB,1GB,2GB --cores 1,2 --work /tmp/growth
+    python benchmarks/spark_growth.py --sizes 200MB,1GB,2GB --cores 1,2 --work growth
 
 Makes a synthetic set of rotated files (generate.py, rotate.py) once for each size and prints a line a run:
 time, CPU, bytes shuffled as a share of the capture, peak memory of all processes together. Reported, never

@@ -59,15 +59,17 @@ class Dissection:
     def batches(self) -> Iterator[list[Event]]:
         """The same in lists, at least one for the packets that are read together, also empty ones."""
         feed = self.analyzer.feed_each
-        observed = self._observed
+        observer = self.observer
         for packets in self.captures.batches():
             if len(self.file_names) < len(self.captures.files):
                 self._name_files()
-            for events in feed(packets):
-                yield observed(events)
+            if observer is None:
+                yield from feed(packets)
+            else:
+                yield from map(self._observed, feed(packets))
             yield _NOTHING
         self._name_files()
-        yield observed(self.analyzer.close(ends_of(self.captures.files)))
+        yield self._observed(self.analyzer.close(ends_of(self.captures.files)))
 
     def _observed(self, events: list[Event]) -> list[Event]:
         if self.observer is not None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -108,21 +109,7 @@ class Analyzer:
 
     def feed_batch(self, packets: Sequence[PlainPacket]) -> list[Event]:
         """Analyse packets in their order, with or without names; gives the events they completed."""
-        # Hot, one round a packet.
-        for packet, segment in zip(packets, self.parser.parse_batch(packets), strict=True):
-            if segment is None:
-                continue
-            ref, time_ns, _, _, _ = packet
-            if ref >> FILE_SHIFT != self._file:
-                self._switch_file(ref >> FILE_SHIFT)
-            flow = self._flows.get(segment[0])
-            if flow is None or time_ns > self._next_sweep_ns or segment[3] & SYN:
-                flow = self._slow(Segment._make(segment), time_ns)
-                if flow is None:
-                    continue
-            feed, direction, _ = flow
-            feed(direction, segment, ref, time_ns)
-        return self._take() if self._events else _NOTHING
+        return list(chain.from_iterable(self.feed_each(packets)))
 
     def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[list[Event]]:
         """`feed_batch` packet by packet: gives events before the next packet changes what they point at.

@@ -118,7 +118,6 @@ class SegmentRows:
         batch = placed.batch
         self._number += 1
         records = sum(1 for _ in iter_records(batch, faults))
-        has_producer = batch.producer_id != NO_PRODUCER_ID
         return {
             "number": self._number,
             **self._head,
@@ -135,15 +134,7 @@ class SegmentRows:
             "base_timestamp_ms": millis(batch.base_timestamp),
             "max_timestamp": millis_text(batch.max_timestamp),
             "max_timestamp_ms": millis(batch.max_timestamp),
-            "delete_horizon_ms": batch.delete_horizon_ms,
-            "producer_id": batch.producer_id if has_producer else None,
-            "producer_epoch": batch.producer_epoch if has_producer else None,
-            **batch_sequences(batch),
-            "leader_epoch": batch.leader_epoch if batch.magic > 1 else None,
-            "transactional": batch.is_transactional,
-            "control": batch.is_control,
-            "crc": batch.crc,
-            "crc_ok": batch.crc_is_right,
+            **batch_attributes(batch),
             "faults": [str(fault) for fault in (*batch.faults, *faults) if fault.path != "crc"],
         }
 
@@ -151,6 +142,22 @@ class SegmentRows:
 def millis(timestamp: int) -> int | None:
     """A timestamp of a batch; None for none."""
     return None if timestamp == NO_TIMESTAMP else timestamp
+
+
+def batch_attributes(batch: RecordBatch) -> dict[str, Any]:
+    """What a batch's header says beside its offsets and times; null: not set, or not in its format."""
+    has_producer = batch.producer_id != NO_PRODUCER_ID
+    return {
+        "delete_horizon_ms": batch.delete_horizon_ms,
+        "producer_id": batch.producer_id if has_producer else None,
+        "producer_epoch": batch.producer_epoch if has_producer else None,
+        **batch_sequences(batch),
+        "leader_epoch": batch.leader_epoch if batch.magic > 1 else None,
+        "transactional": batch.is_transactional,
+        "control": batch.is_control,
+        "crc": batch.crc,
+        "crc_ok": batch.crc_is_right,
+    }
 
 
 def batch_sequences(batch: RecordBatch) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def only_kind_that_fits(frame: Frame, seen: Iterable[tuple[int, int]]) -> tuple[
     if frame.is_cut or frame.size < 4 + MIN_INFERRED_BODY:
         return None
     fitting = []
-    for key, version in list(islice(seen, MAX_INFERENCES)):
+    for key, version in islice(seen, MAX_INFERENCES):
         try:
             offset = response_body_offset(frame.data, key, version)
         except DecodeError:

@@ -12,13 +12,13 @@ from kdissect.engine.record_rows import RecordRows, record_topic, timestamp_type
 from kdissect.engine.record_sets import RecordSet, record_sets
 from kdissect.engine.row_tables import arrow_row
 from kdissect.engine.rows import ExchangeRows, Row, topic_id_text, wire_topics
-from kdissect.engine.segment_rows import batch_sequences, millis
+from kdissect.engine.segment_rows import batch_attributes, millis
 from kdissect.history.partitions import topic_namer
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
-from kdissect.model.record_batch import NO_PRODUCER_ID, RecordBatch
+from kdissect.model.record_batch import RecordBatch
 from kdissect.schema.errors import error_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -177,7 +177,6 @@ def _partition_row(records: RecordSet, code: int | None) -> Row:
 
 
 def _batch_row(index: int, batch: RecordBatch) -> Row:
-    has_producer = batch.producer_id != NO_PRODUCER_ID
     row: Row = {
         "bytes": batch.size,
         "batch": index,
@@ -189,15 +188,7 @@ def _batch_row(index: int, batch: RecordBatch) -> Row:
         "timestamp_type": timestamp_type(batch),
         "base_timestamp_ms": millis(batch.base_timestamp),
         "max_timestamp_ms": millis(batch.max_timestamp),
-        "delete_horizon_ms": batch.delete_horizon_ms,
-        "producer_id": batch.producer_id if has_producer else None,
-        "producer_epoch": batch.producer_epoch if has_producer else None,
-        **batch_sequences(batch),
-        "leader_epoch": batch.leader_epoch if batch.magic > 1 else None,
-        "transactional": batch.is_transactional,
-        "control": batch.is_control,
-        "crc": batch.crc,
-        "crc_ok": batch.crc_is_right,
+        **batch_attributes(batch),
         "faults": [str(fault) for fault in batch.faults if fault.path != "crc"],
     }
     return arrow_row(row)
