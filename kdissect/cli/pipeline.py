@@ -9,9 +9,7 @@ from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import UNREADABLE, USAGE
 from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.parser import command_parser
-from kdissect.cli.reports import FORMATS
-from kdissect.cli.table_files import NOT_BY_DEFAULT, STATISTICS, table_names, table_report
-from kdissect.engine.tables.registry import TABLES
+from kdissect.cli.table_files import add_tables
 
 _NEEDS = ("pyspark", "pyarrow", "pandas")
 INSTALL = "kdissect pipeline needs the extra spark: pip install 'kdissect[spark]'"
@@ -45,21 +43,12 @@ def _parser() -> ArgumentParser:
     parser.add_argument("action", choices=_ACTIONS, help="run: analyse everything that is there")
     add_inputs(parser)
     add = parser.add_argument
-    add(
-        "--output",
-        metavar="DIR",
-        required=True,
-        help="directory of the tables: a path, or s3://, hdfs:// ...",
-    )
-    add("--overwrite", action="store_true", help="replace tables that an earlier run wrote there")
+    add_tables(add)
     add("--master", default="local[*]", metavar="URL", help=(
         "Spark master, or sc://HOST:PORT for Spark Connect; default: local[*], this process"
     ))  # fmt: skip
     add("--conf", metavar="NAME=VALUE", type=_setting, action="append", default=[], help=(
         "setting of Spark; may be repeated"
-    ))  # fmt: skip
-    add("--tables", metavar="NAME,...", type=table_names, default=frozenset(TABLES) - NOT_BY_DEFAULT, help=(
-        "tables to write; default: all but records"
     ))  # fmt: skip
     add("--partition-by", metavar="COLUMN,...", default="day,broker", help=(
         "columns that make directories; default: %(default)s; 'none' for no directories"
@@ -68,9 +57,6 @@ def _parser() -> ArgumentParser:
         "--partitions", metavar="N", type=_count, help="partitions of the shuffle; default: by size and cores"
     )
     add("--recursive", action="store_true", help="search directories below those named, too")
-    add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
-        f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
-    ))  # fmt: skip
     add_topic_ids(parser)
     return parser
 

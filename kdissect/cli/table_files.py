@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kdissect.cli.diagnostics import say
@@ -52,21 +52,9 @@ def _parser() -> ArgumentParser:
     add_inputs(parser)
     add_topic_ids(parser)
     add = parser.add_argument_group("which tables, and where").add_argument
-    add(
-        "--output",
-        metavar="DIR",
-        required=True,
-        help="directory of the tables: a path, or s3://, hdfs:// ...",
-    )
-    add("--overwrite", action="store_true", help="replace tables that an earlier run wrote there")
-    add("--tables", metavar="NAME,...", type=table_names, default=frozenset(TABLES) - NOT_BY_DEFAULT, help=(
-        "tables to write; default: all but records"
-    ))  # fmt: skip
+    add_tables(add)
     add("--partition-by", metavar="COLUMN,...", type=_columns, default=(), help=(
         "columns that make directories, such as day,broker; default: none"
-    ))  # fmt: skip
-    add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
-        f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
     ))  # fmt: skip
     add("--describe", action=_Describe, nargs=0, help="print the columns of all tables, and exit")
     return parser
@@ -81,6 +69,23 @@ class _Describe(Action):
         with Output() as output:
             output.write(tables_page().encode())
         parser.exit()
+
+
+def add_tables(add: Callable[..., object]) -> None:
+    """Add the options that say which tables and reports are written, and where, to a parser or group."""
+    add(
+        "--output",
+        metavar="DIR",
+        required=True,
+        help="directory of the tables: a path, or s3://, hdfs:// ...",
+    )
+    add("--overwrite", action="store_true", help="replace tables that an earlier run wrote there")
+    add("--tables", metavar="NAME,...", type=table_names, default=frozenset(TABLES) - NOT_BY_DEFAULT, help=(
+        "tables to write; default: all but records"
+    ))  # fmt: skip
+    add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
+        f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
+    ))  # fmt: skip
 
 
 def table_names(text: str) -> frozenset[str]:
