@@ -18,6 +18,7 @@ from kdissect.engine.record_sets import RecordSet
 from kdissect.session.exchange import Exchange
 from kdissect.tui import copies
 from kdissect.tui.copies import Names, NothingToCopyError
+from kdissect.tui.hand_over import hand_over
 from kdissect.tui.inert import text
 from kdissect.tui.session import Session
 from kdissect.tui.view import Field, Tell
@@ -72,14 +73,14 @@ class CopyScreen(ModalScreen[None]):
         try:
             copied = choice.make()
         except NothingToCopyError as error:
-            self.app.call_from_thread(self._done, "", Tell(f"nothing was copied: {error}", "warning"))
+            hand_over(self, self._done, "", Tell(f"nothing was copied: {error}", "warning"))
             return
         told = Tell(f"copied {len(copied)} characters: {choice.title}")
         if len(copied) > MOST_CHARACTERS:
             too_long = f"{len(copied)} characters are more than a terminal takes: save the exchange"
             told = Tell(too_long, "warning")
             copied = ""
-        self.app.call_from_thread(self._done, copied, told)
+        hand_over(self, self._done, copied, told)
 
     def _done(self, copied: str, told: Tell) -> None:
         if copied:

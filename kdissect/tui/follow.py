@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 from textual.worker import get_current_worker
 
+from kdissect.tui.hand_over import hand_over
 from kdissect.tui.inert import text
 from kdissect.tui.session import Session
 from kdissect.tui.stream import FORMS, Turnout, message_lines, messages_of
@@ -105,7 +106,7 @@ class FollowScreen(ModalScreen[None]):
             if worker.is_cancelled:
                 return
             made.append(list(message_lines(log, message, form)))
-        self.app.call_from_thread(self._take, made)
+        hand_over(self, self._take, made)
 
     def _take(self, made: list[list[Line]]) -> None:
         self._is_telling = False

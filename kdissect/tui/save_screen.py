@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from kdissect.tui.hand_over import hand_over
 from kdissect.tui.inert import text
 from kdissect.tui.save import save_rows
 from kdissect.tui.session import Session
@@ -90,11 +91,8 @@ class SaveScreen(ModalScreen[None]):
             message = Tell(f"{told}; {saved.trouble}" if saved.trouble else told)
         else:
             message = Tell(f"nothing was saved to {saved.path}: {saved.trouble}", "error")
-        self.app.call_from_thread(self._done, message)
-
-    def _done(self, message: Tell) -> None:
         self.app.post_message(message)
-        self.dismiss(None)
+        hand_over(self, self.dismiss, None)
 
     def action_leave(self) -> None:
         """Back; what is being saved goes on."""

@@ -15,6 +15,7 @@ from kdissect.engine.log import find_in
 from kdissect.tui.dissection import Buffer, Dissected, Item, inner_item
 from kdissect.tui.exchange_list import ExchangeList
 from kdissect.tui.field_tree import FieldTree
+from kdissect.tui.hand_over import hand_over
 from kdissect.tui.hex_pane import HexPane
 from kdissect.tui.inert import text
 from kdissect.tui.session import Change
@@ -132,7 +133,7 @@ class ExchangesView(View):
     def _dissect(self, row: int) -> None:
         """Read and decode in a thread: a slow disk, or a large body, holds nobody up."""
         dissected = Dissected(self.session.log, row)
-        self.app.call_from_thread(self._take, dissected)
+        hand_over(self, self._take, dissected)
 
     def _take(self, dissected: Dissected) -> None:
         if self.rows.row != dissected.row:

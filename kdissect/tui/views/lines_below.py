@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.timer import Timer
 from textual.widgets import Static
 
+from kdissect.tui.hand_over import hand_over
 from kdissect.tui.views.tables import TablesView
 from kdissect.tui.widgets.lines import Line, Lines
 from kdissect.tui.widgets.rows_table import Row, RowsTable
@@ -65,7 +66,7 @@ class LinesBelowView(TablesView):
     @work(thread=True, exclusive=True, group="lines")
     def _tell(self, row: Row) -> None:
         lines = self.lines(row)
-        self.app.call_from_thread(self._take, row, lines)
+        hand_over(self, self._take, row, lines)
 
     def _take(self, row: Row, lines: Sequence[Line]) -> None:
         key = self.key(row)

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from kdissect.query.tokens import quote
 from kdissect.report.cells import TableColumn
 from kdissect.report.columns.records import record_columns
+from kdissect.tui.hand_over import hand_over
 from kdissect.tui.quick_filters import of_producer
 from kdissect.tui.record_reader import MAX_RECORDS, RecordReader
 from kdissect.tui.record_text import record_lines
@@ -98,7 +99,7 @@ class RecordsView(LinesBelowView):
     def _more(self, reader: RecordReader) -> None:
         """Read and decompress in a thread: a large batch holds nobody up."""
         rows = reader.more(RECORDS_AT_ONCE, SECONDS_AT_ONCE)
-        self.app.call_from_thread(self._add, reader, rows)
+        hand_over(self, self._add, reader, rows)
 
     def _add(self, reader: RecordReader, rows: list[Row]) -> None:
         if reader is not self._reader:

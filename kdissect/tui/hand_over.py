@@ -1,0 +1,25 @@
+"""From a thread back to the screen, which may have gone meanwhile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.widget import Widget
+
+
+def hand_over(widget: Widget, take: Callable[..., object], *values: Any) -> None:
+    """Call `take(*values)` in the application's thread, if `widget` is on a screen by then.
+
+    A thread does not end when its screen is left or the application quits. What it brings afterwards has
+    nowhere to go: the widgets below are taken down one by one, and `take` would look for them in vain.
+    """
+    app = widget.app
+
+    def receive() -> None:
+        if app.is_running and widget.is_attached and widget.screen in app.screen_stack:
+            take(*values)
+
+    app.call_from_thread(receive)

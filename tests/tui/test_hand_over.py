@@ -1,0 +1,41 @@
+"""What a thread brings when the screen it was for is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from kdissect.tui.dissection import Dissected
+from kdissect.tui.views import exchanges as exchanges_module
+from kdissect.tui.views.exchanges import ExchangesView
+from tests.support.console import CAPTURES
+from tests.tui.screens import PATIENCE_S, screen, until
+
+GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
+
+
+def test_an_answer_that_comes_when_the_screen_is_gone_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread reads on while the application is taken down below it."""
+    asked, gone = threading.Event(), threading.Event()
+
+    def slow(*about: object) -> Dissected:
+        asked.set()
+        gone.wait(PATIENCE_S)
+        return Dissected(*about)
+
+    async def answered(view: ExchangesView) -> None:
+        assert not view.query("#list")  # what is in a view is taken down before it
+        gone.set()
+        await asyncio.sleep(0.2)
+
+    async def look() -> None:
+        async with screen(monkeypatch, GROUPS) as (_, pilot):
+            monkeypatch.setattr(exchanges_module, "Dissected", slow)
+            await pilot.press("end")
+            await until(pilot, asked.is_set)
+            monkeypatch.setattr(ExchangesView, "on_unmount", answered, raising=False)
+
+    asyncio.run(look())
+    assert gone.is_set()
