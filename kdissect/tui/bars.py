@@ -53,6 +53,8 @@ def _progress(session: Session) -> Text:
         share = min(progress.done / progress.total, 1.0)
         full = round(share * _BAR)
         return Text(f"reading {'━' * full}{'╌' * (_BAR - full)} {share:4.0%} of {_size(progress.total)}")
+    if session.is_loading and session.order.live is None and not progress.done:
+        return Text("opening …", "dim")
     if session.is_loading:
         drops = f", {progress.drops:,} dropped" if progress.drops else ""
         return Text(f"live ● {_size(progress.done)}, {progress.packets:,} packets{drops}")

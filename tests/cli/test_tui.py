@@ -9,9 +9,11 @@ import subprocess
 import termios
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyte
 import pytest
 
 from kdissect.capture.live.bindings import list_interfaces
@@ -19,7 +21,8 @@ from kdissect.capture.live.errors import LiveError
 from tests.support.console import CAPTURES, CHECKOUT, command, run
 
 PRODUCE = CAPTURES / "kafka44_java_produce.pcapng"
-PATIENCE_S = 60
+PATIENCE_S = 90
+COLUMNS, ROWS = 120, 40
 
 
 def test_it_needs_a_terminal() -> None:
@@ -34,11 +37,13 @@ def test_it_needs_an_input() -> None:
 
 
 class Terminal:
-    """A process on a terminal of 120x40; `wait_for` reads until a text was written."""
+    """A process on a terminal of 120x40, drawn by an emulator; it is killed where a test gives up on it."""
 
     def __init__(self, *arguments: object, stdin: int | None = None) -> None:
         leader, follower = pty.openpty()
-        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self._screen = pyte.Screen(COLUMNS, ROWS)
+        self._drawn = pyte.ByteStream(self._screen)
         self._kept = TemporaryDirectory()  # what other tests leave in a user's folder is none of its business
         environment = os.environ | {
             "TERM": "xterm-256color", "PYTHONPATH": str(CHECKOUT), "XDG_CONFIG_HOME": self._kept.name,
@@ -51,28 +56,44 @@ class Terminal:
         self._leader = leader
         self.seen = b""
 
-    def wait_for(self, *wanted: bytes) -> None:
-        """Read on until one of these was written."""
-        start, until = len(self.seen), time.monotonic() + PATIENCE_S
-        while not any(text in self.seen[start:] for text in wanted):
-            assert time.monotonic() < until, self.seen[-2000:]
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._leader)
+        self._kept.cleanup()
+
+    @property
+    def text(self) -> str:
+        """What stands on the screen."""
+        return "\n".join(self._screen.display)
+
+    def wait_for(self, wanted: str) -> None:
+        """Read on until this stands on the screen."""
+        until = time.monotonic() + PATIENCE_S
+        while wanted not in self.text:
+            assert time.monotonic() < until, self.text
             if select.select([self._leader], [], [], 1)[0]:
-                self.seen += os.read(self._leader, 1 << 16)
+                self._read()
+
+    def _read(self) -> bytes:
+        data = os.read(self._leader, 1 << 16)
+        self.seen += data
+        self._drawn.feed(data)
+        return data
 
     def press(self, keys: bytes) -> None:
         os.write(self._leader, keys)
 
     def end(self) -> int:
         """Read to the end; gives the exit code."""
-        try:
-            while data := os.read(self._leader, 1 << 16):
-                self.seen += data
-        except OSError:
-            pass
-        os.close(self._leader)
-        code = self.process.wait(PATIENCE_S)
-        self._kept.cleanup()
-        return code
+        with suppress(OSError):  # how Linux tells that nobody has the other end open any more
+            while self._read():
+                pass
+        return self.process.wait(PATIENCE_S)
 
 
 def _own_terminal(follower: int) -> Callable[[], None]:
@@ -83,22 +104,23 @@ def _own_terminal(follower: int) -> Callable[[], None]:
     return begin
 
 
-def test_from_open_to_quit(tmp_path: Path) -> None:
-    terminal = Terminal(PRODUCE, "/nowhere.pcap")
-    terminal.wait_for(b"InitProducerId")
-    for keys in (b"/", b"api == Produce", b"\r"):  # at a person's pace: the screen takes its turns between
-        terminal.press(keys)
-        time.sleep(0.5)
-    terminal.wait_for(b" of 54")
-    terminal.press(b"q")
-    assert terminal.end() == 3
-    assert b"/nowhere.pcap: No such file or directory" in terminal.seen
+def test_from_open_to_quit() -> None:
+    with Terminal(PRODUCE, "/nowhere.pcap") as terminal:
+        terminal.wait_for("InitProducerId")
+        terminal.press(b"/")
+        terminal.wait_for("tab Complete")
+        terminal.press(b"api == Produce")
+        terminal.wait_for("api == Produce")
+        terminal.press(b"\r")
+        terminal.wait_for(" of 54")
+        terminal.press(b"q")
+        assert terminal.end() == 3
+        assert b"/nowhere.pcap: No such file or directory" in terminal.seen
 
 
 def test_keys_come_from_the_terminal_where_the_capture_is_standard_input() -> None:
-    with PRODUCE.open("rb") as capture:
-        terminal = Terminal("-", stdin=capture.fileno())
-        terminal.wait_for(b"InitProducerId")
+    with PRODUCE.open("rb") as capture, Terminal("-", stdin=capture.fileno()) as terminal:
+        terminal.wait_for("InitProducerId")
         terminal.press(b"q")
         assert terminal.end() == 0
 
@@ -112,12 +134,13 @@ def can_capture() -> bool:
 
 @pytest.mark.skipif(not can_capture(), reason="capturing needs libpcap and a permission")
 def test_a_live_capture_ends_with_the_screen() -> None:
-    terminal = Terminal("-i", "lo", "-f", "tcp port 1")
-    terminal.wait_for(b"live")
-    children = Path(f"/proc/{terminal.process.pid}/task/{terminal.process.pid}/children").read_text().split()
-    assert children
-    terminal.press(b"q")
-    assert terminal.end() == 0
+    with Terminal("-i", "lo", "-f", "tcp port 1") as terminal:
+        terminal.wait_for("live")
+        process = terminal.process.pid
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+        assert children
+        terminal.press(b"q")
+        assert terminal.end() == 0
     for child in children:
         until = time.monotonic() + PATIENCE_S
         while Path(f"/proc/{child}").exists():
