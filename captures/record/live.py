@@ -29,6 +29,9 @@ from captures.record.sniffer import Sniffer
 
 Row = dict[str, Any]
 Facts = tuple[object, ...]
+Frame = tuple[str, Facts]
+
+_SIDES = ("request", "response")
 
 _SHOWN = 5  # exchanges shown of those that differ: enough to see what they have in common
 _HEADER = """\
@@ -176,34 +179,44 @@ def _rows(lines: bytes) -> list[Row]:
 def _difference(ours: list[Row], theirs: list[Row]) -> tuple[Counter[Facts], Counter[Facts]]:
     """Exchanges of dumpcap that we lack, and ours in its window that it lacks."""
     times = [time for row in theirs for time in _times(row)]
-    first, last = min(times), max(times)
-    inside = [row for row in ours if all(first <= time <= last for time in _times(row))]
-    other = Counter(map(_facts, theirs))
-    missing = other - Counter(map(_facts, ours))
-    # dumpcap ends first: what it has as unanswered may have an answer here.
-    asked = set(map(_request_facts, ours))
-    answered = [facts for facts in missing if facts[5] == "unanswered" and _asked(facts) in asked]
-    for facts in answered:
-        del missing[facts]
-    return missing, Counter(map(_facts, inside)) - other
+    window = min(times), max(times)
+    mine = {(side, _frame(row, side)): row for row in ours for side in _SIDES if row[side] is not None}
+    whole = [row for row in theirs if not _is_cut(row, mine, window)]
+    inside = [row for row in ours if all(window[0] <= time <= window[1] for time in _times(row))]
+    return _counted(whole) - _counted(ours), _counted(inside) - _counted(theirs)
 
 
-def _request_facts(row: Row) -> Facts:
-    return _asked(_facts(row))
+def _is_cut(row: Row, mine: dict[Frame, Row], window: tuple[int, int]) -> bool:
+    """Whether half of an exchange lies outside what dumpcap captured, so that it is not in the common window.
+
+    dumpcap begins after us and ends before us. An orphan response of its file is allowed where the same
+    response is here with a request from before its begin, an unanswered request where the same request is
+    here with an answer from behind its end; what we know from inside its window is a difference.
+    """
+    if row["state"] == "orphan_response":
+        known = mine.get(("response", _frame(row, "response")))
+        return known is not None and known["request"] is not None and _times(known)[0] < window[0]
+    if row["state"] == "unanswered":
+        known = mine.get(("request", _frame(row, "request")))
+        return known is not None and known["response"] is not None and _times(known)[-1] > window[1]
+    return False
 
 
-def _asked(facts: Facts) -> Facts:
-    """Without what the response tells: state and bytes of the response."""
-    return (*facts[:5], facts[6])
+def _frame(row: Row, side: str) -> Facts:
+    return (*(row[name] for name in ("client", "broker", "correlation_id")), row[side]["bytes"])
+
+
+def _counted(rows: Iterable[Row]) -> Counter[Facts]:
+    return Counter(map(_facts, rows))
 
 
 def _times(row: Row) -> list[int]:
-    sides = [row[side] for side in ("request", "response") if row[side] is not None]
+    sides = [row[side] for side in _SIDES if row[side] is not None]
     return [side[name] for side in sides for name in ("time_ns", "end_time_ns")]
 
 
 def _facts(row: Row) -> Facts:
-    sizes = tuple(row[side] and row[side]["bytes"] for side in ("request", "response"))
+    sizes = tuple(row[side] and row[side]["bytes"] for side in _SIDES)
     names = ("client", "broker", "correlation_id", "api_key", "api_version", "state")
     return (*(row[name] for name in names), *sizes)
 
