@@ -9,12 +9,10 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from captures.record import java, workshop
-from captures.record.broker import Cluster
+from captures.record import workshop
 from captures.record.catalogue import catalogue, story
-from captures.record.lab import Lab
+from captures.record.play import played
 from captures.record.sniffer import Sniffer
-from captures.record.truth import Truth
 
 
 def main() -> int:
@@ -68,27 +66,12 @@ def _record(module: ModuleType, options: argparse.Namespace) -> bool:
 
 
 def _run(module: ModuleType, base: int, output: Path) -> int:
-    spec = module.BROKER
-    cluster = Cluster(spec, base, java.extensions() if spec.modern else None)
-    sniffer = Sniffer(cluster.ports(spec.sniff), workshop.folder("run", f"raw{base}") / "raw.pcapng")
-    truth = Truth(module.NAME, story(module), spec.version)
-    lab = Lab(cluster, sniffer, truth, output)
-    try:
-        if spec.from_start:
-            sniffer.start()
-        cluster.start()
-        if not spec.from_start:
-            sniffer.start()
-        module.run(lab)
-        lab.close()
-        packets = sniffer.stop(output / f"{module.NAME}.pcapng")
-        truth.write(output / f"{module.NAME}.truth.json")
+    raw = workshop.folder("run", f"raw{base}") / "raw.pcapng"
+    with played(module, base, output, lambda ports: Sniffer(ports, raw)) as lab:
+        packets = lab.sniffer.stop(output / f"{module.NAME}.pcapng")
+        lab.truth.write(output / f"{module.NAME}.truth.json")
         if hasattr(module, "after"):
             module.after(lab)
-    finally:
-        lab.close()
-        sniffer.abandon()
-        cluster.close()
     return packets
 
 

@@ -10,10 +10,12 @@ The corpus itself is left alone.
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections import Counter
 from collections.abc import Iterable
 from itertools import zip_longest
@@ -21,25 +23,31 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from captures.record import java
-from captures.record.broker import Cluster
-from captures.record.catalogue import catalogue, story
-from captures.record.lab import Lab
+from captures.record.catalogue import catalogue
+from captures.record.play import played
 from captures.record.sniffer import Sniffer
-from captures.record.truth import Truth
 
 Row = dict[str, Any]
+Facts = tuple[object, ...]
+Frame = tuple[str, Facts]
+
+_SIDES = ("request", "response")
+
+_SHOWN = 5  # exchanges shown of those that differ: enough to see what they have in common
+_HEADER = """\
+| scenario | exchanges | printed as `inspect` does | exchanges of dumpcap | missing here | missing there |
+|---|---:|---|---:|---:|---:|"""
 
 
 class BothSniffers(Sniffer):
     """dumpcap, and around it `kdissect live`."""
 
-    def __init__(self, ports: Iterable[int], folder: Path, source: str) -> None:
+    def __init__(self, ports: Iterable[int], folder: Path, options: list[str]) -> None:
         super().__init__(ports, folder / "dumpcap.pcapng")
         self.path = folder / "live.pcapng"
         self.raw = self._raw
         self.printed = folder / "live.jsonl"
-        self._source = source
+        self._options = options
         self._live: subprocess.Popen[bytes] | None = None
         self.summary = ""
 
@@ -56,7 +64,7 @@ class BothSniffers(Sniffer):
             "-w",
             str(self.path),
         ]
-        command += ["--source", self._source, "--format", "jsonl", "-o", str(self.printed)]
+        command += [*self._options, "--format", "jsonl", "-o", str(self.printed)]
         self._live = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
         assert self._live.stderr is not None
         said = self._live.stderr.readline().decode()
@@ -84,34 +92,52 @@ class BothSniffers(Sniffer):
 
 
 def main() -> int:
-    """Compare what the arguments name; the number of scenarios that differ."""
+    """Compare what the arguments name; the number of scenarios that differ or cannot be played."""
     parser = argparse.ArgumentParser(prog="python -m captures.record.live", description=__doc__)
     parser.add_argument("names", nargs="+", metavar="NAME")
     parser.add_argument("--source", choices=("libpcap", "dumpcap", "tcpdump", "auto"), default="auto")
     parser.add_argument(
         "--port-base", type=int, default=int(os.environ.get("KDISSECT_RECORD_PORTS", "19000"))
     )
+    parser.add_argument("--keep", metavar="DIR", type=Path, help="keep the files of scenarios that differ")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     scenarios = catalogue()
-    return sum(not _compare(scenarios[name], options) for name in options.names)
+    print(_HEADER, flush=True)
+    return sum(not _tried(scenarios[name], options) for name in options.names)
+
+
+def _tried(module: ModuleType, options: argparse.Namespace) -> bool:
+    try:
+        return _compare(module, options)
+    except Exception as error:  # a client that fails here and today: the other scenarios still tell something
+        traceback.print_exc()
+        print(f"| {module.NAME} | not played: {str(error).splitlines()[0]} |", flush=True)
+        return False
 
 
 def _compare(module: ModuleType, options: argparse.Namespace) -> bool:
     with tempfile.TemporaryDirectory() as folder:
-        sniffer = _run(module, options, Path(folder))
-        printed, later = sniffer.printed.read_bytes(), _inspect(sniffer.path)
+        sniffer, keys = _run(module, options, Path(folder)), _key_log(module, Path(folder))
+        printed, later = sniffer.printed.read_bytes(), _inspect(sniffer.path, keys)
         same = printed == later
-        ours, theirs = _rows(later), _rows(_inspect(sniffer.raw))
+        ours, theirs = _rows(later), _rows(_inspect(sniffer.raw, keys))
         missing, extra = _difference(ours, theirs)
+        equal = same and not missing and not extra and bool(ours)
+        if options.keep and not equal:
+            shutil.copytree(folder, options.keep / module.NAME, dirs_exist_ok=True)
     print(
-        f"{module.NAME}: live printed {len(ours)} exchanges, {'as' if same else 'NOT AS'} inspect does; "
-        f"dumpcap's file has {len(theirs)}, {missing} of them missing, {extra} too many; {sniffer.summary}",
+        f"| {module.NAME} | {len(ours)} | {'yes' if same else 'NO'} "
+        f"| {len(theirs)} | {missing.total()} | {extra.total()} |",
         flush=True,
     )
+    print(sniffer.summary, file=sys.stderr, flush=True)
     if not same:
         _show_difference(printed, later)
-    return same and not missing and not extra and bool(ours)
+    for what, facts in (("missing", missing), ("too many", extra)):
+        for one in list(facts)[:_SHOWN]:
+            print(f"    {what}: {one}", flush=True)
+    return equal
 
 
 def _show_difference(printed: bytes, later: bytes) -> None:
@@ -121,28 +147,28 @@ def _show_difference(printed: bytes, later: bytes) -> None:
 
 
 def _run(module: ModuleType, options: argparse.Namespace, folder: Path) -> BothSniffers:
-    spec = module.BROKER
-    cluster = Cluster(spec, options.port_base, java.extensions() if spec.modern else None)
-    sniffer = BothSniffers(cluster.ports(spec.sniff), folder, options.source)
-    lab = Lab(cluster, sniffer, Truth(module.NAME, story(module), spec.version), folder)
-    try:
-        if spec.from_start:
-            sniffer.start()
-        cluster.start()
-        if not spec.from_start:
-            sniffer.start()
-        module.run(lab)
-        lab.close()
-        sniffer.stop(folder / "scrubbed.pcapng")
-    finally:
-        lab.close()
-        sniffer.abandon()
-        cluster.close()
-    return sniffer
+    keys = _key_log(module, folder)
+
+    def both(ports: list[int]) -> BothSniffers:
+        return BothSniffers(ports, folder, ["--source", options.source, *keys])
+
+    with played(module, options.port_base, folder, both) as lab:
+        lab.sniffer.stop(folder / "scrubbed.pcapng")
+    assert isinstance(lab.sniffer, BothSniffers)
+    return lab.sniffer
 
 
-def _inspect(path: Path) -> bytes:
-    command = [sys.executable, "-m", "kdissect", "inspect", str(path), "--format", "jsonl"]
+def _key_log(module: ModuleType, folder: Path) -> list[str]:
+    """The option for the secrets of TLS, whose file the proxy of the scenario fills while `live` runs."""
+    if not module.BROKER.tls:
+        return []
+    path = folder / f"{module.NAME}.keys"
+    path.touch()  # the option demands a file
+    return ["--keylog", str(path)]
+
+
+def _inspect(path: Path, keys: list[str]) -> bytes:
+    command = [sys.executable, "-m", "kdissect", "inspect", str(path), "--format", "jsonl", *keys]
     return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
 
 
@@ -150,36 +176,47 @@ def _rows(lines: bytes) -> list[Row]:
     return [json.loads(line) for line in lines.splitlines()]
 
 
-def _difference(ours: list[Row], theirs: list[Row]) -> tuple[int, int]:
+def _difference(ours: list[Row], theirs: list[Row]) -> tuple[Counter[Facts], Counter[Facts]]:
     """Exchanges of dumpcap that we lack, and ours in its window that it lacks."""
     times = [time for row in theirs for time in _times(row)]
-    first, last = min(times), max(times)
-    inside = [row for row in ours if all(first <= time <= last for time in _times(row))]
-    mine, other = Counter(map(_facts, inside)), Counter(map(_facts, theirs))
-    missing = (other - Counter(map(_facts, ours))).elements()
-    # dumpcap ends first: what it has as unanswered may have an answer here.
-    asked = set(map(_request_facts, ours))
-    return sum(facts[5] != "unanswered" or _asked(facts) not in asked for facts in missing), (
-        mine - other
-    ).total()
+    window = min(times), max(times)
+    mine = {(side, _frame(row, side)): row for row in ours for side in _SIDES if row[side] is not None}
+    whole = [row for row in theirs if not _is_cut(row, mine, window)]
+    inside = [row for row in ours if all(window[0] <= time <= window[1] for time in _times(row))]
+    return _counted(whole) - _counted(ours), _counted(inside) - _counted(theirs)
 
 
-def _request_facts(row: Row) -> tuple[object, ...]:
-    return _asked(_facts(row))
+def _is_cut(row: Row, mine: dict[Frame, Row], window: tuple[int, int]) -> bool:
+    """Whether half of an exchange lies outside what dumpcap captured, so that it is not in the common window.
+
+    dumpcap begins after us and ends before us. An orphan response of its file is allowed where the same
+    response is here with a request from before its begin, an unanswered request where the same request is
+    here with an answer from behind its end; what we know from inside its window is a difference.
+    """
+    if row["state"] == "orphan_response":
+        known = mine.get(("response", _frame(row, "response")))
+        return known is not None and known["request"] is not None and _times(known)[0] < window[0]
+    if row["state"] == "unanswered":
+        known = mine.get(("request", _frame(row, "request")))
+        return known is not None and known["response"] is not None and _times(known)[-1] > window[1]
+    return False
 
 
-def _asked(facts: tuple[object, ...]) -> tuple[object, ...]:
-    """Without what the response tells: state and bytes of the response."""
-    return (*facts[:5], facts[6])
+def _frame(row: Row, side: str) -> Facts:
+    return (*(row[name] for name in ("client", "broker", "correlation_id")), row[side]["bytes"])
+
+
+def _counted(rows: Iterable[Row]) -> Counter[Facts]:
+    return Counter(map(_facts, rows))
 
 
 def _times(row: Row) -> list[int]:
-    sides = [row[side] for side in ("request", "response") if row[side] is not None]
+    sides = [row[side] for side in _SIDES if row[side] is not None]
     return [side[name] for side in sides for name in ("time_ns", "end_time_ns")]
 
 
-def _facts(row: Row) -> tuple[object, ...]:
-    sizes = tuple(row[side] and row[side]["bytes"] for side in ("request", "response"))
+def _facts(row: Row) -> Facts:
+    sizes = tuple(row[side] and row[side]["bytes"] for side in _SIDES)
     names = ("client", "broker", "correlation_id", "api_key", "api_version", "state")
     return (*(row[name] for name in names), *sizes)
 

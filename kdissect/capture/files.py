@@ -16,7 +16,7 @@ from kdissect.capture.paths import find_inputs
 from kdissect.capture.rotation import set_names
 from kdissect.capture.source import CHUNK, STDIN
 from kdissect.model.errors import CaptureError
-from kdissect.model.packet import Packet, PlainPacket, ref_file
+from kdissect.model.packet import Packet, PlainPacket
 
 # Files that overlap in time are open together. Past this many their handles are closed between two reads: the
 # usual limit of a process is 256 (macOS) or 1024 handles.
@@ -100,10 +100,6 @@ class CaptureSet:
             if file not in self._first_times:
                 yield from file.batches()
         self._note_empty()
-
-    def file_of(self, packet: Packet) -> CaptureFile:
-        """The input a packet was read from."""
-        return self.files[ref_file(packet.ref)]
 
     @property
     def errors(self) -> list[CaptureError]:

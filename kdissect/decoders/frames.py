@@ -22,7 +22,8 @@ from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
-from kdissect.schema.walk import has_payloads, may_hold_secrets
+from kdissect.schema.secrets import may_hold_secrets
+from kdissect.schema.walk import has_payloads
 
 _NO_FACTS: Mapping[str, Any] = {}
 SIZE_PREFIX = 4  # INT32 (spec/004 "Frame Structure")

@@ -91,11 +91,6 @@ class ExchangeLog:
         self._codes[row] = tuple(dict.fromkeys((*known, *codes)))
         self.found[row] = 1
 
-    def forget_codes(self) -> None:
-        """The findings are looked for anew."""
-        self._codes.clear()
-        self.found = bytearray(len(self.found))
-
     def _connect(self, number: int, info: ConnectionInfo) -> None:
         if number < len(self.connections):
             self.connections[number] = info

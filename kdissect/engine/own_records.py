@@ -9,8 +9,7 @@ from kdissect.decoders.payloads.records import decode_record, record_log
 from kdissect.model.record import Record
 from kdissect.schema import registry
 from kdissect.schema.logs import Framing
-from kdissect.schema.secrets import MASK
-from kdissect.schema.walk import may_hold_secrets
+from kdissect.schema.secrets import MASK, may_hold_secrets
 
 
 class OwnRecord(NamedTuple):

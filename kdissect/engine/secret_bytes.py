@@ -4,7 +4,7 @@ from kdissect.engine.patches import FILLER, Patch
 from kdissect.model.frame import Frame
 from kdissect.schema import registry
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
-from kdissect.schema.walk import may_hold_secrets
+from kdissect.schema.secrets import may_hold_secrets
 from kdissect.session.exchange import Exchange, ExchangeKind
 
 # Of all logs with records that may hold secrets: configs, SCRAM credentials, delegation tokens.

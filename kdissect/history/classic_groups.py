@@ -18,7 +18,6 @@ from kdissect.history.classic_steps import (
     ClassicFact,
     GroupKey,
     causes_of_join,
-    fact,
     generation_differs,
     roster_causes,
     sync_request,
@@ -74,7 +73,7 @@ class ClassicGroups:
         if answer.error_code == codes.MEMBER_ID_REQUIRED:
             self._given.put((turn.info.id, key[1]), str(answer.member_id))
             seen = answer.member_id
-            return [*facts, fact(ClassicFact.MEMBER_ID_GIVEN, turn, key, "member_id", seen=seen)]
+            return [*facts, turn.fact(ClassicFact.MEMBER_ID_GIVEN, key, "member_id", seen=seen)]
         if answer.error_code:
             return [*facts, *_refused(turn, key, group, answer.error_code)]
         return [*facts, *_joined(turn, key, group, answer)]
@@ -85,7 +84,7 @@ class ClassicGroups:
         if given is None or given == turn.request.member_id:
             return []
         seen = turn.request.member_id
-        return [fact(ClassicFact.GIVEN_ID_UNUSED, turn, key, "member_id", expected=given, seen=seen)]
+        return [turn.fact(ClassicFact.GIVEN_ID_UNUSED, key, "member_id", expected=given, seen=seen)]
 
 
 def _joined(turn: Turn, key: GroupKey, group: ClassicGroup, answer: Any) -> list[Fact]:
@@ -105,15 +104,15 @@ def _joined(turn: Turn, key: GroupKey, group: ClassicGroup, answer: Any) -> list
         rebalance.members |= group.roster
         _forget_absent(group)
     facts += [
-        fact(ClassicFact.CAUSE, turn, key, "", expected=cause, seen=who)
+        turn.fact(ClassicFact.CAUSE, key, "", expected=cause, seen=who)
         for cause, who in causes
         if rebalance.because(cause, who)
     ]
-    facts.append(fact(ClassicFact.JOINED, turn, key, "member_id", seen=member.member_id))
+    facts.append(turn.fact(ClassicFact.JOINED, key, "member_id", seen=member.member_id))
     if str(answer.protocol_name or "") not in member.protocols and member.protocols:
         facts.append(
-            fact(
-                ClassicFact.PROTOCOL_NOT_OFFERED, turn, key, "protocol_name", side="response",
+            turn.fact(
+                ClassicFact.PROTOCOL_NOT_OFFERED, key, "protocol_name", side="response",
                 expected=member.protocols, seen=answer.protocol_name,
             )
         )  # fmt: skip
@@ -131,8 +130,8 @@ def _new_generation(turn: Turn, key: GroupKey, group: ClassicGroup, generation: 
     group.roster = None
     group.protocol = None if answer.protocol_name is None else str(answer.protocol_name)
     group.protocol_type = str(turn.request.protocol_type)
-    return fact(
-        ClassicFact.GENERATION_BEGAN, turn, key, "generation_id", side="response", expected=before,
+    return turn.fact(
+        ClassicFact.GENERATION_BEGAN, key, "generation_id", side="response", expected=before,
         seen=generation, earlier=earlier,
     )  # fmt: skip
 
@@ -175,7 +174,7 @@ def _refused(turn: Turn, key: GroupKey, group: ClassicGroup, error: int) -> list
         group.members.pop(who)
     kind = ClassicFact.FENCED if error == codes.FENCED_INSTANCE_ID else ClassicFact.REFUSED
     path = "error_code"
-    return [fact(kind, turn, key, path, side="response", expected=0, seen=error, detail=str(who), sure=True)]
+    return [turn.fact(kind, key, path, side="response", expected=0, seen=error, detail=str(who), sure=True)]
 
 
 # SyncGroup
@@ -203,8 +202,8 @@ def _sync(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
             group.rebalance.stable_ns = max(group.rebalance.stable_ns, turn.evidence.answered_ns)
     return [
         *facts,
-        fact(
-            ClassicFact.ASSIGNED, turn, key, "assignment", side="response", seen=member.assignment,
+        turn.fact(
+            ClassicFact.ASSIGNED, key, "assignment", side="response", seen=member.assignment,
             detail=member.member_id,
         ),
     ]  # fmt: skip
@@ -224,7 +223,7 @@ def _heartbeat(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
         member.refusals += 1
         member.told_ns = member.told_ns or turn.evidence.answered_ns
         seen = member.refusals
-        facts.append(fact(ClassicFact.TOLD_TO_REJOIN, turn, key, "error_code", side="response", seen=seen))
+        facts.append(turn.fact(ClassicFact.TOLD_TO_REJOIN, key, "error_code", side="response", seen=seen))
     return [*facts, *_refused(turn, key, group, answer.error_code)] if answer.error_code else facts
 
 
@@ -237,7 +236,7 @@ def _late(turn: Turn, key: GroupKey, member: ClassicMember | None) -> list[Fact]
     if not before or not member.session_timeout_ms or silent_ms <= member.session_timeout_ms:
         return []
     expected = member.session_timeout_ms
-    return [fact(ClassicFact.SILENT_TOO_LONG, turn, key, "", expected=expected, seen=silent_ms)]
+    return [turn.fact(ClassicFact.SILENT_TOO_LONG, key, "", expected=expected, seen=silent_ms)]
 
 
 def _overdue(turn: Turn, key: GroupKey, group: ClassicGroup, member: ClassicMember | None) -> list[Fact]:
@@ -252,7 +251,7 @@ def _overdue(turn: Turn, key: GroupKey, group: ClassicGroup, member: ClassicMemb
     if not 0 < allowed_ms < waited_ms:
         return []
     member.overdue = True  # said once
-    return [fact(ClassicFact.REJOIN_OVERDUE, turn, key, "", expected=allowed_ms, seen=waited_ms)]
+    return [turn.fact(ClassicFact.REJOIN_OVERDUE, key, "", expected=allowed_ms, seen=waited_ms)]
 
 
 def _commit(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
@@ -287,4 +286,4 @@ def _leave(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
 
 def _gone(turn: Turn, key: GroupKey, group: ClassicGroup, member_id: str, reason: str) -> Fact:
     group.leave(member_id, turn.evidence)
-    return fact(ClassicFact.LEFT, turn, key, "member_id", seen=member_id, detail=reason)
+    return turn.fact(ClassicFact.LEFT, key, "member_id", seen=member_id, detail=reason)

@@ -37,12 +37,6 @@ class ClassicFact(StrEnum):
 GroupKey = tuple[str, str]
 
 
-def fact(kind: ClassicFact, turn: Turn, key: GroupKey, path: str, **more: Any) -> Fact:
-    """A fact about a group."""
-    more.setdefault("sure", turn.all_whole)
-    return Fact(kind, key, turn.evidence, path=path, **more)
-
-
 def causes_of_join(
     turn: Turn, group: ClassicGroup, rebalance: Rebalance, member_id: str
 ) -> list[tuple[Cause, str]]:
@@ -100,8 +94,8 @@ def generation_differs(
     if generation == member.generation or turn.sent_ns <= member.joined_by.answered_ns:
         return []  # or under way while it joined
     return [
-        fact(
-            ClassicFact.GENERATION_DIFFERS, turn, key, "generation_id", expected=member.generation,
+        turn.fact(
+            ClassicFact.GENERATION_DIFFERS, key, "generation_id", expected=member.generation,
             seen=generation, earlier=member.joined_by,
         )
     ]  # fmt: skip
@@ -115,15 +109,15 @@ def sync_request(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
     if assignments and group.leader not in (None, request.member_id):
         kind = ClassicFact.ASSIGNMENTS_OF_FOLLOWER
         expected, seen = group.leader, request.member_id
-        facts.append(fact(kind, turn, key, "assignments", expected=expected, seen=seen))
+        facts.append(turn.fact(kind, key, "assignments", expected=expected, seen=seen))
     if group.roster is not None:
         strangers = sorted({str(row.member_id) for row in assignments} - group.roster)
         if strangers:
-            facts.append(fact(ClassicFact.ASSIGNMENT_TO_STRANGER, turn, key, "assignments", seen=strangers))
+            facts.append(turn.fact(ClassicFact.ASSIGNMENT_TO_STRANGER, key, "assignments", seen=strangers))
     named = getattr(request, "protocol_type", None), getattr(request, "protocol_name", None)
     chosen = group.protocol_type, group.protocol
     if None not in named and None not in chosen and named != chosen:
         facts.append(
-            fact(ClassicFact.PROTOCOL_DIFFERS, turn, key, "protocol_name", expected=chosen, seen=named)
+            turn.fact(ClassicFact.PROTOCOL_DIFFERS, key, "protocol_name", expected=chosen, seen=named)
         )
     return facts

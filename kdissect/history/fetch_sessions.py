@@ -81,8 +81,7 @@ class _Fetch(NamedTuple):
     key: SessionKey
 
     def fact(self, kind: FetchFact, path: str = "session_epoch", **more: Any) -> Fact:
-        more.setdefault("sure", self.turn.all_whole)
-        return Fact(kind, self.key, self.turn.evidence, path=path, **more)
+        return self.turn.fact(kind, self.key, path, **more)
 
 
 class FetchSessions:

@@ -80,9 +80,8 @@ class ModernGroups:
 
 
 def _fact(kind: ModernFact, turn: Turn, key: GroupKey, member: ModernMember, path: str, **more: Any) -> Fact:
-    more.setdefault("sure", turn.all_whole)
     more.setdefault("detail", member.member_id)
-    return Fact(kind, key, turn.evidence, path=path, **more)
+    return turn.fact(kind, key, path, **more)
 
 
 def _against(turn: Turn, key: GroupKey, member: ModernMember) -> list[Fact]:

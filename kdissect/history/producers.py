@@ -169,9 +169,8 @@ class _Batch(NamedTuple):
     losses: int
 
     def fact(self, kind: ProducerFact, field: str, **more: Any) -> Fact:
-        more.setdefault("sure", self.turn.all_whole)
         key = self.turn.info.capture_set, self.header.producer_id, *self.partition
-        return Fact(kind, key, self.turn.evidence, path=f"records.{field}", **more)
+        return self.turn.fact(kind, key, f"records.{field}", **more)
 
 
 def _transactional_id(batch: _Batch, known: Producer, transactional_id: str | None) -> list[Fact]:

@@ -127,5 +127,4 @@ def _acknowledges(request: Any) -> bool:
 
 
 def _fact(kind: ShareFact, key: ShareKey, turn: Turn, path: str = "share_session_epoch", **more: Any) -> Fact:
-    more.setdefault("sure", turn.all_whole)
-    return Fact(kind, key, turn.evidence, path=path, **more)
+    return turn.fact(kind, key, path, **more)

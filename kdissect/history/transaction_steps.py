@@ -39,8 +39,7 @@ class TransactionFact(StrEnum):
 
 def fact(kind: TransactionFact, turn: Turn, known: TransactionalId, path: str = "", **more: Any) -> Fact:
     """A fact about a transactional id."""
-    more.setdefault("sure", turn.all_whole)
-    return Fact(kind, (turn.info.capture_set, known.transactional_id), turn.evidence, path=path, **more)
+    return turn.fact(kind, (turn.info.capture_set, known.transactional_id), path, **more)
 
 
 def identity(turn: Turn, known: TransactionalId, producer_id: int, epoch: int) -> list[Fact]:

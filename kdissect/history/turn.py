@@ -1,11 +1,12 @@
 """An exchange on its way through the histories: its two bodies decoded once, for all of them."""
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders.bodies import Decoded, decode_once
 from kdissect.decoders.records.sections import Section
 from kdissect.engine.record_sets import record_batches
-from kdissect.history.fact import Evidence, evidence_of
+from kdissect.history.fact import Evidence, Fact, evidence_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import RecordBatch
 from kdissect.session.exchange import Exchange
@@ -97,6 +98,11 @@ class Turn:
         if self._evidence is None:
             self._evidence = evidence_of(self.exchange)
         return self._evidence
+
+    def fact(self, kind: StrEnum, key: tuple[Any, ...], path: str = "", **more: Any) -> Fact:
+        """What this exchange shows; `more` are other parts of a Fact. As sure as `all_whole`, unless said."""
+        more.setdefault("sure", self.all_whole)
+        return Fact(kind, key, self.evidence, path=path, **more)
 
     @property
     def is_whole(self) -> bool:

@@ -13,12 +13,12 @@ from kdissect.report.text import command
 from kdissect.report.verdict import Verdict
 from kdissect.rules.coverage import peer_order
 from kdissect.rules.fingerprint import fingerprint
-from kdissect.rules.latency import Latencies
 from kdissect.rules.registry import rule_by
 from kdissect.rules.ruleset import ruleset_version
 from kdissect.schema.registry import api_name
 from kdissect.schema.releases import newest_release
 from kdissect.schema.sources import resolve
+from kdissect.sketches.distribution import Distribution
 
 REPORT_VERSION = 1
 SCHEMA = "check.schema.json"
@@ -174,11 +174,11 @@ def _coverage(verdict: Verdict) -> Row:
     }
 
 
-def _latency(held: Latencies | None) -> Row | None:
+def _latency(held: Distribution | None) -> Row | None:
     if held is None:
         return None
-    shares = {f"p{int(share * 100)}": held.percentile(share) for share in (0.5, 0.9, 0.99)}
-    return {"count": held.count, "min": held.low, **shares, "max": held.high}
+    shares = {f"p{int(share * 100)}": held.quantile(share) for share in (0.5, 0.9, 0.99)}
+    return {"count": held.count, "min": held.min, **shares, "max": held.max}
 
 
 def _software(verdict: Verdict) -> list[Row]:

@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 
 from kdissect.decoders.spanned import dissect
-from kdissect.engine.patches import patched
-from kdissect.engine.secret_bytes import secret_patches
-from kdissect.model.finding import EVIDENCE_BYTES, Finding, Party, Place, Who
+from kdissect.engine.shown_bytes import shown_bytes
+from kdissect.model.finding import Finding, Party, Place, Who
 from kdissect.model.frame import Frame
 from kdissect.rules.body import Body, body_of
-from kdissect.rules.discretion import SHORT, is_discreet
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Rule
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
@@ -71,21 +69,11 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
     if frame is None:
         return place
     start, end, path = _span(exchange, side, fault)
-    seen = _bytes_seen(exchange, side, frame, start, end) if start >= 0 else b""
+    seen = shown_bytes(exchange, side, start, end) if start >= 0 else b""
     return place._replace(
         first_ref=frame.first_ref, last_ref=frame.last_ref, time_ns=frame.time_ns,
         start=start, end=end, bytes_seen=seen, path=path,
     )  # fmt: skip
-
-
-def _bytes_seen(exchange: Exchange, side: str, frame: Frame, start: int, end: int) -> bytes:
-    """The bytes of a finding; none where they may hold a secret."""
-    if is_discreet(exchange, side, start, end):
-        return b""
-    end = min(end, start + EVIDENCE_BYTES)
-    seen = frame.data[start:end]
-    may_hold = len(seen) >= SHORT and patched(frame.data, secret_patches(exchange, side), start, end) != seen
-    return b"" if may_hold else seen
 
 
 def _span(exchange: Exchange, side: str, fault: Fault) -> tuple[int, int, str]:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from kdissect.schema.types import Array, Field, Message, Struct
+from kdissect.schema.walk import all_fields
 
 MASK = "***"  # stands for a secret everywhere
 
@@ -75,13 +76,7 @@ def is_secret(field: Field, sensitive: bool) -> bool:
 
 @cache
 def may_hold_secrets(message: Message) -> bool:
-    """Whether any field of a message, in any version, may be secret."""
-    return _may_hold_secrets(message.root)
-
-
-def _may_hold_secrets(struct: Struct) -> bool:
-    for field in struct.fields:
-        kind = field.type.element if isinstance(field.type, Array) else field.type
-        if field.is_secret or field.is_config_value or (isinstance(kind, Struct) and _may_hold_secrets(kind)):
-            return True
-    return False
+    """Whether any field of a message, in any version, may be secret: then its bytes must not be shown as
+    they are.
+    """
+    return any(field.is_secret or field.is_config_value for field in all_fields(message))

@@ -23,9 +23,3 @@ def all_fields(message: Message) -> Iterator[Field]:
 def has_payloads(message: Message) -> bool:
     """Whether a bytes field of a message holds a payload."""
     return any(field.payload for field in all_fields(message))
-
-
-@cache
-def may_hold_secrets(message: Message) -> bool:
-    """Whether a field of a message can be secret: then its bytes must not be shown as they are."""
-    return any(field.is_secret or field.is_config_value for field in all_fields(message))

@@ -11,11 +11,13 @@ from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK, packet_ref
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.exercise import Exercise, Software
 from kdissect.rules.fingerprint import fingerprint
-from kdissect.rules.latency import Latencies
+from kdissect.rules.traffic import Kind, TimeLine
+from kdissect.sketches.distribution import Distribution
 from kdissect.stages.judges import Judgement
 from kdissect.stages.table_rows import when
 
 _NUMBERS = ("exchanges", "middle_starts", "gaps", "gap_bytes", "one_sided", "cut_frames")
+_LATENCY = ("latency_sum", "latency_least", "latency_most", "latency_zeros")
 
 
 def finding_rows(judgement: Judgement, files: Sequence[str]) -> Iterator[Row]:
@@ -133,12 +135,13 @@ def _looked_at(coverage: Coverage) -> Iterator[Row]:
 
 def _times(coverage: Coverage) -> Iterator[Row]:
     for api, held in coverage.traffic.latencies.items():
-        yield _row("latency_least", held.low, numbers=api)
-        yield _row("latency_most", held.high, numbers=api)
-        for bucket in held.buckets():
-            yield _row("latency", bucket.held, numbers=(*api, bucket.low))
+        zeros, bins = held.bins()
+        for what, number in zip(_LATENCY, (held.sum, held.min, held.max, zeros), strict=True):
+            yield _row(what, number, numbers=api)
+        for index, count in bins:
+            yield _row("latency", count, numbers=(*api, index))
     times = coverage.traffic.times
-    for number, (count, lost) in times.slots.items():
+    for number, (count, lost) in times.items():
         yield _row("time", count, numbers=(times.width_ns, number))
         if lost:
             yield _row("time_unanswered", lost, numbers=(times.width_ns, number))
@@ -151,9 +154,35 @@ def judgement_of(
     judgement = Judgement()
     for row in findings:
         judgement.findings.put_back(finding_of_row(row, files))
+    latencies: dict[Kind, _Latencies] = {}
     for row in coverage:
-        _take(judgement, row)
+        if row["what"].startswith("latency"):
+            key, version, *of_bin = row["numbers"]
+            latencies.setdefault((key, version), _Latencies()).take(row["what"], of_bin, row["count"])
+        else:
+            _take(judgement, row)
+    judgement.coverage.traffic.latencies.update((kind, held.counted()) for kind, held in latencies.items())
     return judgement
+
+
+class _Latencies:
+    """The rows of one API version, which come in any order."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._bins: list[tuple[int, int]] = []
+
+    def take(self, what: str, of_bin: Sequence[int], count: int) -> None:
+        if of_bin:
+            self._bins.append((of_bin[0], count))
+        else:
+            self._numbers[what] = count
+
+    def counted(self) -> Distribution:
+        found = Distribution()
+        total, least, most, zeros = (self._numbers.get(what, 0) for what in _LATENCY)
+        found.add_bins(zeros, self._bins, total, least, most)
+        return found
 
 
 def _take(judgement: Judgement, row: Mapping[str, Any]) -> None:
@@ -174,18 +203,13 @@ def _take(judgement: Judgement, row: Mapping[str, Any]) -> None:
     elif what == "rule":
         _take_rule(coverage, names, count)
     else:
-        _take_time(coverage, what, numbers, count)
+        times = TimeLine(numbers[0])
+        is_lost = what == "time_unanswered"
+        times.count(numbers[0] * numbers[1], (0, count) if is_lost else (count, 0))
+        coverage.traffic.times.merge(times)
 
 
 def _take_rule(coverage: Coverage, names: Sequence[Any], count: int) -> None:
     code, name, version, label, of_broker = names
     pair = Software(Who.CLIENT, name, version, label), Software(Who.BROKER, label=of_broker)
     coverage.exercises.pairs.setdefault(pair, Exercise()).rules[code] = count
-
-
-def _take_time(coverage: Coverage, what: str, numbers: Sequence[Any], count: int) -> None:
-    if what.startswith("latency"):
-        held = coverage.traffic.latencies.setdefault((numbers[0], numbers[1]), Latencies())
-        held.put_back(what.removeprefix("latency"), numbers[-1], count)
-        return
-    coverage.traffic.times.put_back(numbers[0], numbers[1], count, what == "time_unanswered")

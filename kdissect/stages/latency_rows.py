@@ -9,8 +9,8 @@ from kdissect.engine.rows import Row
 from kdissect.history.turn import Turn
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
+from kdissect.sketches.distribution import Distribution
 from kdissect.stages.table_rows import DAY_NS, counts, when
-from kdissect.stats.distribution import Distribution
 from kdissect.stats.response_time import response_time
 from kdissect.stats.series import Series
 from kdissect.stats.traffic import Tally, Traffic, bytes_of, time_of
@@ -104,7 +104,7 @@ def traffic_of(latencies: Iterable[Mapping[str, Any]], rates: Iterable[Row], by:
         traffic.add_tally(key, tally)
     for point in rates:
         held = Series(point["interval_ns"])
-        held.add_point(point["time_ns"], *(point[name] for name in _POINT))
+        held.count(point["time_ns"], [point[name] for name in _POINT])
         traffic.series.merge(held)
     return traffic
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kdissect.sketches.distribution import Distribution
 from kdissect.stats.client import Client
-from kdissect.stats.distribution import Distribution
 from kdissect.stats.group_links import ClientKey
 
 

@@ -29,7 +29,7 @@ _READ_COMMITTED = 1  # KIP-98
 
 
 class ResponseTime(NamedTuple):
-    """Nanoseconds. `broker` is None where it cannot be told from a wait for data (`is_unclear`).
+    """Nanoseconds. `broker` is None where it cannot be told from a wait for data, of unknown length.
 
     `throttle` is what the broker asked for, within the latency or behind it; `wait` the part of a Fetch's
     max wait that went by.
@@ -39,11 +39,6 @@ class ResponseTime(NamedTuple):
     broker: int | None
     throttle: int
     wait: int
-
-    @property
-    def is_unclear(self) -> bool:
-        """Whether the latency may hold a wait for data, of unknown length."""
-        return self.broker is None
 
 
 def response_time(turn: Turn, watermarks: Watermarks) -> ResponseTime | None:

@@ -1,11 +1,8 @@
-"""Counts over time, in intervals that become wider as the capture becomes longer.
+"""What happened over time, in intervals of widths that people read."""
 
-Every width divides the next one and intervals begin at multiples of their width since 1970, so that the
-points of two series can be added up exactly, whatever the widths they have come to.
-"""
-
-from collections.abc import Sequence
 from typing import NamedTuple
+
+from kdissect.sketches.intervals import Intervals
 
 _MS = 1_000_000
 # Each divides the next: 10 ms to a day.
@@ -31,65 +28,34 @@ class Point(NamedTuple):
     errors: int
 
 
-class Series:
-    """Exchanges, bytes and errors over time. Picklable.
+class Series(Intervals):
+    """Exchanges, bytes and errors over time. Points without traffic are left out."""
 
-    `width_ns` is that of an interval now. Points without traffic are left out.
-    """
-
-    __slots__ = ("_points", "width_ns")
+    __slots__ = ()
 
     def __init__(self, width_ns: int = WIDTHS_NS[0]) -> None:
-        self.width_ns = width_ns
-        self._points: dict[int, list[int]] = {}
+        super().__init__(width_ns)
 
     def add(self, time_ns: int, request_bytes: int, response_bytes: int, errors: int) -> None:
         """Count one exchange."""
-        self._count(time_ns // self.width_ns, (1, request_bytes, response_bytes, errors))
-
-    def add_point(self, time_ns: int, *counts: int) -> None:
-        """Count what a `Point` of the same width holds."""
-        self._count(time_ns // self.width_ns, counts)
-
-    def merge(self, other: "Series") -> None:
-        """Count everything of another series, which stays as it is. One width has to divide the other."""
-        while self.width_ns < other.width_ns:
-            self._widen()
-        for point in other.points():
-            self._count(point.time_ns // self.width_ns, point[1:])
+        self.count(time_ns, (1, request_bytes, response_bytes, errors))
 
     def points(self) -> list[Point]:
         """The intervals with traffic, in order."""
-        return [Point(index * self.width_ns, *self._points[index]) for index in sorted(self._points)]
+        return [Point(index * self.width_ns, *counts) for index, counts in self.items()]
 
     def narrowed(self, points: int) -> "Series":
         """The same in intervals so wide that at most `points` of them span it."""
         found = Series(self.width_ns)
         found.merge(self)
         while found.span() > points:
-            found._widen()
+            found.widen()
         return found
 
-    def span(self) -> int:
-        """Intervals from the first with traffic to the last."""
-        return max(self._points) - min(self._points) + 1 if self._points else 0
+    def is_full(self) -> bool:
+        """Beyond `MAX_POINTS` intervals with traffic."""
+        return len(self._counts) > MAX_POINTS
 
-    def _count(self, index: int, counts: Sequence[int]) -> None:
-        point = self._points.get(index)
-        if point is not None:
-            for i, count in enumerate(counts):
-                point[i] += count
-            return
-        self._points[index] = list(counts)
-        while len(self._points) > MAX_POINTS:
-            self._widen()
-
-    def _widen(self) -> None:
-        before, self.width_ns = self.width_ns, _next_width(self.width_ns)
-        points, self._points = self._points, {}
-        for index, counts in points.items():
-            self._count(index * before // self.width_ns, counts)
-
-
-def _next_width(width_ns: int) -> int:
-    return next((width for width in WIDTHS_NS if width > width_ns), width_ns * _WIDER)
+    def wider(self, width_ns: int) -> int:
+        """The next of `WIDTHS_NS`."""
+        return next((width for width in WIDTHS_NS if width > width_ns), width_ns * _WIDER)

@@ -6,8 +6,8 @@ from collections import Counter
 
 from kdissect.decoders.records.reader import read_records
 from kdissect.model.record_batch import CODEC_NAMES, RecordBatch
+from kdissect.sketches.distribution import Distribution
 from kdissect.stats.client import Client
-from kdissect.stats.distribution import Distribution
 from kdissect.stats.group_links import ClientKey
 from kdissect.stats.use import Role, Use
 

@@ -9,8 +9,8 @@ from kdissect.history.turn import Turn
 from kdissect.model.frame import Frame
 from kdissect.schema.errors import error_name
 from kdissect.session.exchange import Exchange, State
+from kdissect.sketches.distribution import Distribution
 from kdissect.stats.dimensions import Key
-from kdissect.stats.distribution import Distribution
 from kdissect.stats.response_time import ResponseTime, response_time
 from kdissect.stats.series import Series
 from kdissect.stats.watermarks import Watermarks

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kdissect.engine.times import rfc3339
-from kdissect.stats.distribution import RELATIVE_ERROR
+from kdissect.sketches.distribution import RELATIVE_ERROR
 from kdissect.stats.traffic import MAX_ROWS, Tally, Traffic
 
 Facts = dict[str, Any]

@@ -22,16 +22,6 @@ def text_is(field: str, name: str | None = None) -> Maker:
     return make
 
 
-def number_is(field: str, name: str | None = None) -> Maker:
-    """`field == 5`."""
-
-    def make(row: Row) -> str | None:
-        value = row.get(name or field)
-        return f"{field} == {value}" if isinstance(value, int) and not isinstance(value, bool) else None
-
-    return make
-
-
 def one_of(field: str, values: Sequence[str]) -> str | None:
     """`field == "a"`, or `field in ("a", "b")`."""
     known = [quote(value) for value in dict.fromkeys(values) if value]

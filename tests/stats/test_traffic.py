@@ -12,9 +12,9 @@ import kdissect
 from kdissect.cli import main
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
+from kdissect.sketches.distribution import PERCENTILES, RELATIVE_ERROR
 from kdissect.stats import traffic as traffic_module
 from kdissect.stats.dimensions import Context, key_maker
-from kdissect.stats.distribution import PERCENTILES, RELATIVE_ERROR
 from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import ORDERS, traffic_facts

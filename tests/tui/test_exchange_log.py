@@ -192,5 +192,3 @@ def test_findings_are_remembered_by_row() -> None:
         log.add_codes(10**9, ("REC001",))
         assert log.codes(3) == ("REC001", "REC002")
         assert find_in(log.found, -1, 1, None) == 3
-        log.forget_codes()
-        assert find_in(log.found, -1, 1, None) is None

@@ -21,7 +21,6 @@ _NANOSECONDS = 1  # PCAP_TSTAMP_PRECISION_NANO, pcap_set_tstamp_precision(3PCAP)
 _PERMISSION = (-8, -11)  # PCAP_ERROR_PERM_DENIED, PCAP_ERROR_PROMISC_PERM_DENIED
 _NO_DEVICE = -5  # PCAP_ERROR_NO_SUCH_DEVICE
 _RAW = {12: LinkType.RAW, 14: LinkType.RAW}  # DLT_RAW of single systems; elsewhere DLT and LINKTYPE agree
-_ANY_NETMASK = 0xFFFFFFFF  # PCAP_NETMASK_UNKNOWN, pcap_compile(3PCAP)
 
 
 class InterfaceInfo(NamedTuple):

@@ -128,18 +128,3 @@ def _control_value(name: str, is_marker: bool, data: bytes, start: int, end: int
 def _unknown(logged: Log, number: int, start: int) -> Plain:
     why = f"there is no record type {number}"
     return Plain(logged.name, None, DecodeError(logged.name, start, why, FaultKind.UNKNOWN))
-
-
-SCHEMA_ID_SIZE = 5
-_MAGIC_BYTE = 0  # io.confluent.kafka.serializers.AbstractKafkaSchemaSerDe#MAGIC_BYTE
-
-
-def schema_id(data: bytes) -> int | None:
-    """The id in Schema Registry's prefix: magic byte 0 and an int32; None where there is no such prefix.
-
-    Nothing tells it from other bytes that begin so: ids that no registry gives out (0 and below) are no ids.
-    """
-    if len(data) < SCHEMA_ID_SIZE or data[0] != _MAGIC_BYTE:
-        return None
-    number = int.from_bytes(data[1:SCHEMA_ID_SIZE], signed=True)
-    return number if number > 0 else None

@@ -22,7 +22,3 @@ HEADER_V1 = struct.Struct(">qiIbbq")
 # Fewest bytes of a batch of each magic: header (61), or header with the two lengths of a null key and value.
 MIN_SIZE = (HEADER_V0.size + 8, HEADER_V1.size + 8, HEADER_V2.size)
 CURRENT_MAGIC = 2  # spec/001 "5.3.1 Record Batch"
-
-# A record of magic 2 takes at least 7 bytes: length, attributes, four more varints, header count
-# (DefaultRecord#MAX_RECORD_OVERHEAD has the other end).
-MIN_RECORD = 7

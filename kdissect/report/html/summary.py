@@ -22,7 +22,7 @@ def _captures(verdict: Verdict) -> Markup:
     more = len(verdict.files) - SHOWN_FILES
     left = f" and {more} more" if more > 0 else ""
     times = verdict.coverage.traffic.times
-    when = f" · {rfc3339(times.start_ns)[:19].replace('T', ' ')} UTC" if times.count else ""
+    when = f" · {rfc3339(times.start_ns)[:19].replace('T', ' ')} UTC" if times.span() else ""
     return element("p", names, left, when, class_="captures")
 
 
@@ -30,7 +30,7 @@ def _cards(verdict: Verdict) -> list[Markup]:
     found = verdict.by_severity()
     times, quality = verdict.coverage.traffic.times, verdict.quality
     loud = [_count(found.get(name, 0), name, name) for name in _LOUD]
-    long = duration(times.count * times.width_ns) if times.count else ""
+    long = duration(times.span() * times.width_ns) if times.span() else ""
     return [
         *loud,
         _count(found["info"], "note", "info") if "info" in found else Markup(),

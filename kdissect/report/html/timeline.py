@@ -20,7 +20,7 @@ _TICKS = 5
 def timeline_section(verdict: Verdict) -> Markup:
     """Bars of exchanges over lanes of findings, on one time axis."""
     times = verdict.coverage.traffic.times
-    if not times.count:
+    if not times.span():
         return section("timeline", "Timeline", element("p", "No exchanges.", class_="empty"))
     codes: dict[str, list[Finding]] = {}
     for finding in verdict.findings:
@@ -79,12 +79,12 @@ def _mark(finding: Finding, times: TimeLine) -> Markup:
 
 
 def _x(time_ns: int, times: TimeLine) -> int:
-    share = (time_ns - times.start_ns) / (times.count * times.width_ns)
+    share = (time_ns - times.start_ns) / (times.span() * times.width_ns)
     return round(min(max(share, 0), 1) * _WIDTH)
 
 
 def _axis(times: TimeLine) -> Iterator[Markup]:
-    step = times.count * times.width_ns // (_TICKS - 1)
+    step = times.span() * times.width_ns // (_TICKS - 1)
     ticks = (element("span", duration(step * tick) if tick else "0") for tick in range(_TICKS))
     yield element("div", class_="lane-name")
     yield element("div", *ticks, class_="axis")

@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -287,7 +287,3 @@ class RowsTable(ScrollView, can_focus=True):
         """The chosen cell is marked only where keys go."""
         super().watch_has_focus(has_focus)
         self.refresh()
-
-    def region_of_cursor(self) -> Region:
-        """Where the cursor is, relative to the table."""
-        return Region(0, self._at - self.scroll_offset.y + 1, self.size.width, 1)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kdissect.decoders.payloads.nesting import Expander, nest, payload_jsonable
-from kdissect.decoders.payloads.records import NOTHING, decode_record, find_record, schema_id
+from kdissect.decoders.payloads.records import NOTHING, decode_record, find_record
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.model.errors import SchemaError
 from kdissect.schema import registry
@@ -151,9 +151,3 @@ def test_the_table_of_logs_is_the_schema() -> None:
 def test_a_wrong_table_is_told(rows: list[str]) -> None:
     with pytest.raises(SchemaError, match=r"^logs:\d"):
         parse_logs((f"logs:{number}", row.split()) for number, row in enumerate(rows, 1))
-
-
-def test_schema_registry_ids() -> None:
-    assert schema_id(b"\0\0\0\1\x02avro") == 258
-    for other in (b"", b"\0\0\0\1", b"\1\0\0\1\2x", b"\0\xff\0\0\0x", bytes(9)):
-        assert schema_id(other) is None

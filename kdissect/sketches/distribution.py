@@ -63,6 +63,16 @@ class Distribution:
         found = self._sketch.get_quantile_value(min((rank + 0.5) / last, 1.0) if last else 0.5)
         return None if found is None else min(max(round(found), self.min), self.max)
 
+    def quantities(self) -> list[tuple[float, int]]:
+        """Values and how many there are of each, lowest first; a value is at most `RELATIVE_ERROR` off."""
+        if self._sketch is None:
+            return []
+        from ddsketch.mapping import LogarithmicMapping
+
+        zeros, bins = self.bins()
+        mapping = LogarithmicMapping(RELATIVE_ERROR)
+        return [(0.0, zeros)] * bool(zeros) + [(mapping.value(index), count) for index, count in bins]
+
     def bins(self) -> tuple[int, list[tuple[int, int]]]:
         """How many values are 0, and the other bins that are not empty: index and count, by index."""
         if self._sketch is None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdissect.stats.distribution import PERCENTILES, RELATIVE_ERROR, Distribution
+from kdissect.sketches.distribution import PERCENTILES, RELATIVE_ERROR, Distribution
 
 
 def exact(values: list[int], share: float) -> int:
@@ -65,3 +65,17 @@ def test_merging_leaves_the_other_alone() -> None:
 
 def test_nothing_counted() -> None:
     assert (Distribution().facts(), Distribution().quantile(0.5)) == (None, None)
+
+
+@pytest.mark.parametrize("name", samples())
+def test_quantities_are_the_values_within_the_error(name: str) -> None:
+    values = sorted(samples()[name])
+    found = [about for about, times in counted(values).quantities() for _ in range(times)]
+    assert len(found) == len(values)
+    for about, truth in zip(found, values, strict=True):
+        assert abs(about - truth) <= RELATIVE_ERROR * truth * 1.000001  # and what floating point loses
+
+
+def test_nothing_has_no_quantities_and_clocks_that_step_back_count_as_zero() -> None:
+    assert Distribution().quantities() == []
+    assert counted([-5, 0]).quantities() == [(0.0, 2)]

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdissect.stats.distribution import Distribution
+from kdissect.sketches.distribution import Distribution
 
 _VALUES = st.lists(st.integers(0, 10**12), max_size=60)
 
