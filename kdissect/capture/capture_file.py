@@ -1,5 +1,6 @@
 """One input while it is read: its bytes become packets, its facts are counted, its damage is written down."""
 
+from collections import Counter
 from collections.abc import Generator, Iterator
 from operator import itemgetter
 
@@ -78,12 +79,20 @@ class CaptureFile:
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """Damage found so far, at most `parser.MAX_ANOMALIES`, and what the capturing host lost."""
+        """Damage found so far, at most `Limits.anomalies`, and what the capturing host lost."""
         found = self._parser.anomalies if self._parser else []
         if not self.drops:
             return found
         lost = f"{self.drops} packets were dropped while capturing"
         return [*found, Anomaly(AnomalyKind.DROPPED_PACKETS, lost)]
+
+    @property
+    def anomaly_counts(self) -> Counter[AnomalyKind]:
+        """How many anomalies of each kind there were, those beyond the first included."""
+        found = Counter(self._parser.anomaly_counts) if self._parser else Counter()
+        if self.drops:
+            found[AnomalyKind.DROPPED_PACKETS] += 1
+        return found
 
     @property
     def secrets(self) -> list[tuple[int, bytes]]:

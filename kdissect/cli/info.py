@@ -17,7 +17,7 @@ from kdissect.cli.printing import add_output, printing
 from kdissect.cli.progress import progress_of
 from kdissect.engine.overview import DeepCounts, Overview
 from kdissect.engine.times import rfc3339
-from kdissect.model.anomaly import Anomaly
+from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.link import link_name
 
 Facts = dict[str, Any]
@@ -87,10 +87,11 @@ def _add_anomalies_below(overview: Overview, dissection: Dissection) -> None:
     """Anomalies of files, packets and of the analyzer itself, which no event carries."""
     overview.add_anomaly_counts(dissection.analyzer.parser.anomaly_counts.items())
     overview.add_anomaly_counts(dissection.analyzer.anomaly_counts.items())
-    found: list[Anomaly] = []
     for file in dissection.captures.files:
-        found += file.anomalies
-    overview.add_anomaly_counts(Counter(anomaly.kind for anomaly in found).items())
+        overview.add_anomaly_counts(file.anomaly_counts.items())
+    dropped = dissection.key_logs.dropped + dissection.topics.dropped
+    if dropped:
+        overview.add_anomaly_counts([(AnomalyKind.LIMIT_REACHED, dropped)])
 
 
 def _file(file: CaptureFile, name: str) -> Facts:

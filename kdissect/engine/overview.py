@@ -64,7 +64,10 @@ class Overview:
     def _add_exchange(self, exchange: Exchange) -> None:
         self.states[str(exchange.state)] += 1
         kind = exchange.api_key, exchange.api_version
-        self.apis[kind if kind in self.apis or len(self.apis) < MAX_KINDS else OTHER_KINDS] += 1
+        if kind not in self.apis and len(self.apis) >= MAX_KINDS:
+            kind = OTHER_KINDS
+            self.anomalies[str(AnomalyKind.LIMIT_REACHED)] += 1
+        self.apis[kind] += 1
         for code in exchange.response_summary().errors:
             self.errors[error_name(code)] += 1
         self._add_anomalies(exchange.all_anomalies())
