@@ -33,6 +33,11 @@ def run(arguments: Sequence[str]) -> int:
         action="store_true",
         help="decode every body, check every batch's CRC, tell what does not fit",
     )
+    parser.add_argument(
+        "--records",
+        action="store_true",
+        help="as --deep, and decompress every batch and read its records",
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_output(parser.add_argument)
     options = parser.parse_args(arguments)
@@ -55,7 +60,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _facts(dissection: Dissection, options: Namespace) -> Facts:
     """Everything `info` tells, read off the whole input."""
-    overview = Overview(options.deep)
+    overview = Overview(options.deep, options.records)
     accepts = filter_of(options, dissection)
     takes = None if accepts is None else EventFilter(accepts)
     progress = progress_of(dissection)
@@ -137,6 +142,7 @@ def _deep(deep: DeepCounts, dissection: Dissection) -> Facts:
         "trailing_bytes": deep.trailing,
         "batches": deep.batches,
         "bad_crcs": deep.bad_crcs,
+        "records": deep.records,
         "examples": examples,
     }
 

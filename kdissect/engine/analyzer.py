@@ -171,6 +171,7 @@ class Analyzer:
             for connection, _ in _once(table):
                 connection.close(CloseKind.CAPTURE_END, connection.last_ns)
             table.clear()
+        self.parser.close()
         return self._take()
 
     def _take(self) -> list[Event]:
