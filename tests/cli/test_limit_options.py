@@ -142,9 +142,7 @@ def run(capfd: pytest.CaptureFixture[str]) -> Run:
 
 
 def counted(run: Run, path: Path, *more: str) -> dict[str, int]:
-    facts = json.loads(
-        run("info", path, "--records", "--format", "json", "-Y", "not topic == nothing", *more)
-    )
+    told = run("info", path, "--records", "--format", "json", "-Y", "not topic == nothing", *more)
     return dict(json.loads(told)["anomalies"])
 
 
