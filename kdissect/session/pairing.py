@@ -26,6 +26,8 @@ ANSWERED_KEPT = 64
 # Requests in flight looked at for one that is earlier than an answer's: they stand in stream order, so the
 # first tells; but for a few that waited behind another of their id.
 FIRST_LOOKED_AT = 8
+# Requests given up between two makings of their table: copying the 10,000 that wait costs each 40 steps.
+MADE_ANEW_AFTER = 256
 
 
 _NO_RESPONSE = State.NO_RESPONSE_EXPECTED
@@ -39,6 +41,7 @@ class Pairing:
     __slots__ = (
         "_answered",
         "_bytes",
+        "_given_up",
         "_holding",
         "_lost_before",
         "_pending",
@@ -61,6 +64,7 @@ class Pairing:
         ] = {}  # further requests in flight under an id already in use
         self._answered: deque[int] = deque(maxlen=ANSWERED_KEPT)
         self._bytes = 0
+        self._given_up = 0
         self._holding = 0  # acks=0 requests among the pending
         self._lost_before = -1  # ordinal up to which a response may have been lost in a gap
         self.last_correlation_id: int | None = None
@@ -95,12 +99,23 @@ class Pairing:
             return _NOTHING
         released = self._release(exchange.ordinal - NO_RESPONSE_HOLD) if self._holding else []
         if pending and (is_full or store.pending_requests > limits.pending_requests):
-            oldest = self._take(next(iter(pending)))
+            oldest = self._take(self._oldest())
             why = f"more than {limits.connection_pending_requests if is_full else limits.pending_requests}"
             where = "" if is_full else " of all connections"
             oldest.note(AnomalyKind.PENDING_LIMIT, f"{why} requests{where} in flight")
             released.append(oldest)
         return released
+
+    def _oldest(self) -> int:
+        """Id of the first request that waits, for giving it up.
+
+        A dict keeps the places of what was taken out of it, and looks through them for its first item: with
+        thousands that go from its front, as many steps each time. So it is made anew now and then.
+        """
+        self._given_up += 1
+        if self._given_up % MADE_ANEW_AFTER == 0:
+            self._pending = dict(self._pending)
+        return next(iter(self._pending))
 
     def _shorten(self, exchange: Exchange, frame: Frame) -> None:
         before = len(frame.data)
