@@ -7,7 +7,7 @@ from kdissect.capture.files import Captures, ends_of, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics import TopicNames
-from kdissect.model.limits import DEFAULT_LIMITS, Limits
+from kdissect.model.limits import Limits
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -21,7 +21,7 @@ class Dissection:
     Iterating gives `Exchange` objects in the order of their completion. Inputs that cannot be read do not
     raise: they stand in `captures.errors` once the iteration is over. Iterate once; open again to read again.
     `topic_ids` and `hosts` are names of topic ids and of addresses (`model.hosts`).
-    `limits` bound what all connections hold together (docs/limits.md).
+    `limits` bound what is held of connections (docs/limits.md); None: those of the process (`model.limits`).
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Dissection:
         topic_ids: Mapping[bytes, str] | None = None,
         key_logs: Sequence[str] = (),
         hosts: Mapping[str, str] | None = None,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: Limits | None = None,
     ) -> None:
         self.captures: Captures = _captures(paths)
         files = self.captures.files
@@ -42,6 +42,7 @@ class Dissection:
         self._key_log_paths = tuple(key_logs)
         self.key_logs = KeyLogs(self._key_log_paths, may_grow=self.captures.is_live, captures=files)
         """Secrets of TLS: of the files named, and of those the captures hold."""
+        self._limits = limits
         self.analyzer = Analyzer(
             self.ports, lambda index: files[index].capture_set, self.key_logs, hosts, limits
         )
@@ -83,7 +84,7 @@ class Dissection:
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
         """The exchanges of the files once more, for the names they tell."""
-        return iter(Dissection(paths, self.ports, key_logs=self._key_log_paths))
+        return iter(Dissection(paths, self.ports, key_logs=self._key_log_paths, limits=self._limits))
 
     def __iter__(self) -> Iterator[Exchange]:
         for events in self.batches():

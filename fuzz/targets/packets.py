@@ -5,11 +5,11 @@ from random import Random
 
 from fuzz.mutators import mutate_bytes
 from fuzz.target import Target, demand
+from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.model.packet import PlainPacket, packet_ref
 from kdissect.model.segment import ACK, FIN, PSH, RST, SYN, Segment
 from kdissect.model.stream import CloseKind
 from kdissect.net.parser import SegmentParser
-from kdissect.net.reassembly import PARKED_BYTES, PARKED_SEGMENTS
 from kdissect.net.tcp import TcpConnection
 
 LINKS = (1, 113, 276, 0, 108, 101, 228, 229, 12, 9, 50, 51, 105, 127, 999)
@@ -280,8 +280,11 @@ class ReassemblyTarget(Target):
                 nexts[side] = (seq + length + bool(flags & SYN) + bool(flags & FIN)) & 0xFFFFFFFF
             for stream in tcp._pairs[0]:
                 held = sum(len(one.payload) for one in stream.parked)
-                demand(held == stream.parked_bytes <= PARKED_BYTES + 65536, "parked bytes")
-                demand(len(stream.parked) <= PARKED_SEGMENTS + 1, "parked segments")
+                demand(
+                    held == stream.parked_bytes <= DEFAULT_LIMITS.direction_parked_bytes + 65536,
+                    "parked bytes",
+                )
+                demand(len(stream.parked) <= DEFAULT_LIMITS.direction_parked_segments + 1, "parked segments")
         tcp.flush(CloseKind.CAPTURE_END, now)
         for sink, stream in zip(sinks, tcp._pairs[0], strict=True):
             demand(sink.ends == 1, "ended")

@@ -1,5 +1,6 @@
 """One input while it is read: its bytes become packets, its facts are counted, its damage is written down."""
 
+from collections import Counter
 from collections.abc import Generator, Iterator
 from operator import itemgetter
 
@@ -32,7 +33,7 @@ class CaptureFile:
     """
 
     __slots__ = (
-        "_parser", "capture_set", "compression", "error", "first_time_ns", "index", "is_stream",
+        "_clock_ns", "_parser", "capture_set", "compression", "error", "first_time_ns", "index", "is_stream",
         "last_time_ns", "path", "size", "source",
     )  # fmt: skip
 
@@ -50,6 +51,7 @@ class CaptureFile:
         self.first_time_ns: int | None = None
         self.last_time_ns: int | None = None
         self._parser: CaptureParser | None = None
+        self._clock_ns: int | None = None  # latest time since the clock last went backwards
 
     @property
     def format(self) -> str | None:
@@ -78,12 +80,20 @@ class CaptureFile:
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """Damage found so far, at most `parser.MAX_ANOMALIES`, and what the capturing host lost."""
+        """Damage found so far, at most `Limits.anomalies`, and what the capturing host lost."""
         found = self._parser.anomalies if self._parser else []
         if not self.drops:
             return found
         lost = f"{self.drops} packets were dropped while capturing"
         return [*found, Anomaly(AnomalyKind.DROPPED_PACKETS, lost)]
+
+    @property
+    def anomaly_counts(self) -> Counter[AnomalyKind]:
+        """How many anomalies of each kind there were, those beyond the first included."""
+        found = Counter(self._parser.anomaly_counts) if self._parser else Counter()
+        if self.drops:
+            found[AnomalyKind.DROPPED_PACKETS] += 1
+        return found
 
     @property
     def secrets(self) -> list[tuple[int, bytes]]:
@@ -105,7 +115,8 @@ class CaptureFile:
         """
         if self.error is not None and self._parser is None:
             return
-        self._parser = self.error = self.first_time_ns = self.last_time_ns = None
+        self._parser = self.error = None
+        self.first_time_ns = self.last_time_ns = self._clock_ns = None
         try:
             yield from self._read()
         except CutStreamError as damage:
@@ -122,7 +133,8 @@ class CaptureFile:
         first = next(batches, None)
         batches.close()
         if self._parser is not None:  # what was read will be read again; a file that is no capture stays one
-            self._parser = self.error = self.first_time_ns = self.last_time_ns = None
+            self._parser = self.error = None
+            self.first_time_ns = self.last_time_ns = self._clock_ns = None
         return first[0][1] if first else None
 
     def _read(self) -> Iterator[list[PlainPacket]]:
@@ -147,8 +159,11 @@ class CaptureFile:
     def _note_times(self, batch: list[PlainPacket]) -> None:
         times = list(map(_time_of, batch))
         first, last = min(times), max(times)
-        if last - first > STEP_NS or (self.last_time_ns is not None and first < self.last_time_ns - STEP_NS):
+        clock_ns = self._clock_ns
+        if last - first > STEP_NS or (clock_ns is not None and first < clock_ns - STEP_NS):
             self._note_steps(batch)
+        elif clock_ns is None or last > clock_ns:
+            self._clock_ns = last
         if self.first_time_ns is None or first < self.first_time_ns:
             self.first_time_ns = first
         if self.last_time_ns is None or last > self.last_time_ns:
@@ -157,7 +172,7 @@ class CaptureFile:
     def _note_steps(self, batch: list[PlainPacket]) -> None:
         """Note where the clock went backwards, further than the queues of a network card put packets in
         disorder."""
-        latest = self.last_time_ns
+        latest = self._clock_ns
         assert self._parser is not None
         for ref, time_ns, *_ in batch:
             if latest is not None and time_ns < latest - STEP_NS:
@@ -165,6 +180,7 @@ class CaptureFile:
                 latest = time_ns  # told once: what follows counts from the new time
             elif latest is None or time_ns > latest:
                 latest = time_ns
+        self._clock_ns = latest
 
     def _stream_ended(self, why: str, corrupt: bool) -> None:
         if self._parser is None:

@@ -76,6 +76,11 @@ class KeyLogs:
         """Whether there is any log."""
         return bool(self.files or self._blocks_taken)
 
+    @property
+    def dropped(self) -> int:
+        """Sessions that were not kept, because there were too many (`key_log.MAX_SESSIONS`)."""
+        return self._blocks.dropped + sum(file.log.dropped for file in self.files)
+
     def find(self, client_random: bytes, session_id: bytes) -> dict[str, bytes] | None:
         """The secrets of a session by label, from whichever log knows most."""
         self._take_blocks()

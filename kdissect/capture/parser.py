@@ -9,11 +9,11 @@ Rules of a parser:
 - Nothing that `feed` returns refers to the buffers it was given: `Packet.data` is owned.
 """
 
-from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.packet import PlainPacket, packet_ref
+from collections import Counter
 
-# A damaged file may hold a flaw per block; people read the first few, memory must not hold millions.
-MAX_ANOMALIES = 100
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.limits import in_force
+from kdissect.model.packet import PlainPacket, packet_ref
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
 
@@ -23,13 +23,14 @@ class CaptureParser:
 
     Counts so far: `packets`, `captured_bytes` (bytes of packet data, link layer included), `drops` (packets
     the capturing side says it lost, pcapng only). `link_types` are those the file declares. `error` says why
-    reading is not clean, None when it is; `secrets` holds (type, bytes) of pcapng Decryption Secrets Blocks.
+    reading is not clean, None when it is; `anomalies` are the first (`Limits.anomalies`) and
+    `anomaly_counts` all; `secrets` holds (type, bytes) of pcapng Decryption Secrets Blocks.
     `preamble` is what a new parser must be fed to read on from `offset`: headers without packets.
     """
 
     __slots__ = (
-        "_have", "_need", "_offset", "_parts", "anomalies", "captured_bytes", "drops", "error", "file",
-        "link_types", "packets", "preamble", "secrets", "stopped",
+        "_have", "_most", "_need", "_offset", "_parts", "anomalies", "anomaly_counts", "captured_bytes",
+        "drops", "error", "file", "link_types", "packets", "preamble", "secrets", "stopped",
     )  # fmt: skip
 
     format = ""
@@ -37,6 +38,8 @@ class CaptureParser:
     def __init__(self, file: int = 0) -> None:
         self.file = file
         self.anomalies: list[Anomaly] = []
+        self.anomaly_counts: Counter[AnomalyKind] = Counter()
+        self._most = in_force().anomalies
         self.captured_bytes = 0
         self.drops = 0
         self.error: str | None = None
@@ -98,7 +101,8 @@ class CaptureParser:
 
     def note_step_back(self, ref: int, time_ns: int, step_ns: int) -> None:
         """Note that the clock went backwards by `step_ns` with a packet; room stays for what is worse."""
-        if len(self.anomalies) < MAX_ANOMALIES // 2:
+        self.anomaly_counts[AnomalyKind.TIME_STEP_BACK] += 1
+        if len(self.anomalies) < (self._most + 1) // 2:
             detail = f"the clock went backwards by {step_ns / 1e9:.3f} s"
             self.anomalies.append(Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
 
@@ -117,6 +121,7 @@ class CaptureParser:
             self.error = why
 
     def _note(self, kind: AnomalyKind, why: str) -> None:
-        if len(self.anomalies) < MAX_ANOMALIES:
+        self.anomaly_counts[kind] += 1
+        if len(self.anomalies) < self._most:
             ref = packet_ref(self.file, self.packets) if self.packets else 0
             self.anomalies.append(Anomaly(kind, why, ref))

@@ -9,6 +9,7 @@ from struct import Struct
 
 from kdissect.capture.parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.pcapng_interface import MAX_TIME_NS, Interface, parse_drops, parse_interface
+from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packet import PlainPacket, packet_ref
 
 # Block types, section 11.1 of the draft; every other one is skipped.
@@ -239,4 +240,7 @@ class PcapngParser(CaptureParser):
         if self._secret_bytes + length <= MAX_SECRET_BYTES:
             self._secret_bytes += length
             self.secrets.append((kind, body[8 : 8 + length]))
+        elif not self.anomaly_counts[AnomalyKind.LIMIT_REACHED]:
+            why = f"more than {MAX_SECRET_BYTES} bytes of TLS secrets: further ones are not kept"
+            self._note(AnomalyKind.LIMIT_REACHED, why)
         return ""

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from kdissect.cli.exits import INTERRUPTED, OK, USAGE
+from kdissect.model.limits import in_force, use
 
 COMMANDS = {
     "inspect": "list the exchanges of captures: who asked what, what came back, how fast",
@@ -33,6 +34,7 @@ COMMANDS = {
     "pipeline": "analyse captures larger than one machine on Spark, into tables",
     "rules": "what check holds it to: the list, or one rule explained",
     "fields": "what a filter (-Y) can name",
+    "limits": "the bounds on memory and time, and their names for --limits",
     "decode": "decode one frame or body given as hex",
     "schema": "print the grammar of a message in one version",
     "completion": "a script by which a shell completes commands, options and filters",
@@ -89,7 +91,11 @@ def _dispatch(arguments: list[str]) -> int:
         )
         return USAGE
     gc.set_threshold(_COLLECT_EVERY)
-    return command_of(first).run(arguments[1:])
+    before = in_force()
+    try:
+        return command_of(first).run(arguments[1:])
+    finally:
+        use(before)  # `--limits` is over with its command
 
 
 def command_of(name: str) -> Command:

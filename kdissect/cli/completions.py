@@ -122,11 +122,19 @@ def _dimensions() -> Iterator[Candidate]:
         yield name, ""
 
 
+def _limits() -> Iterator[Candidate]:
+    from kdissect.model.limit_notes import LIMIT_NOTES
+
+    for name, note in LIMIT_NOTES.items():
+        yield f"{name}=", note.what
+
+
 # By the argument's name in the parser, whatever the command: one name means one thing everywhere.
 _VALUES: dict[str, Callable[[str], Iterable[Candidate]]] = {
     "filter": _filters,
     "api": _listed(_apis),
     "by": _listed(_dimensions),
+    "limits": _listed(_limits),
     "select": _listed(_rules),
     "ignore": _listed(_rules),
     "rule": lambda _: _rules(),

@@ -17,7 +17,7 @@ from kdissect.cli.printing import add_output, printing
 from kdissect.cli.progress import progress_of
 from kdissect.engine.overview import DeepCounts, Overview
 from kdissect.engine.times import rfc3339
-from kdissect.model.anomaly import Anomaly
+from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.link import link_name
 
 Facts = dict[str, Any]
@@ -32,6 +32,11 @@ def run(arguments: Sequence[str]) -> int:
         "--deep",
         action="store_true",
         help="decode every body, check every batch's CRC, tell what does not fit",
+    )
+    parser.add_argument(
+        "--records",
+        action="store_true",
+        help="as --deep, and decompress every batch and read its records",
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_output(parser.add_argument)
@@ -55,7 +60,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _facts(dissection: Dissection, options: Namespace) -> Facts:
     """Everything `info` tells, read off the whole input."""
-    overview = Overview(options.deep)
+    overview = Overview(options.deep, options.records)
     accepts = filter_of(options, dissection)
     takes = None if accepts is None else EventFilter(accepts)
     progress = progress_of(dissection)
@@ -87,10 +92,11 @@ def _add_anomalies_below(overview: Overview, dissection: Dissection) -> None:
     """Anomalies of files, packets and of the analyzer itself, which no event carries."""
     overview.add_anomaly_counts(dissection.analyzer.parser.anomaly_counts.items())
     overview.add_anomaly_counts(dissection.analyzer.anomaly_counts.items())
-    found: list[Anomaly] = []
     for file in dissection.captures.files:
-        found += file.anomalies
-    overview.add_anomaly_counts(Counter(anomaly.kind for anomaly in found).items())
+        overview.add_anomaly_counts(file.anomaly_counts.items())
+    dropped = dissection.key_logs.dropped + dissection.topics.dropped
+    if dropped:
+        overview.add_anomaly_counts([(AnomalyKind.LIMIT_REACHED, dropped)])
 
 
 def _file(file: CaptureFile, name: str) -> Facts:
@@ -136,6 +142,7 @@ def _deep(deep: DeepCounts, dissection: Dissection) -> Facts:
         "trailing_bytes": deep.trailing,
         "batches": deep.batches,
         "bad_crcs": deep.bad_crcs,
+        "records": deep.records,
         "examples": examples,
     }
 

@@ -8,6 +8,7 @@ from kdissect.api import Dissection
 from kdissect.capture.files import Captures
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.limit_options import add_limits
 from kdissect.model.anomaly import AnomalyKind
 
 # Names a file for every command, so that it need not be given each time; -n leaves it out.
@@ -40,6 +41,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         help="secrets of TLS sessions (SSLKEYLOGFILE), to read encrypted connections; may be repeated",
     )
     add_hosts(parser)
+    add_limits(parser)
     if live:
         from kdissect.cli.live_options import add_live
 
@@ -133,11 +135,20 @@ def report(dissection: Dissection) -> int:
         for anomaly in file.anomalies:
             if anomaly.kind in _WARNINGS:
                 say(f"warning: {file.path}: {anomaly.detail}")
+    _tell_dropped(dissection)
     if is_live(dissection):
         from kdissect.cli.live_input import report_capture
 
         return report_capture(dissection.captures) or code
     return code
+
+
+def _tell_dropped(dissection: Dissection) -> None:
+    names, sessions = dissection.topics.dropped, dissection.key_logs.dropped
+    if names:
+        say(f"warning: {names} names of topic ids were not kept, there are too many (--limits topic_names=N)")
+    if sessions:
+        say(f"warning: the secrets of {sessions} TLS sessions were not kept, there are too many")
 
 
 def is_input(dissection: Dissection, path: str) -> bool:

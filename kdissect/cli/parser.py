@@ -2,10 +2,13 @@
 
 import os
 from argparse import SUPPRESS, Action, ArgumentParser, HelpFormatter
-from typing import NoReturn
+from itertools import islice
+from typing import Any, NoReturn
 
 # Hidden: has a command show its parser, for the completion of shells (`cli.completions`).
 SHOW_PARSER = "--show-parser"
+# Parsed before all others, wherever it stands: what others mean, and may be, depends on it.
+EARLY_OPTION = "--limits"
 
 
 class ParserShownError(Exception):
@@ -28,12 +31,37 @@ class _Formatter(HelpFormatter):
         super().__init__(prog, max_help_position=28, width=_width())
 
 
+class _Parser(ArgumentParser):
+    """Takes `EARLY_OPTION` first, where the command has it."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As in argparse."""
+        words = list(args or ())
+        if any(word.startswith(EARLY_OPTION) for word in words):
+            words = _early_first(words)
+        return super().parse_known_args(words, namespace)
+
+
+def _early_first(words: list[str]) -> list[str]:
+    early: list[str] = []
+    others: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            return [*early, *others, word, *rest]
+        if word == EARLY_OPTION:
+            early += [word, *islice(rest, 1)]
+        else:
+            (early if word.startswith(f"{EARLY_OPTION}=") else others).append(word)
+    return early + others
+
+
 def command_parser(name: str, description: str) -> ArgumentParser:
     """The parser of `kdissect NAME`.
 
     Options are spelled out: an abbreviation would break when an option is added.
     """
-    parser = ArgumentParser(
+    parser = _Parser(
         prog=f"kdissect {name}", description=description, formatter_class=_Formatter, allow_abbrev=False
     )
     parser.add_argument(SHOW_PARSER, action=_ShowParser, nargs=0, help=SUPPRESS)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from kdissect.cli.formats import Format, delimited
+from kdissect.cli.limit_options import add_limits
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_printing, writing
@@ -37,6 +38,7 @@ def run(arguments: Sequence[str]) -> int:
     add_forms(parser)
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
     add_limit(parser)
+    add_limits(parser)
     options = parser.parse_args(arguments)
     try:
         kind = _check(options)

@@ -79,6 +79,7 @@ def _order(parser: ArgumentParser, options: Namespace) -> Order:
         options.topic_ids,
         None if options.numeric else options.hosts,
         live=settings_of(parser, options) if wants_live(options) else None,
+        limits=options.limits,
     )
 
 

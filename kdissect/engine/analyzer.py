@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.limits import DEFAULT_LIMITS, Limits
+from kdissect.model.limits import Limits
 from kdissect.model.packet import FILE_SHIFT, Packet, PlainPacket
 from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, reverse_flow
 from kdissect.model.stream import CloseKind
@@ -61,8 +61,8 @@ class Analyzer:
 
     `ports` names ports taken for Kafka brokers without detection. `capture_set_of` maps a file index (`ref >>
     40`) to the name of its capture set; `secrets` open TLS; `names` are those of addresses, for people
-    (`model.hosts`); `limits` bound memory. Any exception out of `feed()` is a bug of kdissect: bad input
-    raises nothing.
+    (`model.hosts`); `limits` bound memory (None: those of the process). Any exception out of `feed()` is a
+    bug of kdissect: bad input raises nothing.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class Analyzer:
         capture_set_of: Callable[[int], str] | None = None,
         secrets: SecretSource | None = None,
         names: Mapping[str, str] | None = None,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: Limits | None = None,
     ) -> None:
-        self.limits = limits
         self._store = Store(limits)
-        self.parser = SegmentParser()
+        self.limits = self._store.limits
+        self.parser = SegmentParser(self.limits)
         self._ports = ports
         self._secrets = secrets
         self._names = dict(names or {})
@@ -90,7 +90,7 @@ class Analyzer:
         """When the next sweep of each capture set is due."""
         self.place: tuple[int, int] = (0, 0)
         """Where the packet that is fed stands in the order of all, for those who need it (`event_order`)."""
-        self._log = AnomalyLog()
+        self._log = AnomalyLog(self.limits.anomalies)
 
     @property
     def anomalies(self) -> list[Anomaly]:
@@ -171,6 +171,7 @@ class Analyzer:
             for connection, _ in _once(table):
                 connection.close(CloseKind.CAPTURE_END, connection.last_ns)
             table.clear()
+        self.parser.close()
         return self._take()
 
     def _take(self) -> list[Event]:
@@ -209,7 +210,10 @@ class Analyzer:
         # The answer to a SYN comes from the listener; without one the first to speak is taken for the client.
         swapped = segment.flags & (SYN | ACK) == SYN | ACK or (source.port in self._ports)
         client, broker = (destination, source) if swapped else (source, destination)
-        info = ConnectionInfo(digest.hexdigest(), self._capture_set, client, broker, time_ns, self._names)
+        kept = self.limits.anomalies
+        info = ConnectionInfo(
+            digest.hexdigest(), self._capture_set, client, broker, time_ns, self._names, kept
+        )
         info.client_direction = 1 if swapped else 0
         info.opened_at = self.place
         forced = info.client_direction if broker.port in self._ports else None

@@ -1,7 +1,7 @@
 """What a capture holds, in counts: connections, exchanges, APIs, error codes, gaps, anomalies."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.engine.record_sets import RecordSet
+    from kdissect.model.record_batch import RecordBatch, RecordFault
 
 # People look at the first few; what is wrong with the rest is told by the counts.
 EXAMPLES_KEPT = 20
@@ -24,9 +25,10 @@ OTHER_KINDS = (None, None)
 
 
 class Overview:
-    """Counts events. With `deep` every body is decoded, to count those that do not fit the schema."""
+    """Counts events. With `deep` every body is decoded, to count those that do not fit the schema; with
+    `records` every batch is decompressed and its records are read, too."""
 
-    def __init__(self, deep: bool = False) -> None:
+    def __init__(self, deep: bool = False, records: bool = False) -> None:
         self.connections: Counter[str] = Counter()
         self.states: Counter[str] = Counter()
         self.apis: Counter[tuple[int | None, int | None]] = Counter()
@@ -38,7 +40,7 @@ class Overview:
         """Connections over TLS that are opaque, or became so, by the reason."""
         self.gaps = 0
         self.gap_bytes = 0
-        self.deep = DeepCounts() if deep else None
+        self.deep = DeepCounts(records) if deep or records else None
 
     def add(self, event: Event) -> None:
         """Count one event."""
@@ -64,7 +66,10 @@ class Overview:
     def _add_exchange(self, exchange: Exchange) -> None:
         self.states[str(exchange.state)] += 1
         kind = exchange.api_key, exchange.api_version
-        self.apis[kind if kind in self.apis or len(self.apis) < MAX_KINDS else OTHER_KINDS] += 1
+        if kind not in self.apis and len(self.apis) >= MAX_KINDS:
+            kind = OTHER_KINDS
+            self.anomalies[str(AnomalyKind.LIMIT_REACHED)] += 1
+        self.apis[kind] += 1
         for code in exchange.response_summary().errors:
             self.errors[error_name(code)] += 1
         self._add_anomalies(exchange.all_anomalies())
@@ -95,7 +100,9 @@ class DeepCounts:
     `cut` bodies were captured in part only; nobody can judge them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, records: bool = False) -> None:
+        self.records: int | None = 0 if records else None
+        """Records that could be read; None where nobody asked for them."""
         self.bodies = 0
         self.cut = 0
         self.undecodable = 0
@@ -135,8 +142,19 @@ class DeepCounts:
             self.batches += len(batches)
             self.bad_crcs += sum(not batch.crc_is_right for batch in batches)
             faults = [(index, fault) for index, batch in enumerate(batches) for fault in batch.faults]
+            if self.records is not None:
+                faults += self._read_records(batches)
             found += records.anomalies(faults)
         return found
+
+    def _read_records(self, batches: Iterable["RecordBatch"]) -> Iterator[tuple[int, "RecordFault"]]:
+        from kdissect.decoders.records.reader import read_records
+
+        assert self.records is not None
+        for index, batch in enumerate(batches):
+            read = read_records(batch)
+            self.records += len(read.records)
+            yield from ((index, fault) for fault in read.faults)
 
     def _keep(self, exchange: Exchange, side: str, ref: int, why: str) -> None:
         if len(self.examples) < EXAMPLES_KEPT:

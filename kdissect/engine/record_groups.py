@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kdissect.decoders.compression.codec import MAX_OUTPUT, decompress
+from kdissect.decoders.compression.codec import decompress
 from kdissect.decoders.records.batch_columns import BatchColumns, batch_columns, checksums_are_right
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.columns import RecordColumns, record_columns
@@ -124,6 +124,6 @@ def _content(part: memoryview, codec: int) -> bytes | memoryview | None:
     if not codec or not len(part):
         return part
     try:
-        return decompress(codec, part, MAX_OUTPUT)
+        return decompress(codec, part)
     except DecodeError:
         return None

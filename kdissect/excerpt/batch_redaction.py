@@ -8,7 +8,7 @@ import zlib
 
 from crc32c import crc32c
 
-from kdissect.decoders.compression.codec import MAX_OUTPUT, decompress
+from kdissect.decoders.compression.codec import decompress
 from kdissect.decoders.compression.compress import compress
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.layout import ATTRIBUTES_AT, CURRENT_MAGIC, LENGTH_AT, MAGIC_AT, OVERHEAD
@@ -43,7 +43,7 @@ def _records(batch: RecordBatch, records: bytes) -> bytes:
     if not batch.codec:
         return _blanked(records, batch.is_control)
     try:
-        content = decompress(batch.codec, records, MAX_OUTPUT)
+        content = decompress(batch.codec, records)
     except DecodeError:
         return FILLER * len(records)
     made = compress(batch.codec, _blanked(content, batch.is_control), records, batch.magic)
@@ -74,7 +74,7 @@ def _legacy(message: RecordBatch, may_nest: bool) -> bytes:
 def _inner(message: RecordBatch, value: bytes) -> bytes:
     """The messages inside of a compressed one, compressed again."""
     try:
-        content = decompress(message.codec, value, MAX_OUTPUT, magic=message.magic)
+        content = decompress(message.codec, value, magic=message.magic)
     except DecodeError:
         return FILLER * len(value)
     parts, at = [], 0

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders.summary import Summary
 from kdissect.engine.rows import union
+from kdissect.model.limits import in_force
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -43,8 +44,6 @@ TELLING: dict[int, bool] = {
 FETCH, FETCH_SNAPSHOT, DESCRIBE_CLUSTER = 1, 59, 60
 _METADATA_MARKS = (METADATA_TOPIC_ID, METADATA_TOPIC.encode())
 
-# About 300 bytes each: 30 MB. Clusters have at most some ten thousand topics; more is an attack.
-MAX_NAMES = 100_000
 # Answers kept: exchanges of one consumer ask for the same few topics again and again.
 MAX_ANSWERS = 4096
 # Exchanges kept to learn from: many captures never ask.
@@ -71,6 +70,9 @@ class TopicNames:
         self._known = dict(known or {})
         self._rescan = rescan
         self._names: dict[bytes, _Names] = dict(_RESERVED)
+        self._most = in_force().topic_names  # of about 300 bytes each
+        self.dropped = 0
+        """Names that were told and are not kept: there were too many."""
         self._clusters: dict[_Place, str] = {}
         self._answers: dict[object, tuple[str, ...]] = {}
         self._told: set[int] = set()
@@ -201,7 +203,10 @@ class TopicNames:
     def _add(self, cluster: str | None, topic_id: bytes, name: str) -> None:
         names = self._names.get(topic_id, ())
         entry = (cluster, name)
-        if entry in names or len(self._names) >= MAX_NAMES:
+        if entry in names:
+            return
+        if len(self._names) >= self._most:
+            self.dropped += 1
             return
         # A cluster has one name for an id, and what was learned before the cluster was known is its too.
         kept = tuple(old for old in names if old[0] != cluster and not (old[0] is None and old[1] == name))

@@ -51,6 +51,7 @@ class AnomalyKind(StrEnum):
     VERSION_FALLBACK = "version_fallback"  # ApiVersions answered in v0 (KIP-511)
     PENDING_LIMIT = "pending_limit"
     EVICTED_IDLE = "evicted_idle"
+    LIMIT_REACHED = "limit_reached"  # of something else there was more than is kept (docs/limits.md)
     # record batches
     BAD_CRC = "bad_crc"
     BAD_BATCH_LENGTH = "bad_batch_length"

@@ -1,8 +1,8 @@
-"""Bounds that hold over all connections together, and that a user may set.
+"""Bounds that a user may set (`--limits`, docs/limits.md), and those that hold in this process.
 
-They are emergencies: where a connection begins, what waits for what and how long depends on its own packets
-and the bounds of one connection (docs/limits.md). These keep an analysis within memory when many
-connections come near their own bounds at once.
+What an analyzer holds is bounded by the `Limits` it is given. Decoders, filters and counts have no analyzer
+at hand: for them those of the process hold, which `use` sets once, before anything is read. An analyzer
+that is given none takes those of the process too.
 """
 
 from typing import NamedTuple
@@ -11,12 +11,12 @@ MIB = 1 << 20
 
 
 class Limits(NamedTuple):
-    """What all connections of an analysis may hold together; past it the one that asks for more gives up
-    something.
+    """Bounds by name; `model.limit_notes` says of each what it counts and what is told when it is reached.
 
-    `connections` open at a time; `parked_bytes` of segments that wait for missing ones; `frame_bytes` of
-    frames that are not complete; `pending_requests` that wait for their responses, and `pending_bytes` of
-    them.
+    The first five hold over all connections together. They are emergencies: where a connection begins, what
+    waits for what and how long depends on its own packets and the bounds of one connection. They keep an
+    analysis within memory when many connections come near their own bounds at once; past one the connection
+    that asks for more gives up something.
     """
 
     connections: int = 200_000  # of 12 KB each at least; a busy broker has some ten thousand
@@ -26,6 +26,55 @@ class Limits(NamedTuple):
     )  # ten of the largest requests a broker takes (socket.request.max.bytes, 100 MiB)
     pending_bytes: int = 512 * MIB  # eight connections at their own bound of 64 MiB
     pending_requests: int = 300_000  # 1 KB each; 30 connections at their own bound
+    # Of one packet, direction or connection.
+    packet_depth: int = 8  # a packet in a tunnel in a tunnel exists; deeper is an attack on the parser
+    # Kafka's TCP is next to never fragmented: 256 packets at 64 KB bound the table to 16 MB.
+    fragmented_packets: int = 256
+    # Of 576 bytes (the least an IPv4 host must take, RFC 791 section 3.1) the largest packet has 120.
+    fragments: int = 256
+    # A full receive window of a host with Linux's defaults (tcp_rmem, 6 MB at most).
+    direction_parked_bytes: int = 8 * MIB
+    direction_parked_segments: int = 8192
+    # A broker takes 100 MiB (socket.request.max.bytes, spec/004 "Size Constraints"); responses have no limit
+    # in the protocol. Below 256 MiB a first byte of text or of a TLS record can never be the start of a size.
+    frame_size: int = (1 << 28) - 1
+    # Requests of one connection that wait for their response: clients have 1-5 in flight, Kafka's own
+    # inter-broker senders a few hundred. Past the bytes only header and packet reference stay.
+    connection_pending_requests: int = 10_000
+    connection_pending_bytes: int = 64 * MIB
+    # A broken connection repeats itself: the first hundred tell what is wrong, the counts how often.
+    anomalies: int = 100
+    # Of one batch or payload. A broker takes at most 100 MiB in one request, and clients bound a batch before
+    # they compress it (max.request.size): no stock client writes more; a bomb is cut here.
+    batch_bytes: int = 128 * MIB
+    # Zeros in gzip give 1030 (https://zlib.net/zlib_tech.html), in lz4 255, in zstd 32,000: nobody's records
+    # are 16 MiB of that.
+    batch_ratio: int = 2000
+    # 128 MiB may hold 19 million records of 7 bytes, at 200 bytes an object. This is ten times the most that
+    # a batch of 1 MiB (message.max.bytes) can have uncompressed.
+    batch_records: int = 1_500_000
+    message_depth: int = 3  # compressed messages in each other; Kafka writes 1
+    payload_depth: int = 4  # an Envelope holds one request, a subscription one assignor's data
+    # Names: 300 bytes a topic, up to 20 KB a row of a statistic, 1 KB a finding.
+    topic_names: int = 100_000  # clusters have at most some ten thousand
+    statistic_rows: int = 1000
+    findings: int = 10_000  # a peer that breaks something new in every frame must not fill the memory
+    # What a filter may cost.
+    filter_characters: int = 16_384
+    filter_depth: int = 50
+    pattern_characters: int = 500  # a list of some dozen topics
+    pattern_ways: int = 1000  # optional parts and alternatives: each way costs as much as the whole pattern
 
 
 DEFAULT_LIMITS = Limits()
+_in_force = [DEFAULT_LIMITS]
+
+
+def in_force() -> Limits:
+    """The limits of this process."""
+    return _in_force[0]
+
+
+def use(limits: Limits) -> None:
+    """Have limits hold in this process, for what is made from now on."""
+    _in_force[0] = limits

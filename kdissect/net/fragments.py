@@ -1,19 +1,15 @@
 """Reassembly of fragmented IP packets in a bounded table."""
 
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.limits import DEFAULT_LIMITS, Limits
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.datagram import Datagram, Fragment
 
-# Kafka's TCP is next to never fragmented: 256 packets at 64 KB bound the table to 16 MB in the worst case.
-MAX_DATAGRAMS = 256
 # Linux gives a fragmented packet 30 s (net.ipv4.ipfrag_time), RFC 8200 section 4.5 allows 60 s.
 LIFETIME_NS = 30_000_000_000
 # An identification is not used again this soon: later fragments with it are copies of ones already used.
 COPY_WINDOW_NS = 1_000_000_000
-# Fragments of one packet: of 576 bytes (the least an IPv4 host must take, RFC 791 section 3.1) they are
-# 120. More are an attack, as is more than the whole packet has.
-MAX_FRAGMENTS = 256
-MAX_PAYLOAD = 0xFFFF  # a length field of 16 bits, RFC 791 section 3.1
+MAX_PAYLOAD = 0xFFFF  # a length field of 16 bits, RFC 791 section 3.1; more than the whole is an attack
 
 _Key = tuple[bytes, int, int]
 
@@ -34,9 +30,10 @@ class _Partial:
 class FragmentTable:
     """Collects fragments until a packet is whole; gives up by age or number with FRAGMENT_INCOMPLETE."""
 
-    __slots__ = ("_log", "_partials")
+    __slots__ = ("_limits", "_log", "_partials")
 
-    def __init__(self, log: AnomalyLog) -> None:
+    def __init__(self, log: AnomalyLog, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
         self._partials: dict[_Key, _Partial] = {}  # in order of their first fragment
         self._log = log
 
@@ -47,7 +44,7 @@ class FragmentTable:
         if partial.done or fragment.offset + fragment.length > MAX_PAYLOAD:
             return None
         if fragment.offset not in partial.pieces:
-            if len(partial.pieces) >= MAX_FRAGMENTS or partial.bytes > MAX_PAYLOAD:
+            if len(partial.pieces) >= self._limits.fragments or partial.bytes > MAX_PAYLOAD:
                 return None
             partial.pieces[fragment.offset] = fragment.payload, fragment.length
             partial.bytes += fragment.length
@@ -79,7 +76,10 @@ class FragmentTable:
     def _make_room(self, time_ns: int) -> None:
         while self._partials:
             key, oldest = next(iter(self._partials.items()))
-            if len(self._partials) < MAX_DATAGRAMS and time_ns - oldest.time_ns <= LIFETIME_NS:
+            if (
+                len(self._partials) < self._limits.fragmented_packets
+                and time_ns - oldest.time_ns <= LIFETIME_NS
+            ):
                 return
             self._drop(key)
 

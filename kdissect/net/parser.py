@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.limits import Limits, in_force
 from kdissect.model.link import link_name
 from kdissect.model.packet import Packet, PlainPacket
 from kdissect.model.segment import PlainSegment, Segment
@@ -25,9 +26,6 @@ from kdissect.net.protocols import TCP, ethertype_name, protocol_name
 from kdissect.net.tcp_header import read_tcp
 from kdissect.net.tunnel import inner_network_layer
 
-# A packet in a tunnel in a tunnel exists; one nested deeper than this is an attack on the parser.
-_MAX_DEPTH = 8
-
 
 class SegmentParser:
     """Takes packets apart down to TCP, and counts what is not TCP.
@@ -37,16 +35,18 @@ class SegmentParser:
     unknown link types by number.
     """
 
-    __slots__ = ("_fragments", "_log", "malformed", "not_tcp", "others", "packets", "unsupported")
+    __slots__ = ("_depth", "_fragments", "_log", "malformed", "not_tcp", "others", "packets", "unsupported")
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits | None = None) -> None:
+        limits = in_force() if limits is None else limits
         self.packets = 0
         self.not_tcp = 0
         self.malformed = 0
         self.others: Counter[str] = Counter()
         self.unsupported: Counter[int] = Counter()
-        self._log = AnomalyLog()
-        self._fragments = FragmentTable(self._log)
+        self._depth = limits.packet_depth
+        self._log = AnomalyLog(limits.anomalies)
+        self._fragments = FragmentTable(self._log, limits)
 
     @property
     def tcp_segments(self) -> int:
@@ -125,7 +125,7 @@ class SegmentParser:
 
     def _parse_network(self, ethertype: int, data: bytes, at: int, packet: Packet) -> PlainSegment | None:
         limit = max(packet.wire_length, len(data))
-        for _ in range(_MAX_DEPTH):
+        for _ in range(self._depth):
             if ethertype not in (IPV4, IPV6):
                 self.others[ethertype_name(ethertype)] += 1
                 return None
@@ -140,7 +140,7 @@ class SegmentParser:
                 return None
             ethertype, at = inner
             data, limit = whole.data, whole.end
-        raise MalformedPacketError(f"more than {_MAX_DEPTH} packets inside each other")
+        raise MalformedPacketError(f"more than {self._depth} packets inside each other")
 
     def _whole(self, ip: Datagram | Fragment, packet: Packet) -> Datagram | None:
         if isinstance(ip, Datagram):

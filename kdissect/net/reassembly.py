@@ -26,10 +26,6 @@ from kdissect.net.recent import (
 from kdissect.net.sequence import MASK
 from kdissect.net.store import Store
 
-# Segments waiting behind a hole: a full receive window of a host with Linux's defaults (tcp_rmem, 6 MB at
-# most).
-PARKED_BYTES = 8 << 20
-PARKED_SEGMENTS = 8192
 # Parked segments compared with a new one for the same place: one is usual, a few differ in length.
 PARKED_TWINS = 4
 # Declared gaps kept to tell a segment that came too late from a retransmission.

@@ -7,7 +7,7 @@ the acknowledgment does.
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.net.anomaly_log import AnomalyLog
-from kdissect.net.reassembly import PARKED_BYTES, PARKED_SEGMENTS, Reassembly
+from kdissect.net.reassembly import Reassembly
 from kdissect.net.sequence import distance
 
 # Each queue of a network card and each interface has its own capture buffer, so that order between them is
@@ -73,11 +73,13 @@ class Repair:
     def _check_bounds(self, stream: Reassembly, peer: Reassembly, ref: int, time_ns: int) -> None:
         if not stream.parked:
             return
-        if stream.parked_bytes > PARKED_BYTES or len(stream.parked) > PARKED_SEGMENTS:
+        limits = stream.store.limits
+        is_long = len(stream.parked) > limits.direction_parked_segments
+        if is_long or stream.parked_bytes > limits.direction_parked_bytes:
             detail = f"{stream.parked_bytes} bytes in {len(stream.parked)} segments waited"
             self._log.note(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns)
             self._force(stream, peer, ref, time_ns)
-        elif stream.store.parked_bytes > stream.store.limits.parked_bytes:
+        elif stream.store.parked_bytes > limits.parked_bytes:
             detail = f"{stream.store.parked_bytes} bytes waited in all connections together"
             self._log.note(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns)
             while stream.parked:

@@ -48,8 +48,8 @@ class TcpConnection:
     )
 
     def __init__(self, sinks: tuple[StreamSink, StreamSink], store: Store | None = None) -> None:
-        self._log = AnomalyLog()
         store = store or Store()
+        self._log = AnomalyLog(store.limits.anomalies)
         first, second = Reassembly(sinks[0], self._log, store), Reassembly(sinks[1], self._log, store)
         self._pairs = ((first, second), (second, first))
         self._repair = Repair(self._pairs, self._log)

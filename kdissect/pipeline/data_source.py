@@ -24,6 +24,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPa
 
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.spark import spark_ddl
+from kdissect.model.limits import use
 from kdissect.pipeline.inputs import Input, Inputs, find
 from kdissect.pipeline.pushed_filters import can_say, expression, file_test
 from kdissect.pipeline.share import Share
@@ -87,6 +88,7 @@ class KdissectReader(DataSourceReader):
         """Record batches of a share."""
         assert isinstance(partition, Share)
         options = self._options
+        use(options.limits)
         wanted = self._wanted()
         for batch in batches_of(partition, options):
             yield batch if wanted is None else batch.filter(wanted)

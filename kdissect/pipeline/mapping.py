@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from zlib import crc32
 
+from kdissect.model.limits import in_force, use
 from kdissect.pipeline.arrow_runs import to_batches
 from kdissect.pipeline.inputs import Input
 from kdissect.pipeline.news import facts_of, news_of
@@ -17,8 +18,10 @@ class Mapping:
 
     def __init__(self, parts: int) -> None:
         self._parts = parts
+        self._limits = in_force()  # of the driver
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        use(self._limits)
         for batch in batches:
             for task in batch.column("task").to_pylist():
                 yield from to_batches(self.runs(pickle.loads(task)))

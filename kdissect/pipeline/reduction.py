@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import uuid4
 
+from kdissect.model.limits import use
 from kdissect.pipeline.arrow_runs import from_batches
 from kdissect.pipeline.connections import flows
 from kdissect.pipeline.file_rows import note_empty
@@ -35,6 +36,7 @@ class Reduction:
         self._partition_by = partition_by
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        use(self._setup.limits)
         parts = parts_in(self._staging, self._partition_by)
         news = News()
         for name, batch in self._made(batches, news):

@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from kdissect.model.limits import in_force, use
 from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.reduction import parts_in
@@ -53,8 +54,10 @@ class SecondPass:
         self._tables = tables
         self._partition_by = partition_by
         self._names = names
+        self._limits = in_force()  # of the driver
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        use(self._limits)
         parts = parts_in(self._staging, self._partition_by)
         for capture_set, rows in groupby(_rows(batches), key=itemgetter(0)):
             events = ((order, blob) for _, order, blob in rows)

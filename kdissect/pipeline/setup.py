@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kdissect.capture.key_logs import KeyLogFile, KeyLogs
 from kdissect.engine.analyzer import Analyzer
+from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
 from kdissect.pipeline.inputs import Inputs
 from kdissect.pipeline.news import News
 from kdissect.pipeline.run import capture_set_of_key
@@ -15,7 +16,8 @@ from kdissect.pipeline.run import capture_set_of_key
 class Setup(NamedTuple):
     """Settings and names. `set_of_file` is the capture set's number by file index.
 
-    `key_logs` are read already: the paths mean nothing on another machine.
+    `key_logs` are read already: the paths mean nothing on another machine. A task has `limits` hold in its
+    process before anything else: Spark runs the next task, of another job, in the same one.
     """
 
     files: tuple[str, ...]
@@ -24,6 +26,7 @@ class Setup(NamedTuple):
     ports: frozenset[int] = frozenset()
     hosts: Mapping[str, str] | None = None
     key_logs: tuple[KeyLogFile, ...] = ()
+    limits: Limits = DEFAULT_LIMITS
 
     @classmethod
     def of(
@@ -33,7 +36,7 @@ class Setup(NamedTuple):
         hosts: Mapping[str, str] | None = None,
         key_logs: tuple[str, ...] = (),
     ) -> Setup:
-        """The setup for some inputs; reads the key logs."""
+        """The setup for some inputs, with the limits of this process; reads the key logs."""
         logs = KeyLogs(key_logs)
         files = inputs.files
         return cls(
@@ -43,11 +46,12 @@ class Setup(NamedTuple):
             ports,
             hosts,
             tuple(logs.files),
+            in_force(),
         )
 
     def analyzer(self, secrets: KeyLogs) -> Analyzer:
         """An analyzer for the packets of one flow."""
-        return Analyzer(self.ports, self.capture_set_of, secrets, self.hosts)
+        return Analyzer(self.ports, self.capture_set_of, secrets, self.hosts, self.limits)
 
     def capture_set_of(self, file: int) -> str:
         """Name of the capture set a file belongs to."""

@@ -6,10 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kdissect.model.limit_notes import parse_limits
+from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
+
 
 class SourceOptions(NamedTuple):
     """`table` (default `exchanges`), `path` or `paths` (what `load` was given), `recursive`, `port` and
-    `keylog` (several with commas), `shards`: tasks for each capture set (0: by its size).
+    `keylog` (several with commas), `shards`: tasks for each capture set (0: by its size), `limits` as
+    `--limits` takes them.
     """
 
     table: str
@@ -18,6 +22,7 @@ class SourceOptions(NamedTuple):
     ports: frozenset[int]
     key_logs: tuple[str, ...]
     shards: int
+    limits: Limits = DEFAULT_LIMITS
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SourceOptions:
@@ -29,6 +34,7 @@ class SourceOptions(NamedTuple):
             frozenset(map(int, _listed(options, "port"))),
             _listed(options, "keylog"),
             int(options.get("shards", "0")),
+            parse_limits(options["limits"]) if options.get("limits") else in_force(),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kdissect.model.limits import in_force
 from kdissect.query.errors import FilterError
 from kdissect.query.expectation import Expectation, Expected
 from kdissect.query.nodes import And, Compare, HasFinding, Literal, Name, Node, Not, Or, Present
@@ -11,8 +12,6 @@ from kdissect.query.operators import by_symbol, symbols
 from kdissect.query.tokens import Token, TokenKind, tokenize
 from kdissect.query.units import DURATIONS, SIZES
 
-# Nobody reads deeper; each level costs some frames of Python's stack, which has 1000.
-MAX_DEPTH = 50
 FUNCTIONS = ("any", "all", "count")
 JOINERS = ("and", "or")
 UNITS = (*DURATIONS, *SIZES)
@@ -98,8 +97,8 @@ class Parser:
 
     def _not(self) -> Node:
         self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise self._error(f"nested deeper than {MAX_DEPTH} levels", self._now)
+        if self._depth > in_force().filter_depth:
+            raise self._error(f"nested deeper than {in_force().filter_depth} levels", self._now)
         node = Not(self._not()) if self._takes("not", "!") else self._test()
         self._depth -= 1
         return node

@@ -15,13 +15,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-MAX_PATTERN = 500  # characters: a list of some dozen topics
+from kdissect.model.limits import in_force
+
 # Characters looked at, by the number of repetitions one after the other (the search itself is one, unless
 # the pattern begins with ^): at worst some 100 million steps, about a second, for a text made to hurt. A
 # topic has at most 249 characters (org.apache.kafka.common.internals.Topic#MAX_NAME_LENGTH).
 LOOKED_AT = {0: 65_536, 1: 65_536, 2: 16_384, 3: 1024, 4: 256}
-# Ways that optional parts and alternatives can be combined in: each costs as much as the whole pattern.
-MAX_WAYS = 1000
 FEW = 16  # a repetition of fewer times more is counted as ways
 
 _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
@@ -29,8 +28,9 @@ _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 
 def searcher(pattern: str) -> Callable[[str], bool]:
     """A test whether a pattern occurs in a text. Raises ValueError with a line for people."""
-    if len(pattern) > MAX_PATTERN:
-        raise ValueError(f"a pattern has at most {MAX_PATTERN} characters, not {len(pattern)}")
+    most = in_force().pattern_characters
+    if len(pattern) > most:
+        raise ValueError(f"a pattern has at most {most} characters, not {len(pattern)}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about what later versions of Python may read otherwise
@@ -68,7 +68,7 @@ def _power(tree: Any) -> int:
             f"the pattern has {cost.repeats} repetitions: a text could keep it busy for ever\n"
             "begin it with ^, or use fewer of * + {}"
         )
-    if cost.ways > MAX_WAYS:
+    if cost.ways > in_force().pattern_ways:
         raise ValueError("the pattern has too many optional parts and alternatives")
     return power
 

@@ -8,10 +8,8 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
+from kdissect.model.limits import in_force
 from kdissect.query.errors import FilterError
-
-# A filter is typed or stands in a script; a list of some hundred topics still fits.
-MAX_TEXT = 16_384
 
 
 class TokenKind(StrEnum):
@@ -44,8 +42,9 @@ _PLAIN = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'"}
 
 def tokenize(text: str) -> list[Token]:
     """The tokens of a filter, an END behind them. Raises FilterError."""
-    if len(text) > MAX_TEXT:
-        raise FilterError(f"a filter has at most {MAX_TEXT} characters, not {len(text)}", text, MAX_TEXT, 0)
+    most = in_force().filter_characters
+    if len(text) > most:
+        raise FilterError(f"a filter has at most {most} characters, not {len(text)}", text, most, 0)
     tokens: list[Token] = []
     place = _skip(text, 0)
     while place < len(text):

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from kdissect.decoders.compression.codec import MAX_OUTPUT
 from kdissect.decoders.payloads.records import RecordPayloads, decode_record, record_log
 from kdissect.decoders.records.layout import CURRENT_MAGIC
 from kdissect.decoders.records.message_set import inner_messages
@@ -165,7 +164,7 @@ class Batch:
 
     def inner(self) -> Iterator[RecordBatch]:
         """The messages inside a compressed message, as they stand there."""
-        return inner_messages(self.batch, [], MAX_OUTPUT)
+        return inner_messages(self.batch, [], None)
 
     def fault(self, field: str, expected: object, seen: object) -> Fault:
         """The fault of a field of the header."""

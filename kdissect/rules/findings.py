@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from kdissect.model.finding import Finding
+from kdissect.model.limits import in_force
 from kdissect.rules.rule import Once, Rule
 
 _INDEX = re.compile(r"\[\d+\]")
-# Different findings kept: a peer that breaks something new in every frame must not fill the memory.
-MAX_FINDINGS = 10_000
 
 
 class FindingLog:
@@ -17,12 +16,13 @@ class FindingLog:
 
     Findings are equal if rule, party without its port, API, version, field (whatever its index) and
     expectation are; the earliest on the wire stands for all of them. `dropped` counts those beyond
-    `MAX_FINDINGS` different ones, the one case in which the order matters.
+    `Limits.findings` different ones, the one case in which the order matters.
     """
 
     def __init__(self) -> None:
         self._found: dict[tuple[object, ...], Finding] = {}
         self.dropped = 0
+        self._most = in_force().findings
 
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding."""
@@ -45,7 +45,7 @@ class FindingLog:
     def _fold(self, key: tuple[object, ...], finding: Finding) -> None:
         known = self._found.get(key)
         if known is None:
-            if len(self._found) < MAX_FINDINGS:
+            if len(self._found) < self._most:
                 self._found[key] = finding
             else:
                 self.dropped += finding.count

@@ -296,7 +296,6 @@ class ConnectionAnalyzer:
             client.gap_bytes + broker.gap_bytes,
         )
         for anomaly in self.tcp.anomalies:
-            if len(info.anomalies) < 200:
-                info.anomalies.append(anomaly)
+            info.anomalies.append(anomaly)  # the log of TCP keeps as few as the connection's own
         info.tcp_anomalies = Counter()  # first: another thread that adds both must not count them twice
         info.anomaly_counts.update(self.tcp.anomaly_counts)

@@ -113,6 +113,8 @@ class Dialogue:
         seen = self._info.api_versions_seen
         if kind.pair in seen or len(seen) < MAX_KINDS:
             seen[kind.pair] += 1
+        else:
+            self._info.note_limit(f"more than {MAX_KINDS} kinds of request: further ones are not remembered")
         if (
             kind.is_produce
             and not kind.unknown

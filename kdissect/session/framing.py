@@ -17,7 +17,6 @@ from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
 from kdissect.net.store import Store
-from kdissect.session.detect import MAX_FRAME_SIZE
 
 _SIZE = struct.Struct(">i")
 _size_of = _SIZE.unpack_from
@@ -264,13 +263,14 @@ class FrameReader:
         else:
             self._first_ref = ref
             self._first_time = time_ns
+        most = self._store.limits.frame_size
         position = 0
         end = len(payload)
         while end - position >= _PREFIX:
             size = _size_of(payload, position)[0]
             content = position + _PREFIX
             stop = content + size
-            if not 0 <= size <= MAX_FRAME_SIZE:
+            if not 0 <= size <= most:
                 self._bad_size(size, payload[position:], ref, time_ns)
                 return
             if stop > end:
@@ -357,7 +357,7 @@ class FrameReader:
             self._lose(f"{beyond} bytes at the start of a frame were not captured")
 
     def _bad_size(self, size: int, rest: bytes, ref: int, time_ns: int) -> None:
-        detail = f"frame size {size} is not within 0-{MAX_FRAME_SIZE}"
+        detail = f"frame size {size} is not within 0-{self._store.limits.frame_size}"
         self._connection.note(Anomaly(AnomalyKind.BAD_FRAME_SIZE, detail, ref, time_ns, self.direction))
         self._lose(detail)
         # The size itself is passed over, or the search would find the same bytes again.

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
+from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.model.stream import CloseKind
 
 if TYPE_CHECKING:
     from kdissect.tls.info import TlsInfo
 
-ANOMALIES_KEPT = (
-    100  # per connection; further ones are counted only, so that a hostile peer cannot fill memory
-)
 
 _NO_NAMES: Mapping[str, str] = {}
 
@@ -51,6 +49,7 @@ class ConnectionInfo:
     """
 
     __slots__ = (
+        "_kept",
         "anomalies",
         "anomaly_counts",
         "api_versions_seen",
@@ -89,6 +88,7 @@ class ConnectionInfo:
         broker: Endpoint,
         start_ns: int,
         names: Mapping[str, str] = _NO_NAMES,
+        anomalies_kept: int = DEFAULT_LIMITS.anomalies,
     ) -> None:
         self.id = connection_id
         self.capture_set = capture_set
@@ -110,6 +110,7 @@ class ConnectionInfo:
         self.states: Counter[str] = Counter()
         self.api_versions_seen: Counter[tuple[int, int]] = Counter()
         self.anomalies: list[Anomaly] = []
+        self._kept = anomalies_kept
         self.anomaly_counts: Counter[AnomalyKind] = Counter()
         self.tcp: TcpSummary | None = None
         self.tcp_anomalies: Counter[AnomalyKind] = Counter()
@@ -142,10 +143,15 @@ class ConnectionInfo:
         """How many anomalies of each kind there were, also while the connection is open."""
         return self.anomaly_counts + self.tcp_anomalies
 
+    def note_limit(self, why: str) -> None:
+        """Tell once that of something there was more than is kept."""
+        if not self.anomaly_counts[AnomalyKind.LIMIT_REACHED]:
+            self.note(Anomaly(AnomalyKind.LIMIT_REACHED, why, 0, self.end_ns))
+
     def note(self, anomaly: Anomaly) -> None:
         """Count an anomaly and keep it while there is room."""
         self.anomaly_counts[anomaly.kind] += 1
-        if len(self.anomalies) < ANOMALIES_KEPT:
+        if len(self.anomalies) < self._kept:
             self.anomalies.append(anomaly)
 
 

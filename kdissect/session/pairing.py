@@ -17,11 +17,7 @@ from kdissect.model.frame import Frame
 from kdissect.net.store import Store
 from kdissect.session.exchange import Exchange, State
 
-# Bytes of request frames kept while they wait for their response. A consumer's or producer's in-flight
-# requests are far below; past the bound only header and packet reference stay (DESIGN 4a "Pending requests").
-MAX_PENDING_BYTES = 64 << 20
-MAX_PENDING = 10_000  # requests in flight; clients have 1-5, Kafka's own inter-broker senders a few hundred
-HEADER_KEPT = 64
+HEADER_KEPT = 64  # bytes of a request's frame that stay where there is no room for all
 # An acks=0 request is held until this many requests followed it: a producer has no more in flight
 # (max.in.flight.requests.per.connection is 5, org.apache.kafka.clients.producer.ProducerConfig).
 NO_RESPONSE_HOLD = 5
@@ -30,6 +26,8 @@ ANSWERED_KEPT = 64
 # Requests in flight looked at for one that is earlier than an answer's: they stand in stream order, so the
 # first tells; but for a few that waited behind another of their id.
 FIRST_LOOKED_AT = 8
+# Requests given up between two makings of their table: copying the 10,000 that wait costs each 40 steps.
+MADE_ANEW_AFTER = 256
 
 
 _NO_RESPONSE = State.NO_RESPONSE_EXPECTED
@@ -43,6 +41,7 @@ class Pairing:
     __slots__ = (
         "_answered",
         "_bytes",
+        "_given_up",
         "_holding",
         "_lost_before",
         "_pending",
@@ -65,6 +64,7 @@ class Pairing:
         ] = {}  # further requests in flight under an id already in use
         self._answered: deque[int] = deque(maxlen=ANSWERED_KEPT)
         self._bytes = 0
+        self._given_up = 0
         self._holding = 0  # acks=0 requests among the pending
         self._lost_before = -1  # ordinal up to which a response may have been lost in a gap
         self.last_correlation_id: int | None = None
@@ -85,25 +85,37 @@ class Pairing:
             pending[correlation_id] = exchange
         self.last_correlation_id = correlation_id
         store = self._store
+        limits = store.limits
         store.pending_requests += 1
         store.pending_bytes += len(frame.data)
         self._bytes = held = self._bytes + len(frame.data)
-        if held > MAX_PENDING_BYTES or store.pending_bytes > store.limits.pending_bytes:
+        if held > limits.connection_pending_bytes or store.pending_bytes > limits.pending_bytes:
             self._shorten(exchange, frame)
         if exchange.state is _NO_RESPONSE:
             self._holding += 1
             self._silent.append(exchange)
-        is_full = len(pending) + self._shadows > MAX_PENDING
-        if not self._holding and not is_full and store.pending_requests <= store.limits.pending_requests:
+        is_full = len(pending) + self._shadows > limits.connection_pending_requests
+        if not self._holding and not is_full and store.pending_requests <= limits.pending_requests:
             return _NOTHING
         released = self._release(exchange.ordinal - NO_RESPONSE_HOLD) if self._holding else []
-        if pending and (is_full or store.pending_requests > store.limits.pending_requests):
-            oldest = self._take(next(iter(pending)))
-            why = f"more than {MAX_PENDING}" if is_full else f"more than {store.limits.pending_requests}"
+        if pending and (is_full or store.pending_requests > limits.pending_requests):
+            oldest = self._take(self._oldest())
+            why = f"more than {limits.connection_pending_requests if is_full else limits.pending_requests}"
             where = "" if is_full else " of all connections"
             oldest.note(AnomalyKind.PENDING_LIMIT, f"{why} requests{where} in flight")
             released.append(oldest)
         return released
+
+    def _oldest(self) -> int:
+        """Id of the first request that waits, for giving it up.
+
+        A dict keeps the places of what was taken out of it, and looks through them for its first item: with
+        thousands that go from its front, as many steps each time. So it is made anew now and then.
+        """
+        self._given_up += 1
+        if self._given_up % MADE_ANEW_AFTER == 0:
+            self._pending = dict(self._pending)
+        return next(iter(self._pending))
 
     def _shorten(self, exchange: Exchange, frame: Frame) -> None:
         before = len(frame.data)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from kdissect.history.turn import Turn
 from kdissect.model.frame import Frame
+from kdissect.model.limits import in_force
 from kdissect.schema.errors import error_name
 from kdissect.session.exchange import Exchange, State
 from kdissect.sketches.distribution import Distribution
@@ -15,9 +16,6 @@ from kdissect.stats.response_time import ResponseTime, response_time
 from kdissect.stats.series import Series
 from kdissect.stats.watermarks import Watermarks
 
-# Rows of a table; what comes later counts in the row `other`. A row takes 2 KB, and up to 20 KB where its
-# times spread over many decades: 20 MB for all.
-MAX_ROWS = 1000
 PREFIX_BYTES = 4  # the size in front of a frame counts as part of it (docs/output.md)
 
 
@@ -90,11 +88,13 @@ class Tally:
 class Traffic:
     """Tallies by key, of all together, and over time.
 
-    `keys_of` gives the keys of an exchange. `other` holds what came after `MAX_ROWS` keys.
+    `keys_of` gives the keys of an exchange. `other` holds what came after `Limits.statistic_rows`
+    keys: a row takes 2 KB, and up to 20 KB where its times spread over many decades.
     """
 
     def __init__(self, keys_of: Callable[[Turn], Sequence[Key]]) -> None:
         self._keys_of = keys_of
+        self.most = in_force().statistic_rows
         self._watermarks = Watermarks()
         self.rows: dict[Key, Tally] = {}
         self.other = Tally()
@@ -129,7 +129,7 @@ class Traffic:
     def _row(self, key: Key) -> Tally:
         found = self.rows.get(key)
         if found is None:
-            if len(self.rows) >= MAX_ROWS:
+            if len(self.rows) >= self.most:
                 return self.other
             found = self.rows[key] = Tally()
         return found

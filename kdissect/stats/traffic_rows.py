@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.engine.times import rfc3339
 from kdissect.sketches.distribution import RELATIVE_ERROR
-from kdissect.stats.traffic import MAX_ROWS, Tally, Traffic
+from kdissect.stats.traffic import Tally, Traffic
 
 Facts = dict[str, Any]
 SECOND_NS = 1_000_000_000
@@ -40,7 +40,7 @@ def traffic_facts(
     return {
         "by": list(by),
         "relative_error": RELATIVE_ERROR,
-        "max_rows": MAX_ROWS,
+        "max_rows": traffic.most,
         "rows": [dict(zip(by, key, strict=True)) | _tally(tally) for key, tally in shown],
         "other": _tally(other) if other.exchanges else None,
         "total": _tally(traffic.total),

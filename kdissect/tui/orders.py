@@ -10,6 +10,8 @@ import pickle
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kdissect.model.limits import DEFAULT_LIMITS, Limits
+
 if TYPE_CHECKING:
     from kdissect.capture.live.settings import LiveSettings
 
@@ -22,7 +24,7 @@ class Order(NamedTuple):
     `rows`: send the exchanges. `studies`: names of the studies to run (`tui.study`). `filter`: only exchanges
     that it takes go into the studies, and with `matches` their rows are sent. `spool` and `stdin` are
     inherited file descriptors, -1: none. `nice`: give way to others. `live`: capture, instead of reading
-    `paths`.
+    `paths`. `limits` hold in the worker.
     """
 
     paths: tuple[str, ...]
@@ -38,6 +40,7 @@ class Order(NamedTuple):
     stdin: int = -1
     nice: bool = False
     live: LiveSettings | None = None
+    limits: Limits = DEFAULT_LIMITS
 
 
 class Rows(NamedTuple):

@@ -14,6 +14,7 @@ from kdissect.capture.packet_file import APPLICATION, PacketFile
 from kdissect.excerpt.extract import write_frames
 from kdissect.excerpt.harvest import Harvest, Harvested, PlanTooLargeError
 from kdissect.excerpt.reader import ExcerptPacket
+from kdissect.model.limits import use
 from kdissect.report.printable import printable
 from kdissect.tui.orders import receive, send
 from kdissect.tui.save_order import Saved, SaveOrder
@@ -70,7 +71,9 @@ def _told(harvested: Harvested) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Carry out the order that comes in."""
     orders, out = map(int, arguments)
-    send(out, save(receive(orders)))
+    order: SaveOrder = receive(orders)
+    use(order.inputs.limits)
+    send(out, save(order))
     return 0
 
 

@@ -24,6 +24,7 @@ from kdissect.engine.log_writer import LogWriter
 from kdissect.history.topics import TopicNames
 from kdissect.model.errors import KdissectError
 from kdissect.model.frame import Frame
+from kdissect.model.limits import use
 from kdissect.model.packet import FILE_SHIFT
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
@@ -284,6 +285,7 @@ def main(arguments: Sequence[str]) -> int:
     """Carry out the order that comes in."""
     order_pipe, out = map(int, arguments)
     order: Order = receive(order_pipe)
+    use(order.limits)
     if order.stdin >= 0:
         os.dup2(order.stdin, 0)
     if order.nice:

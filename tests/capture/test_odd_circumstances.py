@@ -1,6 +1,7 @@
 """Files that change while they are read, clocks that go back, numbers beyond 2^32, folders nobody may
 read."""
 
+import io
 import os
 from pathlib import Path
 
@@ -92,8 +93,6 @@ def test_a_clock_that_goes_back_is_told_and_changes_no_pair(
 def test_a_second_of_disorder_is_no_step_back() -> None:
     packets = [(10, 0), (9, 500_000), (11, 0), (10, 200_000)]
     data = pcap_header() + b"".join(pcap_packet(s, b"x" * 60, fraction=f) for s, f in packets)
-    import io
-
     captures = open_captures(["-"], stdin=io.BytesIO(data))
     assert len(list(captures.packets())) == 4
     assert not captures.files[0].anomalies
@@ -156,3 +155,23 @@ def test_a_folder_that_cannot_be_listed(
     error = capfd.readouterr().err
     assert str(tmp_path) in error
     assert "Traceback" not in error
+
+
+def test_a_clock_that_goes_back_is_told_once_however_the_file_is_cut() -> None:
+    times = [4_000_000, 1, 2, 3, 9_000_000, 9_000_001, 5]
+    data = pcap_header() + b"".join(pcap_packet(seconds, b"x" * 60) for seconds in times)
+    told = []
+    for cut in (len(data), 1, 100):
+        parts = io.BytesIO(data)
+
+        class Pieces:
+            def read(self, size: int, parts: io.BytesIO = parts, cut: int = cut) -> bytes:
+                return parts.read(min(size, cut))
+
+            read1 = read
+
+        captures = open_captures(["-"], stdin=Pieces())  # type: ignore[arg-type]
+        assert len(list(captures.packets())) == len(times)
+        told.append(captures.files[0].anomalies)
+    assert [anomaly.ref for anomaly in told[0]] == [2, 7]
+    assert told[0] == told[1] == told[2]

@@ -5,9 +5,9 @@ import struct
 import pytest
 
 from kdissect.capture import pcapng
-from kdissect.capture.parser import MAX_ANOMALIES
 from kdissect.capture.pcapng import PcapngParser
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.model.packet import Packet, ref_number
 from tests.capture.capture_samples import (
     SECOND,
@@ -270,8 +270,8 @@ def test_no_section_header() -> None:
 
 
 def test_anomalies_are_bounded() -> None:
-    _, parser = feed(section() + interface() + enhanced(1, b"x", index=7) * (MAX_ANOMALIES + 50))
-    assert len(parser.anomalies) == MAX_ANOMALIES
+    _, parser = feed(section() + interface() + enhanced(1, b"x", index=7) * (DEFAULT_LIMITS.anomalies + 50))
+    assert len(parser.anomalies) == DEFAULT_LIMITS.anomalies
 
 
 def test_interfaces_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from kdissect.capture.compression import Compression, decompress
 from kdissect.capture.files import open_captures
 from kdissect.capture.pcapng import PcapngParser
 from kdissect.decoders.bodies import response_to_jsonable
-from kdissect.decoders.compression.codec import MAX_RATIO, codec_name
+from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.compression.codec import decompress as decompress_batch
 from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.encoder import encode_request, encode_response
@@ -24,10 +24,10 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.segment_reader import SegmentReader
 from kdissect.model.errors import DecodeError
 from kdissect.model.key_log import MAX_LINE, KeyLog
+from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
-from kdissect.session.pairing import MAX_PENDING
 from tests.capture.capture_samples import block, interface, option, section
 from tests.hostile import framing, records
 from tests.hostile.captures import talk
@@ -114,7 +114,7 @@ def test_thousands_of_gzip_members_in_a_batch() -> None:
 
 def test_a_batch_grows_by_a_ratio_at_most() -> None:
     data = zstandard.ZstdCompressor(level=1).compress(bytes(64 << 20))
-    assert len(data) * MAX_RATIO < 64 << 20
+    assert len(data) * DEFAULT_LIMITS.batch_ratio < 64 << 20
     with pytest.raises(OutputLimitError):
         decompress_batch(4, data)
     assert len(decompress_batch(4, zstandard.compress(bytes(15 << 20)))) == 15 << 20
@@ -167,13 +167,16 @@ def test_positions_lost_and_found_a_thousand_times_are_no_deep_recursion() -> No
     assert len(exchanges_of(packets)) > 1000
 
 
+IN_FLIGHT = DEFAULT_LIMITS.connection_pending_requests
+
+
 def test_one_correlation_id_for_ever_is_bounded() -> None:
-    requests = b"".join(request(3, 1, 5, METADATA) for _ in range(MAX_PENDING + 500))
+    requests = b"".join(request(3, 1, 5, METADATA) for _ in range(IN_FLIGHT + 500))
     packets = Conversation().handshake().client(requests, 60_000).packets
     analyzer = Analyzer()
     waiting = sum(isinstance(event, Exchange) for packet in packets for event in analyzer.feed(packet))
     assert waiting == 500
-    assert sum(isinstance(event, Exchange) for event in analyzer.close()) == MAX_PENDING
+    assert sum(isinstance(event, Exchange) for event in analyzer.close()) == IN_FLIGHT
 
 
 def test_kinds_of_request_of_a_connection_are_bounded() -> None:
@@ -223,7 +226,6 @@ def test_who_listens_is_not_taken_for_the_client_by_the_way_segments_are_cut() -
 
 def test_fragments_are_bounded_in_number_and_bytes() -> None:
     from fuzz.targets.sessions import read_pcap
-    from kdissect.net.fragments import MAX_FRAGMENTS
     from kdissect.net.parser import SegmentParser
     from tests.hostile.packets import _fragment_flood, _overlapping_fragments
 
@@ -231,7 +233,7 @@ def test_fragments_are_bounded_in_number_and_bytes() -> None:
         parser = SegmentParser()
         parser.parse_batch(read_pcap(make()))
         for partial in parser._fragments._partials.values():
-            assert len(partial.pieces) <= MAX_FRAGMENTS
+            assert len(partial.pieces) <= DEFAULT_LIMITS.fragments
             assert sum(length for _, length in partial.pieces.values()) <= 2 * 65_535
 
 

@@ -11,8 +11,8 @@ from crc32c import crc32c
 from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.decoders.naming import naming_of
-from kdissect.history import topics as history
 from kdissect.history.topics import FETCH_SNAPSHOT, TELLING, TopicNames
+from kdissect.model import limits
 from kdissect.schema import registry
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
 from kdissect.schema.types import Array, Primitive, Struct
@@ -189,7 +189,7 @@ def test_captures_without_unknown_ids_are_read_once(reference: Path) -> None:
 
 
 def test_names_are_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(history, "MAX_NAMES", 3)
+    monkeypatch.setattr(limits, "_in_force", [limits.Limits(topic_names=3)])
     many = {f"t{number}": number.to_bytes(16) for number in range(2, 40)}
     names = TopicNames()
     for exchange in Dissection(capture(tmp_path, Client().metadata("c", **many))):

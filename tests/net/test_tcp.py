@@ -5,9 +5,9 @@ import pickle
 import pytest
 
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.model.segment import ACK, FIN, PSH, RST, SYN
 from kdissect.model.stream import CloseKind
-from kdissect.net.reassembly import PARKED_SEGMENTS
 from kdissect.net.repair import GRACE_NS, GRACE_PACKETS, ONE_WAY_GRACE_NS
 from tests.net.recorder import BROKER, CLIENT, MASK, Wire
 
@@ -320,9 +320,9 @@ def test_one_direction_alone_gives_up_by_time() -> None:
 
 def test_parked_segments_are_bounded() -> None:
     wire = opened()
-    for number in range(PARKED_SEGMENTS + 1):
+    for number in range(DEFAULT_LIMITS.direction_parked_segments + 1):
         wire.send(CLIENT, 100 + number, b"x")
-    assert wire.sinks[CLIENT].runs == [100, b"x" * (PARKED_SEGMENTS + 1)]
+    assert wire.sinks[CLIENT].runs == [100, b"x" * (DEFAULT_LIMITS.direction_parked_segments + 1)]
     assert kinds(wire) == {AnomalyKind.REASSEMBLY_LIMIT: 1, AnomalyKind.GAP: 1}
 
 

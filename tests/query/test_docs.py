@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from kdissect.cli import main
+from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.query import compile_filter
 from kdissect.query.addresses import ADDRESS
 from kdissect.query.kinds import BYTES, FLAG, NUMBER, REAL, STRUCTURE, TEXT, UUID
@@ -14,9 +15,7 @@ from kdissect.query.listing import fields
 from kdissect.query.moments import TIME_NS
 from kdissect.query.named import API, ERROR
 from kdissect.query.operators import OPERATORS
-from kdissect.query.parser import MAX_DEPTH
-from kdissect.query.patterns import LOOKED_AT, MAX_PATTERN
-from kdissect.query.tokens import MAX_TEXT
+from kdissect.query.patterns import LOOKED_AT
 from kdissect.query.units import NANOSECONDS, SIZE
 from tests.support.console import CHECKOUT
 
@@ -91,6 +90,8 @@ def test_python_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
 
 def test_limits_are_those_of_the_code() -> None:
     text = PATH.read_text()
-    assert f"at most {MAX_TEXT:,} characters and {MAX_DEPTH} levels".replace(",", " ") in text
-    assert f"more than {MAX_PATTERN} characters" in text
+    most = DEFAULT_LIMITS
+    told = f"at most {most.filter_characters:,} characters and {most.filter_depth} levels"
+    assert told.replace(",", " ") in text
+    assert f"more than {DEFAULT_LIMITS.pattern_characters} characters" in text
     assert LOOKED_AT == {0: 65_536, 1: 65_536, 2: 16_384, 3: 1024, 4: 256}

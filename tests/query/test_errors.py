@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.query import FilterError, compile_filter
 from kdissect.query.errors import SHOWN
 from kdissect.query.lookup import _HABITS
-from kdissect.query.parser import MAX_DEPTH
-from kdissect.query.patterns import MAX_PATTERN
-from kdissect.query.tokens import MAX_TEXT
 
 GOLDEN = Path(__file__).parent / "errors.txt"
 
@@ -144,12 +142,16 @@ def test_empty() -> None:
     assert "the filter is empty" in rendered("   ")
 
 
+LONGEST, DEEPEST = DEFAULT_LIMITS.filter_characters, DEFAULT_LIMITS.filter_depth
+LONGEST_PATTERN = DEFAULT_LIMITS.pattern_characters
+
+
 def test_limits() -> None:
-    assert f"at most {MAX_TEXT} characters" in rendered("a" * (MAX_TEXT + 1))
-    assert f"deeper than {MAX_DEPTH}" in rendered("(" * (MAX_DEPTH + 1) + "error" + ")" * (MAX_DEPTH + 1))
-    assert f"deeper than {MAX_DEPTH}" in rendered("not " * (MAX_DEPTH + 1) + "error")
-    assert f"at most {MAX_PATTERN} characters" in rendered(f'topic ~ "{"a" * (MAX_PATTERN + 1)}"')
-    compile_filter("(" * (MAX_DEPTH - 1) + "error" + ")" * (MAX_DEPTH - 1))
+    assert f"at most {LONGEST} characters" in rendered("a" * (LONGEST + 1))
+    assert f"deeper than {DEEPEST}" in rendered("(" * (DEEPEST + 1) + "error" + ")" * (DEEPEST + 1))
+    assert f"deeper than {DEEPEST}" in rendered("not " * (DEEPEST + 1) + "error")
+    assert f"at most {LONGEST_PATTERN} characters" in rendered(f'topic ~ "{"a" * (LONGEST_PATTERN + 1)}"')
+    compile_filter("(" * (DEEPEST - 1) + "error" + ")" * (DEEPEST - 1))
     assert "no name of a field" in rendered("request" + ".**" * 1000)
     assert "no whole number" in rendered(f"api_version == {'9' * 5000}")
 

@@ -12,8 +12,8 @@ import kdissect
 from kdissect.cli import main
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
+from kdissect.model import limits
 from kdissect.sketches.distribution import PERCENTILES, RELATIVE_ERROR
-from kdissect.stats import traffic as traffic_module
 from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.traffic import Traffic
@@ -112,7 +112,7 @@ def test_merged_captures_are_the_same_as_counted_at_once() -> None:
 
 
 def test_rows_are_bounded_and_the_rest_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traffic_module, "MAX_ROWS", 3)
+    monkeypatch.setattr(limits, "_in_force", [limits.Limits(statistic_rows=3)])
     found = counted(NAMES[0])
     facts = traffic_facts(found, ("api", "client_id"), 2, 100)
     assert (len(found.rows), len(facts["rows"])) == (3, 2)

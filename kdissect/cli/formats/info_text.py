@@ -96,6 +96,8 @@ def _deep(deep: Facts) -> Iterator[str]:
     yield from _table([f"  {text}", str(deep[name])] for name, text in names.items())
     yield f"batches  {deep['batches']}"
     yield f"  with a wrong checksum  {deep['bad_crcs']}"
+    if deep["records"] is not None:
+        yield f"records  {deep['records']}"
     for example in deep["examples"]:
         place = f"{printable(example['file'])} packet {example['packet']}"
         api = f"{example['api'] or example['api_key']} v{example['api_version']}"

@@ -6,31 +6,27 @@ A decoder imports its library when it is first needed: a capture of gzip pays fo
 from collections.abc import Callable
 
 from kdissect.model.errors import DecodeError
+from kdissect.model.limits import in_force
 from kdissect.model.record_batch import CODEC_NAMES, Codec
 
-# The most one batch may grow to. A broker takes at most 100 MiB in one request (socket.request.max.bytes,
-# org.apache.kafka.network.SocketServerConfigs), and clients bound what they put in a batch before they
-# compress it (max.request.size), so no stock client writes more; a bomb is cut here.
-MAX_OUTPUT = 128 << 20
-
-# A batch that grows to more than FREE_OUTPUT may have grown by this factor, and no more. Zeros in gzip give
-# 1030 (https://zlib.net/zlib_tech.html), in lz4 255, in zstd 32,000: nobody's records are 16 MiB of that.
-MAX_RATIO = 2000
+# A batch that grows to more than this may have grown by `Limits.batch_ratio`, and no more.
 FREE_OUTPUT = 16 << 20
 
 Decompress = Callable[[memoryview, int, bool], bytes]
 """`(data, limit, is_legacy_lz4) -> bytes`, raising DecodeError with the codec's name for its path."""
 
 
-def decompress(codec: int, data: bytes | memoryview, limit: int = MAX_OUTPUT, *, magic: int = 2) -> bytes:
-    """`data` decompressed, at most `limit` bytes, and what MAX_RATIO allows; `magic` is that of the batch
-    it stands in.
+def decompress(codec: int, data: bytes | memoryview, limit: int | None = None, *, magic: int = 2) -> bytes:
+    """`data` decompressed, at most `limit` bytes (None: `Limits.batch_bytes` of the process) and what
+    `Limits.batch_ratio` allows; `magic` is that of the batch it stands in.
 
     Raises OutputLimitError where there would be more, and DecodeError for codecs that do not exist (5 to 7)
     and bytes that are not what the codec writes. Whatever the bytes, it takes about `limit` of memory.
     """
     run = _decompressor(codec)
-    return run(memoryview(data), min(limit, max(FREE_OUTPUT, MAX_RATIO * len(data))), magic == 0)
+    limits = in_force()
+    most = limits.batch_bytes if limit is None else limit
+    return run(memoryview(data), min(most, max(FREE_OUTPUT, limits.batch_ratio * len(data))), magic == 0)
 
 
 def _decompressor(codec: int) -> Decompress:

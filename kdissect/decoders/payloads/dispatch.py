@@ -2,8 +2,10 @@
 
 from kdissect.decoders.payloads import envelope, groups, sasl, telemetry, text
 from kdissect.decoders.payloads.payload import Finder, Found
-from kdissect.decoders.payloads.scope import MAX_DEPTH, Scope
+from kdissect.decoders.payloads.scope import Scope
+from kdissect.decoders.payloads.too_deep import TooDeep
 from kdissect.decoders.payloads.versioned import versioned
+from kdissect.model.limits import in_force
 
 
 def _principal(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
@@ -32,6 +34,9 @@ def find(place: str, data: bytes, start: int, end: int, scope: Scope) -> Found |
 
     Raises nothing.
     """
-    if start >= end or scope.depth > MAX_DEPTH:
+    if start >= end:
         return None
+    most = in_force().payload_depth
+    if scope.depth > most:
+        return TooDeep(place, most)
     return FINDERS[place](data, start, end, scope)

@@ -6,7 +6,6 @@ from typing import Any
 from kdissect.decoders.values import Value
 
 _NO_FACTS: Mapping[str, Any] = {}
-MAX_DEPTH = 4  # an Envelope holds one request, a subscription one assignor's data; deeper is an attack
 
 
 class Scope:

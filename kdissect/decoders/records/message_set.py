@@ -9,16 +9,12 @@ from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.layout import LENGTH_AT, OVERHEAD
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
+from kdissect.model.limits import in_force
 from kdissect.model.record import Record
 from kdissect.model.record_batch import CODEC_NAMES, RecordBatch, RecordFault
 
-# Kafka refuses a compressed message inside a compressed message
-# (AbstractLegacyRecordBatch.DeepRecordsIterator). We report it and look on, this far: each level costs its
-# decompressed bytes in memory.
-MAX_DEPTH = 3
 
-
-def iter_messages(batch: RecordBatch, faults: list[RecordFault], limit: int) -> Iterator[Record]:
+def iter_messages(batch: RecordBatch, faults: list[RecordFault], limit: int | None) -> Iterator[Record]:
     """The message itself, or the messages inside it. Raises nothing."""
     reader = _Reader(faults, limit)
     if batch.codec:
@@ -29,7 +25,7 @@ def iter_messages(batch: RecordBatch, faults: list[RecordFault], limit: int) -> 
             yield message
 
 
-def inner_messages(batch: RecordBatch, faults: list[RecordFault], limit: int) -> Iterator[RecordBatch]:
+def inner_messages(batch: RecordBatch, faults: list[RecordFault], limit: int | None) -> Iterator[RecordBatch]:
     """The messages directly inside a compressed one as they stand there: offsets are those of the wire.
 
     Raises nothing.
@@ -40,11 +36,16 @@ def inner_messages(batch: RecordBatch, faults: list[RecordFault], limit: int) ->
 
 
 class _Reader:
-    """Reads messages; `_left` is what may still be decompressed, over all levels."""
+    """Reads messages; `_left` is what may still be decompressed, over all levels.
 
-    def __init__(self, faults: list[RecordFault], limit: int) -> None:
+    Kafka refuses a compressed message inside a compressed message
+    (AbstractLegacyRecordBatch.DeepRecordsIterator). We report it and look on, as far as the limits let us:
+    each level costs its decompressed bytes in memory.
+    """
+
+    def __init__(self, faults: list[RecordFault], limit: int | None) -> None:
         self._faults = faults
-        self._left = limit
+        self._left = in_force().batch_bytes if limit is None else limit
 
     def message(self, batch: RecordBatch, path: str, inside: bool) -> Record | None:
         """An uncompressed message: key and value, nothing behind them."""
@@ -105,7 +106,7 @@ class _Reader:
         if message.codec:
             why = f"a {codec_name(message.codec)} message inside a {codec_name(wrapper.codec)} message"
             note(self._faults, RecordFault(AnomalyKind.NESTED_COMPRESSION, path, message.start, why, True))
-            if depth < MAX_DEPTH:
+            if depth < in_force().message_depth:
                 yield from self.inner(message, f"{path}.records", depth + 1)
             return
         if message.magic > 1:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kdissect.decoders.compression.codec import MAX_OUTPUT, codec_name, decompress
+from kdissect.decoders.compression.codec import codec_name, decompress
 from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.layout import CURRENT_MAGIC
@@ -12,12 +12,9 @@ from kdissect.decoders.records.plain_records import PLAIN_RECORDS, plain_records
 from kdissect.decoders.records.records_v2 import iter_records_v2
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
+from kdissect.model.limits import in_force
 from kdissect.model.record import Record
 from kdissect.model.record_batch import CODEC_NAMES, RecordBatch, RecordFault
-
-# A batch may hold 19 million records of 7 bytes within `MAX_OUTPUT`, at 200 bytes an object. This is ten
-# times the most that a batch of 1 MiB (message.max.bytes) can have uncompressed.
-MAX_RECORDS = 1_500_000
 
 
 class RecordList(NamedTuple):
@@ -27,13 +24,14 @@ class RecordList(NamedTuple):
     faults: list[RecordFault]
 
 
-def read_records(batch: RecordBatch, limit: int = MAX_OUTPUT, most: int = MAX_RECORDS) -> RecordList:
-    """The first `most` records of a batch.
+def read_records(batch: RecordBatch, limit: int | None = None, most: int | None = None) -> RecordList:
+    """The first `most` records of a batch; bounds that are None are those of the process.
 
     Raises nothing; `faults` do not repeat those of the batch.
     """
     faults: list[RecordFault] = []
     records: list[Record] = []
+    most = in_force().batch_records if most is None else most
     if batch.magic == CURRENT_MAGIC and most >= PLAIN_RECORDS:
         content = _content(batch, faults, limit)
         plain = None if content is None else plain_records(batch, *content)
@@ -49,11 +47,11 @@ def read_records(batch: RecordBatch, limit: int = MAX_OUTPUT, most: int = MAX_RE
     return RecordList(records, faults)
 
 
-def iter_records(batch: RecordBatch, faults: list[RecordFault], limit: int = MAX_OUTPUT) -> Iterator[Record]:
+def iter_records(batch: RecordBatch, faults: list[RecordFault], limit: int | None = None) -> Iterator[Record]:
     """The records of a batch as they are read; what does not fit is added to `faults`. Raises nothing.
 
     A record that does not fit is left out, those behind it are read as far as its length leads to them. Takes
-    at most about `limit` bytes of memory (one batch decompressed).
+    at most about `limit` bytes of memory (one batch decompressed; None: `Limits.batch_bytes`).
     """
     if batch.magic != CURRENT_MAGIC:
         yield from iter_messages(batch, faults, limit)
@@ -68,7 +66,7 @@ def iter_records(batch: RecordBatch, faults: list[RecordFault], limit: int = MAX
 
 
 def _content(
-    batch: RecordBatch, faults: list[RecordFault], limit: int = MAX_OUTPUT
+    batch: RecordBatch, faults: list[RecordFault], limit: int | None = None
 ) -> tuple[bytes, int, int] | None:
     """Where the records of a batch of magic 2 stand: bytes, start, end. None, and a fault, where nowhere."""
     if not batch.codec:
@@ -77,7 +75,7 @@ def _content(
     return None if content is None else (content, 0, len(content))
 
 
-def decompressed(batch: RecordBatch, faults: list[RecordFault], limit: int = MAX_OUTPUT) -> bytes | None:
+def decompressed(batch: RecordBatch, faults: list[RecordFault], limit: int | None = None) -> bytes | None:
     """The records of a compressed batch of magic 2, decompressed; None, and a fault, where that fails."""
     if batch.codec >= len(CODEC_NAMES):
         why = f"there is no codec {batch.codec}"

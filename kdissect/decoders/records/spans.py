@@ -5,7 +5,7 @@ Below a node of type `decompressed` the bytes are counted in what the batch deco
 
 from itertools import pairwise
 
-from kdissect.decoders.compression.codec import MAX_OUTPUT, codec_name
+from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.jsonable import text_or_bytes
 from kdissect.decoders.node import Decompressed, Node
 from kdissect.decoders.records.batches import split_batches
@@ -148,7 +148,7 @@ def _record_nodes(batch: RecordBatch) -> list[Node]:
         return _records(batch.data, start, end)
     node = _leaf("records", codec_name(batch.codec), start, end, None)
     faults: list[RecordFault] = []
-    content = decompressed(batch, faults, MAX_OUTPUT)
+    content = decompressed(batch, faults)
     if content is None:
         node.error = DecodeError("records", faults[0].offset, faults[0].why)
         node.value = batch.data[start:end]
@@ -273,7 +273,7 @@ def _open_wrapper(node: Node, batch: RecordBatch, content: bytes) -> None:
     from kdissect.decoders.compression.codec import decompress
 
     try:
-        inner = decompress(batch.codec, content, MAX_OUTPUT, magic=batch.magic)
+        inner = decompress(batch.codec, content, magic=batch.magic)
     except DecodeError as error:
         node.error = DecodeError("value", node.start + 4 + error.offset, f"{error.path}: {error.why}")
         return

@@ -11,10 +11,11 @@ import pytest
 import xxhash
 import zstandard
 
-from kdissect.decoders.compression.codec import MAX_OUTPUT, decompress
+from kdissect.decoders.compression.codec import decompress
 from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.compression.xxh32 import xxh32
 from kdissect.model.errors import DecodeError
+from kdissect.model.limits import DEFAULT_LIMITS
 from tests.support.console import CHECKOUT
 from tests.support.kafka_python import lz4_encode_old_kafka
 
@@ -123,8 +124,10 @@ def test_gzip_is_the_same_with_and_without_isal(monkeypatch: pytest.MonkeyPatch)
 
 BOMB = """
 import resource, sys
-from kdissect.decoders.compression.codec import decompress, MAX_OUTPUT
+from kdissect.decoders.compression.codec import decompress
+from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.decoders.compression.errors import OutputLimitError
+MAX_OUTPUT = DEFAULT_LIMITS.batch_bytes
 decompress({codec}, {small!r})  # the library is loaded
 data = open({path!r}, "rb").read()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -165,4 +168,4 @@ def test_a_bomb_of_a_gigabyte_costs_at_most_the_bound(codec: int, tmp_path) -> N
     )
     used, _, message = ran.stdout.partition(" ")
     assert "bytes grow beyond" in message
-    assert int(used) < 1.3 * MAX_OUTPUT
+    assert int(used) < 1.3 * DEFAULT_LIMITS.batch_bytes
