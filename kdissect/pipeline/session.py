@@ -40,6 +40,10 @@ _EMBEDDED = {
     "spark.driver.memory": "2g",
 }
 
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# Spark's own settings tell where they stand and what they warn of before any level can be set.
+_QUIET = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
+
 
 def open_session(
     master: str = LOCAL, conf: Mapping[str, str] | None = None, app: str = "kdissect"
@@ -55,7 +59,10 @@ def open_session(
 
     builder = SparkSession.builder.appName(app)
     builder = builder.remote(master) if master.startswith(CONNECT) else builder.master(master)
-    for name, value in (_ALWAYS | (_EMBEDDED if embedded else {}) | dict(conf or {})).items():
+    wanted = _ALWAYS | (_EMBEDDED if embedded else {}) | dict(conf or {})
+    if embedded:
+        wanted[_JAVA_OPTIONS] = f"{_QUIET} {wanted.get(_JAVA_OPTIONS, '')}".strip()
+    for name, value in wanted.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     if embedded:
