@@ -26,6 +26,8 @@ _ALWAYS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
     # Spark refuses a source that takes filters without it.
     "spark.sql.python.filterPushdown.enabled": "true",
+    # The number of partitions is known here. One job for each run of stages also tells how far it is.
+    "spark.sql.adaptive.enabled": "false",
     # A crash of a Python worker says where.
     "spark.python.worker.faulthandler.enabled": "true",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
