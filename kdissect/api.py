@@ -6,6 +6,7 @@ from os import PathLike
 from kdissect.capture.files import Captures, ends_of, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.twins import Twins
 from kdissect.history.topics import TopicNames
 from kdissect.model.limits import Limits
 from kdissect.session.events import Event
@@ -43,8 +44,14 @@ class Dissection:
         self.key_logs = KeyLogs(self._key_log_paths, may_grow=self.captures.is_live, captures=files)
         """Secrets of TLS: of the files named, and of those the captures hold."""
         self._limits = limits
+        sets = {file.capture_set for file in files}
         self.analyzer = Analyzer(
-            self.ports, lambda index: files[index].capture_set, self.key_logs, hosts, limits
+            self.ports,
+            lambda index: files[index].capture_set,
+            self.key_logs,
+            hosts,
+            limits,
+            Twins() if len(sets) > 1 else None,
         )
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)

@@ -13,7 +13,7 @@ from kdissect.cli.table_files import NEEDED
 from kdissect.cli.table_reports import write_reports
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.inputs import Inputs, find
-from kdissect.pipeline.java import NoJavaError, find_java
+from kdissect.pipeline.java import NoJavaError, find_java, quiet_home
 from kdissect.pipeline.job import Job, OutputExistsError, Summary, run
 from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.progress import watched
@@ -72,7 +72,8 @@ def _session(options: Namespace) -> SparkSession | None:
         except NoJavaError as error:
             say(str(error))
             return None
-        os.environ["JAVA_HOME"] = java.home
+        is_embedded = options.master.startswith("local")
+        os.environ["JAVA_HOME"] = quiet_home(java.home) if is_embedded else java.home
         say(java.told)
     if options.master != LOCAL:
         say(f"Spark at {options.master}")

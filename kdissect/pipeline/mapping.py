@@ -30,7 +30,7 @@ class Mapping:
         """The runs of files, and what the files tell every partition."""
         for found in inputs:
             file = found.open()
-            reader = RunReader(file, found.capture_set, self.part_of)
+            reader = RunReader(file, self.part_of)
             yield from reader.runs()
             yield from news_of(file, found.capture_set, self._parts)
             yield facts_of(file, found.name)

@@ -1,7 +1,8 @@
 """What Spark is at, as a line on stderr: on a terminal only.
 
-Spark says how many tasks of a stage are done. The first long stage reads the files, so that its share is
-one of files and bytes; the others have tasks only.
+A run is a few jobs of Spark, each with its stages: dealing out what is to be done, then doing it. The job
+says which it is (`begin`); Spark says how many tasks of its stages are done. Reading has tasks of files, so
+that its share is one of files and bytes; the others have tasks only.
 """
 
 from __future__ import annotations
@@ -19,7 +20,23 @@ if TYPE_CHECKING:
 
 _EVERY_S = 0.3
 _WIDTH = 30
+READING = "reading"
+# Jobs, and what their stages are for people. The first stage of each deals out tasks, in no time.
+FIRST, SECOND, JOINING = "first stage", "second stage", "joining"
+_STAGES = {
+    FIRST: ("starting", READING, "analysing"),
+    SECOND: ("starting", "what crosses connections", "what crosses connections"),
+    JOINING: ("starting", "writing"),
+}
 Result = TypeVar("Result")
+
+
+def begin(spark: SparkSession, job: str) -> None:
+    """The next job of this thread is FIRST, SECOND or JOINING."""
+    try:
+        spark.sparkContext.setJobGroup(job, f"kdissect: {job}")
+    except Exception:  # Spark Connect, and whoever stands in for Spark: there is no line then
+        return
 
 
 def watched(spark: SparkSession, inputs: Inputs, work: Callable[[], Result]) -> Result:
@@ -41,7 +58,7 @@ def watched(spark: SparkSession, inputs: Inputs, work: Callable[[], Result]) -> 
     started = time.monotonic()
     while thread.is_alive():
         thread.join(_EVERY_S)
-        line = line_of(_stages(tracker), inputs, time.monotonic() - started)
+        line = line_of(*_stage(tracker), inputs, time.monotonic() - started)
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
     sys.stderr.write("\r\x1b[K")
@@ -50,16 +67,15 @@ def watched(spark: SparkSession, inputs: Inputs, work: Callable[[], Result]) -> 
     return results[0]
 
 
-def line_of(stages: list[tuple[int, int]], inputs: Inputs, seconds: float) -> str:
-    """The line for the stages that run, each as (tasks, tasks done)."""
-    tasks, done = stages[0] if stages else (0, 0)
+def line_of(what: str, tasks: int, done: int, inputs: Inputs, seconds: float) -> str:
+    """The line for a stage, of whose tasks some are done."""
     share = done / tasks if tasks else 0.0
     bar = "#" * round(share * _WIDTH)
-    if tasks and tasks == len(inputs.tasks()):
-        what = f"reading  {round(share * len(inputs.files))} of {len(inputs.files)} files"
-        what += f"  {share * inputs.total_bytes / 1e6:.0f} of {inputs.total_bytes / 1e6:.0f} MB"
-    else:
-        what = f"analysing  {done} of {tasks} tasks" if tasks else "starting"
+    if what == READING:
+        files, size = len(inputs.files), inputs.total_bytes / 1e6
+        what = f"reading  {round(share * files)} of {files} files  {share * size:.1f} of {size:.1f} MB"
+    elif tasks:
+        what = f"{what}  {done} of {tasks} tasks"
     return f"[{bar:{_WIDTH}}] {what}  {seconds:.0f} s"
 
 
@@ -70,6 +86,23 @@ def _tracker(spark: SparkSession) -> Any:
         return None
 
 
-def _stages(tracker: Any) -> list[tuple[int, int]]:
-    found = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
-    return [(info.numTasks, info.numCompletedTasks) for info in found if info is not None]
+def _stage(tracker: Any) -> tuple[str, int, int]:
+    """What the latest stage that runs is for, its tasks, and how many of them are done."""
+    running = set(tracker.getActiveStageIds())
+    for job, names in reversed(_STAGES.items()):
+        stages = sorted(
+            {stage for number in tracker.getJobIdsForGroup(job) for stage in _stages_of(tracker, number)}
+        )
+        if not stages:
+            continue
+        for name, stage in zip(names, stages, strict=False):
+            info = tracker.getStageInfo(stage) if stage in running else None
+            if info is not None:
+                return name, info.numTasks, info.numCompletedTasks
+        return ("starting" if job == FIRST else names[-1]), 0, 0
+    return "starting", 0, 0
+
+
+def _stages_of(tracker: Any, job: int) -> list[int]:
+    info = tracker.getJobInfo(job)
+    return [] if info is None else list(info.stageIds)

@@ -46,10 +46,9 @@ class _Open:
 class RunReader:
     """Reads one file. After `runs` is consumed, `file` and `parser` hold the facts."""
 
-    def __init__(self, file: CaptureFile, capture_set: int, partition: Partition) -> None:
+    def __init__(self, file: CaptureFile, partition: Partition) -> None:
         self.file = file
         self.parser = SegmentParser()
-        self._capture_set = capture_set
         self._partition = partition
         self._flows: dict[bytes, tuple[_Open, int]] = {}
         self._buffered = 0
@@ -87,7 +86,7 @@ class RunReader:
             yield from self._flush()
 
     def _open(self, flow: bytes) -> tuple[_Open, int]:
-        key, direction = flow_key(flow, self._capture_set)
+        key, direction = flow_key(flow)
         run = _Open(key, self._partition(key))
         found = self._flows[flow] = (run, direction)
         self._flows.setdefault(reverse_flow(flow), (run, 1 - direction))

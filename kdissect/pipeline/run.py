@@ -37,16 +37,13 @@ class Run(NamedTuple):
     data: bytes
 
 
-def flow_key(flow: bytes, capture_set: int) -> tuple[bytes, int]:
-    """The key both directions of a flow share in a capture set, and the direction of this one (0 or 1)."""
+def flow_key(flow: bytes) -> tuple[bytes, int]:
+    """The key both directions of a flow share, and the direction of this one (0 or 1).
+
+    It does not tell capture sets apart: one task has what all of them saw between two ends (`engine.twins`).
+    """
     other = reverse_flow(flow)
-    head = capture_set.to_bytes(4)
-    return (head + flow, 0) if flow <= other else (head + other, 1)
-
-
-def capture_set_of_key(key: bytes) -> int:
-    """Number of the capture set in a key."""
-    return int.from_bytes(key[:4])
+    return (flow, 0) if flow <= other else (other, 1)
 
 
 def pack(order_ns: int, ref: int, time_ns: int, direction: int, segment: PlainSegment) -> bytes:
@@ -58,8 +55,7 @@ def pack(order_ns: int, ref: int, time_ns: int, direction: int, segment: PlainSe
 
 def unpack(key: bytes, data: bytes) -> list[Placed]:
     """The segments of a run. Their payloads are owned bytes."""
-    flow = key[4:]
-    flows = flow, reverse_flow(flow)
+    flows = key, reverse_flow(key)
     found: list[Placed] = []
     append, read = found.append, _HEAD.unpack_from
     position, end = 0, len(data)

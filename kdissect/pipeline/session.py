@@ -26,6 +26,8 @@ _ALWAYS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
     # Spark refuses a source that takes filters without it.
     "spark.sql.python.filterPushdown.enabled": "true",
+    # The number of partitions is known here. One job for each run of stages also tells how far it is.
+    "spark.sql.adaptive.enabled": "false",
     # A crash of a Python worker says where.
     "spark.python.worker.faulthandler.enabled": "true",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
@@ -39,6 +41,10 @@ _EMBEDDED = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
 }
+
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# Spark's own settings tell where they stand and what they warn of before any level can be set.
+_QUIET = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
 
 
 def open_session(
@@ -55,7 +61,10 @@ def open_session(
 
     builder = SparkSession.builder.appName(app)
     builder = builder.remote(master) if master.startswith(CONNECT) else builder.master(master)
-    for name, value in (_ALWAYS | (_EMBEDDED if embedded else {}) | dict(conf or {})).items():
+    wanted = _ALWAYS | (_EMBEDDED if embedded else {}) | dict(conf or {})
+    if embedded:
+        wanted[_JAVA_OPTIONS] = f"{_QUIET} {wanted.get(_JAVA_OPTIONS, '')}".strip()
+    for name, value in wanted.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     if embedded:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kdissect.capture.key_logs import KeyLogFile, KeyLogs
 from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.twins import Twins
 from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
 from kdissect.pipeline.inputs import Inputs
 from kdissect.pipeline.news import News
-from kdissect.pipeline.run import capture_set_of_key
 
 
 class Setup(NamedTuple):
@@ -51,7 +51,8 @@ class Setup(NamedTuple):
 
     def analyzer(self, secrets: KeyLogs) -> Analyzer:
         """An analyzer for the packets of one flow."""
-        return Analyzer(self.ports, self.capture_set_of, secrets, self.hosts, self.limits)
+        twins = Twins() if len(self.capture_sets) > 1 else None
+        return Analyzer(self.ports, self.capture_set_of, secrets, self.hosts, self.limits, twins)
 
     def capture_set_of(self, file: int) -> str:
         """Name of the capture set a file belongs to."""
@@ -63,7 +64,7 @@ class Setup(NamedTuple):
         logs.files = list(self.key_logs)
         return logs
 
-    def end_of(self, key: bytes, news: News) -> dict[str, int]:
-        """The time of the last packet of the capture set of a flow, by the set's name."""
-        number = capture_set_of_key(key)
-        return {self.capture_sets[number]: news.last_times[number]}
+    def ends_of(self, files: Iterable[int], news: News) -> dict[str, int]:
+        """The time of the last packet of each capture set that some files belong to, by the set's name."""
+        numbers = sorted({self.set_of_file[file] for file in files})
+        return {self.capture_sets[number]: news.last_times[number] for number in numbers}

@@ -100,6 +100,6 @@ def _events(dissection: Dissection, share: Share) -> Iterator[Placed]:
     for packets in captures.batches():
         for (ref, time_ns, _, _, _), segment in zip(packets, parse(packets), strict=True):
             now_ns = max(now_ns, time_ns)
-            if segment is not None and crc32(flow_key(segment[0], 0)[0]) % share.shards == share.shard:
+            if segment is not None and crc32(flow_key(segment[0])[0]) % share.shards == share.shard:
                 yield from analyzer.feed_segment(segment, ref, time_ns, now_ns)
     yield from analyzer.close(ends_of(captures.files))

@@ -67,7 +67,9 @@ class Judge:
     # events
 
     def add(self, event: Event) -> None:
-        """Judge what an event completes."""
+        """Judge what an event completes, of traffic that two capture sets have in one of them only."""
+        if event.connection.same_as is not None:
+            return
         if isinstance(event, Exchange):
             event.bodies()  # decoded for the histories too
         due, facts = self._history.take(event)

@@ -45,7 +45,8 @@ class ConnectionInfo:
     as captured. `names` are those of addresses; `client_text` and `broker_text` have them. `anomaly_counts`
     has what TCP noticed from the end of the connection on, `anomalies_so_far` at any time. `opened_at` is the
     place of its first packet and `over_ns` the time at which its silence was known to be its end (0: it did
-    not end so), both for `engine.event_order`.
+    not end so), both for `engine.event_order`. `same_as` is the connection of another capture set that is
+    this one, captured elsewhere, and counted instead (`engine.twins`).
     """
 
     __slots__ = (
@@ -71,6 +72,7 @@ class ConnectionInfo:
         "opened_at",
         "over_ns",
         "principal",
+        "same_as",
         "software_name",
         "software_version",
         "start_ns",
@@ -101,6 +103,7 @@ class ConnectionInfo:
         self.middle_start = False
         self.opened_at = (0, 0)
         self.over_ns = 0
+        self.same_as: str | None = None
         self.client_id: str | None = None
         self.software_name: str | None = None
         self.software_version: str | None = None

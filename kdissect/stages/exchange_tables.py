@@ -48,7 +48,8 @@ class ExchangeTables:
     def exchange(self, exchange: Exchange, order: bytes) -> None:
         """The rows of an exchange."""
         if "exchanges" in self._wanted:
-            self._rows.add("exchanges", _exchange_row(self._exchanges.row(exchange), order))
+            row = _exchange_row(self._exchanges.row(exchange), order)
+            self._rows.add("exchanges", row | {"same_as": exchange.connection.same_as})
         if "anomalies" in self._wanted:
             self._anomalies(exchange.connection, "exchange", exchange.ordinal, exchange.all_anomalies())
         if self._wanted & _BY_RECORDS:

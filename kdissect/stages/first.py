@@ -63,6 +63,9 @@ class FirstStage:
     def add(self, placed: Placed) -> None:
         """Take the next event of the flow."""
         order, event = placed
+        if event.connection.same_as is not None:
+            self._add_uncounted(placed)
+            return
         if isinstance(event, Exchange) and self._judge is not None:
             event.bodies()  # decoded once for rows and rules
         if self._relay is not None:
@@ -77,6 +80,21 @@ class FirstStage:
             if self._relay is not None:
                 self._relay.judged(event)
             event.forget_bodies()
+        self._take_relayed()
+
+    def _add_uncounted(self, placed: Placed) -> None:
+        """Take an event that another capture set counts: it has rows, and may tell names."""
+        order, event = placed
+        if isinstance(event, Exchange):
+            self._tables.exchange(event, order)
+            if self._relay is not None:
+                self._relay.add_names(placed)
+            event.forget_bodies()
+        elif isinstance(event, ConnectionClosed):
+            self._tables.connection(event.connection, order)
+        self._take_relayed()
+
+    def _take_relayed(self) -> None:
         if self._relay is not None:
             for row in self._relay.take():
                 self._relayed.append(row)

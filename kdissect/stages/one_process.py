@@ -64,7 +64,7 @@ class _Production:
                 self._connections.exchange(event, order)
         elif isinstance(event, ConnectionClosed) and self._wants_connections:
             self._connections.connection(event.connection, order)
-        if self._tables & OF_STATES:
+        if self._tables & OF_STATES and event.connection.same_as is None:
             self._stage_of(event.connection.capture_set).add_kept(event)
         if self._judge is not None:
             self._judge.add(event)

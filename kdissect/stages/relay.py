@@ -62,12 +62,19 @@ class Relay:
             self._held[info.id, event.ordinal] = (
                 order, info.capture_set, (*place, self._news(info), *fields)
             )  # fmt: skip
-            if self._tells_names(event):
-                named = *place, connection_fields(info), *fields, ()
-                self._ready.append(_row(NAMES + order, info.capture_set, named))
+            self.add_names(placed, fields)
         elif isinstance(event, ConnectionClosed):
             self._ready.append(_row(order, info.capture_set, (CLOSED, info.id, self._news(info, True))))
             self._known.pop(info.id, None)
+
+    def add_names(self, placed: Placed, fields: tuple[Any, ...] | None = None) -> None:
+        """Take an exchange for the names it may tell alone; `fields` are its `exchange_fields`, if known."""
+        order, event = placed
+        if isinstance(event, Exchange) and self._tells_names(event):
+            info = event.connection
+            told = fields or exchange_fields(event)
+            named = EXCHANGE, info.id, connection_fields(info), *told, ()
+            self._ready.append(_row(NAMES + order, info.capture_set, named))
 
     def judged(self, exchange: Exchange, silenced: Codes = NO_CODES) -> None:
         """The first stage is done with an exchange."""

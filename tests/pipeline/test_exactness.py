@@ -18,6 +18,7 @@ from kdissect.pipeline.setup import Setup
 from tests.pipeline.conftest import BENCHMARKS, CHECKOUT
 from tests.pipeline.frames import Frames
 from tests.pipeline.parquet import of_one_process, of_run
+from tests.support.taps import tap
 
 CAPTURES = CHECKOUT / "captures"
 NAMES = (
@@ -85,14 +86,28 @@ def test_one_connection_with_nine_tenths_of_the_bytes(tmp_path: Path) -> None:
     assert sizes[-1] > 0.8 * sum(sizes), "the set is not skewed: the test tests nothing"
 
 
+COUNTED = ("findings", "latencies", "rates", "topics", "groups", "producers", "transactions", "coverage")
+
+
 def test_two_capture_points_that_saw_the_same(tmp_path: Path) -> None:
-    data = (CAPTURES / "mock_rdk216_txn.pcap").read_bytes()
-    for host in ("host_a", "host_b"):
-        (tmp_path / host).mkdir()
-        (tmp_path / host / "trace.pcap").write_bytes(data)
+    """Rows of both, marked; what is counted is what one of them alone gives."""
+    for name in ("mock_rdk216_txn.pcap", "kafka44_java_errors.pcapng"):
+        tap(CAPTURES / name, tmp_path / "host_a" / f"{name}.pcap")
+        lossy = tmp_path / "host_b" / f"{name}.pcap"
+        tap(CAPTURES / name, lossy, 700_000_000, lambda number: number % 50 != 7)
     _compare([tmp_path / "host_a", tmp_path / "host_b"], tmp_path / "tables")
-    sets = {row["capture_set"] for row in of_run(tmp_path / "tables", "exchanges")}
-    assert sets == {"host_a/trace", "host_b/trace"}
+    exchanges = of_run(tmp_path / "tables", "exchanges")
+    of_b = [row for row in exchanges if row["capture_set"].startswith("host_b/")]
+    assert {row["same_as"] for row in exchanges if row not in of_b} == {None}
+    connections = {row["connection"]: row for row in of_run(tmp_path / "tables", "connections")}
+    assert len(of_b) > 300
+    for row in of_b:
+        assert connections[row["same_as"]]["client"] == row["client"]
+    for path in (tmp_path / "host_b").iterdir():  # sets keep their names, but one has nothing
+        path.write_bytes(path.read_bytes()[:24])
+    alone = of_one_process([tmp_path / "host_a", tmp_path / "host_b"])
+    for table in COUNTED:
+        assert of_run(tmp_path / "tables", table) == alone[table], table
 
 
 def test_traffic_tapped_twice_into_one_set_is_counted_once(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_capture_points_stay_apart(rotated: Path, tmp_path: Path) -> None:
 
 def test_segments_come_back_as_they_were() -> None:
     flow = bytes((10, 0, 0, 2, 10, 0, 0, 1)) + (50000).to_bytes(2) + (9092).to_bytes(2)
-    key, direction = flow_key(flow, 3)
+    key, direction = flow_key(flow)
     segment = flow, (1 << 32) - 1, 7, 0x18, 500, b"payload", 3, -1
     assert unpack(key, pack(11, 12, 13, direction, segment)) == [(11, 12, segment, 13)]
 
@@ -51,7 +51,7 @@ def test_segments_come_back_as_they_were() -> None:
 def test_runs_of_overlapping_files_are_merged() -> None:
     dice = random.Random(1)
     flow = bytes(8) + bytes((1, 2, 3, 4))
-    key, direction = flow_key(flow, 0)
+    key, direction = flow_key(flow)
     runs = []
     for file in range(3):
         order = 0

@@ -9,6 +9,7 @@ import pytest
 from kdissect.cli import main
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.registry import TABLES
+from tests.support.told import compare
 
 pytest.importorskip("pyarrow", reason="the extra arrow is not installed")
 
@@ -95,22 +96,7 @@ def test_exchanges_and_connections_are_those_of_the_commands(
         for row, one in zip(rows, told, strict=True):
             for name, value in one.items():
                 if name not in ("number", "start"):
-                    _compare(row[name], value, name)
-
-
-def _compare(found: Any, told: Any, name: str) -> None:
-    """A value of a table against JSON, which has times as text and leaves out what is not there."""
-    if isinstance(told, dict):
-        held = dict(found) if isinstance(found, list) else found
-        for inner, value in told.items():
-            if inner != "time":
-                _compare(held[inner], value, f"{name}.{inner}")
-    elif isinstance(told, list):
-        assert len(found) == len(told), name
-        for one, other in zip(found, told, strict=True):
-            _compare(one, other, name)
-    else:
-        assert found == told, name
+                    compare(row[name], value, name)
 
 
 def test_files_have_the_schema(written: tuple[str, Path]) -> None:

@@ -9,6 +9,7 @@ from kdissect.engine.tables.place_fields import (
     ENDS,
     EXCHANGE,
     ORDER,
+    SAME_AS,
     TIME,
 )
 from kdissect.engine.tables.table import Table, without
@@ -25,6 +26,7 @@ EXCHANGES = Table(
             *(f"{side}.{part}" for side in _SIDES for part in ("body", "error")),
             types={f"{side}.time": "timestamp" for side in _SIDES},
         ),
+        SAME_AS,
         ORDER,
         *TIME,
     ),

@@ -12,6 +12,11 @@ EXCHANGE = RowField(
     "int64",
     "ordinal of the request within its connection; orphan responses from 1000000000 on",
 )
+SAME_AS = RowField(
+    "same_as",
+    "string",
+    "connection of another capture set that is this one, captured elsewhere, and counted instead",
+)
 ORDER = RowField(
     "event_order",
     "binary",

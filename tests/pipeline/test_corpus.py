@@ -1,0 +1,118 @@
+"""All captures there are in one run on Spark: tables row by row those of one process, and what commands tell.
+
+Takes minutes, most of them one process judging everything twice; the other tests here take seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="needs the extra arrow")
+pytest.importorskip("pyspark", reason="needs the extra spark")
+
+from pyarrow import parquet
+
+from kdissect.cli import main
+from kdissect.cli.reports import render
+from kdissect.cli.table_reports import statistics
+from kdissect.engine.tables.registry import TABLES
+from kdissect.pipeline.inputs import find
+from kdissect.pipeline.output_place import filesystem_of
+from kdissect.pipeline.setup import Setup
+from kdissect.stages.from_tables import TableDirectory
+from tests.pipeline.conftest import CHECKOUT
+from tests.pipeline.parquet import Rows, of_one_process, of_run
+from tests.support.told import compare
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CAPTURES = CHECKOUT / "captures"
+# What a record is in one form there, and in another here, or not at all.
+_NOT_COMPARED = ("number", "time", "timestamp", "decoded")
+
+
+class Ran(NamedTuple):
+    """A run over the corpus."""
+
+    paths: list[Path]
+    keys: list[str]
+    output: Path
+    tables: dict[str, Rows]
+
+
+@pytest.fixture(scope="module")
+def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """All captures of the repository, and the rotated ones of the reference material where that is there."""
+    pytest.importorskip("cryptography", reason="needs the extra tls")
+    from kdissect.pipeline.job import Job, run
+
+    reference = Path(os.environ.get("KDISSECT_REFERENCE", CHECKOUT.parent / "shared"))
+    paths = [CAPTURES, *sorted(reference.glob("captures/tansu_rdk216_rotated.pcap*"))]
+    keys = [str(path) for path in sorted(CAPTURES.glob("*.keys"))]
+    inputs = find([str(path) for path in paths])
+    output = tmp_path_factory.mktemp("corpus") / "tables"
+    setup = Setup.of(inputs, key_logs=tuple(keys))
+    summary = run(spark, Job(inputs, setup, str(output), frozenset(TABLES)))
+    assert not summary.unread
+    return Ran(paths, keys, output, {table: of_run(output, table) for table in TABLES})
+
+
+def _arguments(ran: Ran) -> list[str]:
+    return [*map(str, ran.paths), *(f"--keylog={key}" for key in ran.keys)]
+
+
+def _rows(ran: Ran, table: str) -> Rows:
+    """Rows in their canonical order."""
+    return sorted(ran.tables[table], key=lambda row: [row[name] for name in TABLES[table].order])
+
+
+def _lines(capfd: pytest.CaptureFixture[str], *arguments: str) -> Iterator[dict[str, Any]]:
+    main(list(arguments))
+    return map(json.loads, capfd.readouterr().out.splitlines())
+
+
+def test_every_table_is_that_of_one_process(ran: Ran) -> None:
+    one = of_one_process(ran.paths, ran.keys)
+    for table in TABLES:
+        assert ran.tables[table] == one[table], table
+    assert len(one["exchanges"]) > 20_000
+
+
+def test_exchanges_and_connections_are_those_listed(ran: Ran, capfd: pytest.CaptureFixture[str]) -> None:
+    for command, table in (("inspect", "exchanges"), ("connections", "connections")):
+        told = list(_lines(capfd, command, *_arguments(ran), "--format", "jsonl"))
+        for row, one in zip(_rows(ran, table), told, strict=True):
+            for name, value in one.items():
+                if name not in ("number", "start"):
+                    compare(row[name], value, name)
+
+
+def test_records_are_what_the_command_writes(ran: Ran, tmp_path: Path) -> None:
+    path = tmp_path / "records.parquet"
+    main(["records", *_arguments(ran), "--format", "parquet", "-o", str(path), "--show-secrets"])
+    told = parquet.read_table(path)
+    names = [name for name in told.column_names if name not in _NOT_COMPARED]
+    secret = 0
+    for row, one in zip(_rows(ran, "records"), told.select(names).to_pylist(), strict=True):
+        masked = {name for name in ("key", "value") if row[name] == b"***"}
+        secret += len(masked)
+        for name in names:
+            assert name in masked or row[name] == one[name], name
+    assert secret < 1000, "nearly all are compared"
+
+
+def test_reports_and_statistics_are_those_of_check_and_stats(
+    ran: Ran, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory = TableDirectory(*filesystem_of(str(ran.output)))
+    main(["check", *_arguments(ran), "--format", "json"])
+    assert render("json", directory.verdict()).decode() == capfd.readouterr().out
+    main(["stats", *_arguments(ran), "--format", "json"])
+    assert json.loads(statistics(directory, ("api",))) == json.loads(capfd.readouterr().out)
