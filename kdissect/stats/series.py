@@ -85,11 +85,12 @@ class Series:
             self._widen()
 
     def _widen(self) -> None:
-        before, self.width_ns = self.width_ns, _next_width(self.width_ns)
+        before, self.width_ns = self.width_ns, next_width(self.width_ns)
         points, self._points = self._points, {}
         for index, counts in points.items():
             self._count(index * before // self.width_ns, counts)
 
 
-def _next_width(width_ns: int) -> int:
+def next_width(width_ns: int) -> int:
+    """The next wider interval."""
     return next((width for width in WIDTHS_NS if width > width_ns), width_ns * _WIDER)
