@@ -62,8 +62,8 @@ class Analyzer:
 
     `ports` names ports taken for Kafka brokers without detection. `capture_set_of` maps a file index (`ref >>
     40`) to the name of its capture set; `secrets` open TLS; `names` are those of addresses, for people
-    (`model.hosts`); `limits` bound memory (None: those of the process); `twins` mark traffic that several sets
-    have. Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
+    (`model.hosts`); `limits` bound memory (None: those of the process); `twins` mark traffic that several
+    sets have. Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
     """
 
     def __init__(

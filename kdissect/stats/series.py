@@ -58,4 +58,9 @@ class Series(Intervals):
 
     def wider(self, width_ns: int) -> int:
         """The next of `WIDTHS_NS`."""
-        return next((width for width in WIDTHS_NS if width > width_ns), width_ns * _WIDER)
+        return next_width(width_ns)
+
+
+def next_width(width_ns: int) -> int:
+    """The next wider interval of `WIDTHS_NS`."""
+    return next((width for width in WIDTHS_NS if width > width_ns), width_ns * _WIDER)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import sys
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -18,6 +17,7 @@ from textual.widgets import ContentSwitcher, Footer
 from kdissect.query import FilterError
 from kdissect.tui.bars import TopLine, ViewBar
 from kdissect.tui.filter_bar import FilterBar
+from kdissect.tui.garbage import Garbage
 from kdissect.tui.inert import text
 from kdissect.tui.session import Change, Session
 from kdissect.tui.state import State
@@ -25,10 +25,14 @@ from kdissect.tui.view import VIEWS, Follow, GoTo, Selected, Spec, Tell, UseFilt
 
 # A slice of filtering between two keys: far below the 50 ms in which a key is to be answered.
 SLICE_S = 0.008
-# A thread that decodes a large body gives way to keys after so long; Python's own 5 ms add up.
-SWITCH_S = 0.001
+# A thread that decodes a body gives way to keys after so long. A key takes some twenty rounds of the event
+# loop, each of which gives the interpreter away and waits to have it again: with Python's own 5 ms, or even
+# with 1, the key waits for all of the decoding.
+SWITCH_S = 0.0002
 # Screen updates for what workers send, a second.
 UPDATES = 10
+# Whether garbage is to be collected is looked at so often.
+GARBAGE_S = 1.0
 
 
 class KdissectApp(App[None]):
@@ -62,6 +66,7 @@ class KdissectApp(App[None]):
         self._changes: dict[tuple[Change, str], None] = {}
         self._is_filtering = False
         self._switch_s = sys.getswitchinterval()
+        self._garbage = Garbage()
         # Kept, as a query looks at the screen in front, which may be the help.
         self._top = TopLine(session)
         self._view_bar = ViewBar()
@@ -93,13 +98,14 @@ class KdissectApp(App[None]):
         await self.show_view(VIEWS[0].name)
         self._switch_s = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_S)
-        gc.freeze()  # what is there now stays: looking through it again and again would hold keys up
+        self._garbage.start()
         self.session.listen(call)
         self.set_interval(1 / UPDATES, self._pass_on)
+        self.set_interval(GARBAGE_S, self._garbage.look)
 
     def on_unmount(self) -> None:
         """End the workers, keep what is to be kept."""
-        gc.unfreeze()
+        self._garbage.stop()
         sys.setswitchinterval(self._switch_s)
         self.state.theme = self.theme
         self.state.save()
@@ -235,6 +241,12 @@ class KdissectApp(App[None]):
         self.notify(text(message.text).plain, severity=severity, markup=False)
 
     # keys
+
+    async def on_event(self, event: events.Event) -> None:
+        """Every key comes by here first."""
+        if isinstance(event, events.Key):
+            self._garbage.key_pressed()
+        await super().on_event(event)
 
     def action_filter(self) -> None:
         """Type a filter."""

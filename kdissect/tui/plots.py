@@ -62,9 +62,27 @@ def rate_plot(points: Sequence[Facts], interval_ns: int, width: int, height: int
         (line,) = columns(errors, width, 1)
         yield ((line, "bad"),)
         yield ((f"errors: {sum(errors)}, at most {rate(max(errors), interval_ns)}", "bad"),)
+    yield _axis(points, width)
+
+
+def latency_plot(points: Sequence[Facts], width: int, height: int) -> Iterator[Line]:
+    """The 99th and the 50th percentile of response times over time, each on a scale of its own from 0."""
+    times = [point.get("latency_ns") for point in points]
+    if not any(times):
+        return
+    for name in ("p99", "p50"):
+        values = [0 if each is None else each[name] for each in times]
+        title = "response times over time, " if name == "p99" else ""
+        yield ((f"{title}{name}", "bold"), (f"  at most {duration(max(values))} in an interval", "dim"))
+        for line in columns(values, width, height):
+            yield ((line, "name"),)
+    yield _axis(points, width)
+
+
+def _axis(points: Sequence[Facts], width: int) -> Line:
     first, last = points[0]["time"][11:19], points[-1]["time"][11:19]
     room = min(width, len(points)) - len(first) - len(last)
-    yield ((f"{first}{' ' * max(room, 1)}{last}", "dim"),)
+    return ((f"{first}{' ' * max(room, 1)}{last}", "dim"),)
 
 
 def percentile_plot(title: str, times: Facts | None, width: int) -> Iterator[Line]:

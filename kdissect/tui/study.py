@@ -37,6 +37,7 @@ STUDIES: dict[str, str] = {
     "traffic by topic": "kdissect.tui.studies.traffic:TrafficByTopic",
     "traffic by broker": "kdissect.tui.studies.traffic:TrafficByBroker",
     "traffic by group": "kdissect.tui.studies.traffic:TrafficByGroup",
+    "traffic by connection": "kdissect.tui.studies.traffic:TrafficByConnection",
     "traffic by software": "kdissect.tui.studies.traffic:TrafficBySoftware",
 }
 

@@ -7,9 +7,11 @@ from typing import Any
 from kdissect.history.turn import Turn
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
+from kdissect.sketches.distribution import Distribution
 from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.group_links import GroupLinks
-from kdissect.stats.traffic import Traffic
+from kdissect.stats.latency_series import LatencySeries
+from kdissect.stats.traffic import MAX_ROWS, Traffic, time_of
 from kdissect.stats.traffic_rows import traffic_facts
 from kdissect.tui.study import Study, StudyContext
 
@@ -19,7 +21,10 @@ POINTS = 240
 
 
 class TrafficStudy(Study):
-    """What `kdissect stats --over-time --format json` tells, by API."""
+    """What `kdissect stats --over-time --format json` tells, by API.
+
+    Its points over time have `latency_ns` too: `count`, `p50`, `p99`, None where nothing was answered.
+    """
 
     name = "traffic"
     has_own_filter = True
@@ -29,6 +34,7 @@ class TrafficStudy(Study):
         super().__init__(context)
         self._links = GroupLinks()
         self._traffic = Traffic(key_maker([self.by], Context(context.topics, self._links)))
+        self._latency = LatencySeries()
 
     def add(self, event: Event) -> None:
         """Take an event."""
@@ -39,12 +45,24 @@ class TrafficStudy(Study):
             self._links.learn(turn)
         if self.takes:
             self._traffic.add(turn)
+            if event.latency_ns is not None:
+                self._latency.add(time_of(event), event.latency_ns)
         else:
             self.context.topics.pass_by(event)
 
     def result(self) -> dict[str, Any]:
         """Rows, totals and the points over time (`stats.traffic_rows`)."""
-        return traffic_facts(self._traffic, [self.by], TOP, POINTS)
+        facts = traffic_facts(self._traffic, [self.by], TOP, POINTS)
+        found = dict(self._latency.like(self._traffic.series.narrowed(POINTS)).points())
+        for point in facts["over_time"]["points"]:
+            point["latency_ns"] = _percentiles(found.get(point["time_ns"]))
+        return facts
+
+
+def _percentiles(times: Distribution | None) -> dict[str, int] | None:
+    if times is None:
+        return None
+    return {"count": times.count, "p50": times.quantile(0.5) or 0, "p99": times.quantile(0.99) or 0}
 
 
 class TrafficByClient(TrafficStudy):
@@ -80,3 +98,28 @@ class TrafficBySoftware(TrafficStudy):
 
     name = "traffic by software"
     by = "software"
+
+
+class TrafficByConnection(TrafficStudy):
+    """By connection; `ends` tells which client and broker each row is about."""
+
+    name = "traffic by connection"
+    by = "connection"
+
+    def __init__(self, context: StudyContext) -> None:
+        super().__init__(context)
+        self._ends: dict[str, str] = {}
+
+    def add(self, event: Event) -> None:
+        """Take an event."""
+        if isinstance(event, Exchange) and self.takes and len(self._ends) < MAX_ROWS:
+            info = event.connection
+            self._ends.setdefault(info.id, f"{info.client_text} > {info.broker_text}")
+        super().add(event)
+
+    def result(self) -> dict[str, Any]:
+        """Rows with their ends."""
+        facts = super().result()
+        for row in facts["rows"]:
+            row["ends"] = self._ends.get(row["connection"], row["connection"])
+        return facts

@@ -55,6 +55,7 @@ class ExchangesView(View):
         self._dissected: Dissected | None = None
         self._wanted: tuple[int, str, int, int, str] | None = None
         self._rest: Timer | None = None
+        self._drawn: Item | None = None
 
     def compose(self) -> ComposeResult:
         """Three panes."""
@@ -140,11 +141,20 @@ class ExchangesView(View):
             return
         self._dissected = dissected
         self.fields.show(dissected)
+        item = self.fields.item
+        if item is not None:
+            # At once: when the message comes the fields are drawn already, and all is drawn once more.
+            self._show_bytes(item)
+            self._drawn = item
         self._look_at_wanted()
 
     @on(FieldTree.Chosen)
     def _field_chosen(self, message: FieldTree.Chosen) -> None:
-        item = message.item
+        drawn, self._drawn = self._drawn, None
+        if message.item is not drawn:
+            self._show_bytes(message.item)
+
+    def _show_bytes(self, item: Item) -> None:
         self.bytes.show(*_bytes_of(item, self.bytes.buffer))
         self._titles(item)
 

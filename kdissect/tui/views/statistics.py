@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from textual.binding import Binding, BindingType
 
 from kdissect.query.tokens import quote
-from kdissect.report.cells import TableColumn
+from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.traffic import error_rows, time_rows, traffic_columns, traffic_rows
 from kdissect.report.printable import printable
-from kdissect.tui.plots import percentile_plot, rate_plot
+from kdissect.tui.plots import latency_plot, percentile_plot, rate_plot
 from kdissect.tui.session import Change
 from kdissect.tui.view import Tell
 from kdissect.tui.views.lines_below import LinesBelowView
@@ -26,8 +26,10 @@ DIMENSIONS = {
     "broker": "broker",
     "group": "group",
     "software": "software",
+    "connection": "connection",
 }
 PLOT_HEIGHT = 5
+LATENCY_HEIGHT = 3
 
 
 class StatisticsView(LinesBelowView):
@@ -35,15 +37,19 @@ class StatisticsView(LinesBelowView):
 
     study = "traffic"
     nothing = "no exchange was counted"
-    below_title = "response times of the row, rates and errors of all"
+    below_title = "response times of the row; over time: response times, rates and errors of all"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b", "by", "By ...", tooltip="By API, client id, topic, broker, group, software")
+        Binding("b", "by", "By ...", tooltip="By API, client id, topic, broker, group, software, connection")
     ]
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id)
         self._by = "api"
         self._facts: Any = None
+
+    def on_mount(self) -> None:
+        """Sums stay below."""
+        self.table.stays = lambda row: "title" in row
 
     def key(self, row: Row) -> object:
         """The value it is told apart by, or its title."""
@@ -53,7 +59,10 @@ class StatisticsView(LinesBelowView):
         """The rows, and all together."""
         self._facts = facts
         by = facts["by"]
-        return traffic_columns(by, self._span_ns(facts)), list(traffic_rows(facts, by[0]))
+        columns = traffic_columns(by, self._span_ns(facts))
+        if self._by == "connection":  # its id says nothing to people
+            columns[0] = TableColumn("connection", _ends)
+        return columns, list(traffic_rows(facts, by[0]))
 
     def summary(self, facts: Any, count: int) -> str:
         """How many exchanges, by what."""
@@ -101,15 +110,17 @@ class StatisticsView(LinesBelowView):
             self._show()
 
     def lines(self, row: Row) -> Sequence[Line]:
-        """Times of the row, then rates of all."""
+        """Times of the row, then times and rates of all in one interval after the other."""
         width = max(self.about.size.width - 2, 20)
-        name = printable(str(row.get("title") or row.get(self._by) or "-"))
+        name = printable(str(row.get("title") or row.get("ends") or row.get(self._by) or "-"))
         found: list[Line] = []
         for title, field in (("response times", "latency_ns"), ("broker's own time", "broker_ns")):
             found += percentile_plot(f"{title} of {name}", row[field], min(width, 80))
             found.append(())
         over_time = self._facts["over_time"]
-        found += rate_plot(time_rows(over_time), over_time["interval_ns"], width, PLOT_HEIGHT)
+        points = time_rows(over_time)
+        found += latency_plot(points, width, LATENCY_HEIGHT)
+        found += [(), *rate_plot(points, over_time["interval_ns"], width, PLOT_HEIGHT)]
         return [*found, (), *self._errors()]
 
     def _errors(self) -> Iterator[Line]:
@@ -125,6 +136,12 @@ class StatisticsView(LinesBelowView):
         if not points:
             return 0
         return int(points[-1]["time_ns"] - points[0]["time_ns"] + facts["over_time"]["interval_ns"])
+
+
+def _ends(row: Row) -> Cell:
+    if "title" in row:
+        return Cell(row["title"], "bold")
+    return Cell(printable(row["ends"]))
 
 
 def study_of(by: str) -> str:

@@ -21,6 +21,7 @@ from textual.strip import Strip
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.tui.inert import fitted, plain
 from kdissect.tui.widgets.layout import GAP, Placed, place_columns
+from kdissect.tui.widgets.ordering import Order, next_order, ordered
 
 Row = dict[str, Any]
 Key = Callable[[Row], object]
@@ -40,6 +41,7 @@ class RowsTable(ScrollView, can_focus=True):
         Binding("end,G", "go_to(-1)", "Last", show=False),
         Binding("left,h", "across(-1)", "Column to the left", show=False),
         Binding("right,l", "across(1)", "Column to the right", show=False),
+        Binding("o", "sort", "Sort by the chosen column: up, down, as it came", show=False),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "table--head", "table--cursor", "table--cursor-blurred", "table--cell", "table--bad",
@@ -98,6 +100,11 @@ class RowsTable(ScrollView, can_focus=True):
     def __init__(self, key: Key | None = None, empty: str = "nothing yet", id: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id)
         self._key = key
+        self.order: Order | None = None
+        """What the rows are sorted by."""
+        self.stays: Callable[[Row], bool] = lambda row: False
+        """Rows that stand last in any order: sums."""
+        self._given: Sequence[Row] = ()
         self._empty = empty
         self._columns: Sequence[TableColumn] = ()
         self._rows: Sequence[Row] = ()
@@ -111,7 +118,8 @@ class RowsTable(ScrollView, can_focus=True):
     def show(self, columns: Sequence[TableColumn], rows: Sequence[Row], empty: str | None = None) -> None:
         """Show rows. The cursor stays on the row of the same key, else at its place."""
         before = self.row
-        self._columns, self._rows = columns, rows
+        self._given = rows
+        self._columns, self._rows = columns, ordered(rows, columns, self.order, self.stays)
         if empty is not None:
             self._empty = empty
         self._at = self._place_of(before)
@@ -174,7 +182,7 @@ class RowsTable(ScrollView, can_focus=True):
             return
         self._measured = width
         sample = [[plain(column.cell(row).text) for column in self._columns] for row in self._rows[:SAMPLE]]
-        self._placed = place_columns(self._columns, sample, width - GUTTER)
+        self._placed = place_columns(self._headed(), sample, width - GUTTER)
         self._across = min(self._across, max(len(self._placed) - 1, 0))
         self.virtual_size = Size(width, len(self._rows) + 1)
 
@@ -201,12 +209,16 @@ class RowsTable(ScrollView, can_focus=True):
 
     def _head(self, width: int, style: Style) -> Strip:
         style += self._part("head")
+        columns = self._headed()
         texts = [
-            fitted(self._columns[one.column].title, one.width, self._columns[one.column].right)
-            for one in self._placed
+            fitted(columns[one.column].title, one.width, columns[one.column].right) for one in self._placed
         ]
         line = " " * GUTTER + (" " * GAP).join(texts)
         return Strip([Segment(line, style)]).adjust_cell_length(width, style)
+
+    def _headed(self) -> Sequence[TableColumn]:
+        order = self.order
+        return self._columns if order is None else [order.headed(column) for column in self._columns]
 
     def _line(self, at: int, width: int, style: Style) -> Strip:
         row = self._rows[at]
@@ -251,6 +263,20 @@ class RowsTable(ScrollView, can_focus=True):
         self._across = max(0, min(self._across + columns, len(self._placed) - 1))
         self.refresh()
 
+    def action_sort(self) -> None:
+        """By the chosen column: the least first, the most first, as the rows came."""
+        column = self.column
+        if column is None or not column.title:
+            return
+        self.order = next_order(self.order, column.title)
+        row = self.row
+        self._rows = ordered(self._given, self._columns, self.order, self.stays)
+        self._at = next((at for at, other in enumerate(self._rows) if other is row), 0)
+        self._measured = -1
+        self._lay_out()
+        self._reveal()
+        self.refresh()
+
     def choose(self) -> None:
         """Open the row."""
         row = self.row
@@ -258,14 +284,17 @@ class RowsTable(ScrollView, can_focus=True):
             self.post_message(self.Chosen(self, row))
 
     def on_click(self, event: events.Click) -> None:
-        """A click chooses a cell, one more opens the row."""
+        """A click chooses a cell, one more opens the row; one on a title sorts."""
         at = self.scroll_offset.y + event.y - 1
-        if event.y < 1 or not 0 <= at < len(self._rows):
+        if event.y >= 1 and not 0 <= at < len(self._rows):
             return
         was = at == self._at
         for number, one in enumerate(self._placed):
             if one.start <= event.x - GUTTER < one.start + one.width + GAP:
                 self._across = number
+        if event.y < 1:
+            self.action_sort()
+            return
         self.go_to(at)
         if was and event.chain > 1:
             self.choose()

@@ -1,0 +1,75 @@
+"""In which order rows of a table stand when they are sorted by what a column shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from kdissect.report.cells import TableColumn
+
+UP, DOWN = "▲", "▼"
+"""Before the title of the column: no colour is needed to see which, and which way round."""
+
+Rank = tuple[Any, ...]
+_UNITS = {
+    "": 1.0, "us": 1e-6, "ms": 1e-3, "s": 1.0, "h": 3600.0,
+    "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15,
+}  # fmt: skip
+# What `report.durations` and `report.quantities` write, and plain numbers with words behind them.
+_QUANTITY = re.compile(
+    r"(?:more than )?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?: (us|ms|s|h|B|kB|MB|GB|TB|PB))?(?: (\d\d) m)?(?:/s)?(?![^\s,])"
+)
+_DIGITS = re.compile(r"(\d+)")
+
+
+class Order(NamedTuple):
+    """By the column of a title, the least first, or with `is_down` the most."""
+
+    title: str
+    is_down: bool = False
+
+    def headed(self, column: TableColumn) -> TableColumn:
+        """The column with the order in its title."""
+        if column.title != self.title:
+            return column
+        return column._replace(title=f"{DOWN if self.is_down else UP}{column.title}")
+
+
+def next_order(order: Order | None, title: str) -> Order | None:
+    """Pressed once: the least first; twice: the most; three times: as the rows came."""
+    if order is None or order.title != title:
+        return Order(title)
+    return None if order.is_down else Order(title, True)
+
+
+def ordered(
+    rows: Sequence[Any], columns: Sequence[TableColumn], order: Order | None, stays: Callable[[Any], bool]
+) -> Sequence[Any]:
+    """Rows in an order; those without a value, then those that `stays` takes, come last either way."""
+    column = next((each for each in columns if order is not None and each.title == order.title), None)
+    if order is None or column is None:
+        return rows
+    told: list[tuple[Rank, Any]] = []
+    empty, last = [], []
+    for row in rows:
+        text = column.cell(row).text
+        if stays(row):
+            last.append(row)
+        elif text and text != "-":
+            told.append((rank(text), row))
+        else:
+            empty.append(row)
+    told.sort(key=lambda each: each[0], reverse=order.is_down)
+    return [*(row for _, row in told), *empty, *last]
+
+
+def rank(text: str) -> Rank:
+    """Numbers and quantities by their size, then texts; numbers within texts count as such."""
+    found = _QUANTITY.match(text)
+    parts = tuple((0, int(part), "") if part.isdecimal() and part.isascii() else (1, 0, part.casefold())
+                  for part in _DIGITS.split(text[:200]) if part)  # fmt: skip
+    if found is None:
+        return (1, 0.0, parts)
+    number, unit, minutes = found.groups()
+    return (0, float(number) * _UNITS[unit or ""] + int(minutes or 0) * 60, parts)
