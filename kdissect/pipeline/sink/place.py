@@ -147,11 +147,14 @@ class SinkPlace(Place):
 
     def sweep(self, staged: str) -> None:
         """Delete what crashes left, beside another writer: of what is staged only what is named so."""
+        from pyarrow.fs import FileSelector
+
         with locked(self.filesystem, self.root):
             self._delete_orphans()
-        for run in {info.path[len(self.root) :].split("/")[2] for info in self._listed(STAGING)}:
-            if run.startswith(staged):
-                self.discard(run)
+        selector = FileSelector(f"{self.root}/{STAGING}", allow_not_found=True)
+        for info in self.filesystem.get_file_info(selector):
+            if info.base_name.startswith(staged):
+                self.discard(info.base_name)
 
     def _delete_orphans(self) -> list[Any]:
         """Delete what is named as we name files and stands in no manifest; gives what it was."""
