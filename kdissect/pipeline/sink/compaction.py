@@ -48,6 +48,7 @@ def compact(place: SinkPlace, whole: bool = True) -> Compacted:
         with Rewriting(place) as rewriting:
             made = rewriting.swap([rewriting.write(group) for group in portion])
         done = _added(done, made)
+    place.tidy()
     return done
 
 

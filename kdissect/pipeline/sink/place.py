@@ -27,6 +27,7 @@ from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.sink.entry import Entry, Swap, entries_of, swapped, told
 from kdissect.pipeline.sink.lock import locked
 
+STREAM = "stream"
 # Longer than a query of a person takes, shorter than what fills a disk.
 GRACE_S = 300.0
 _REWRITTEN = re.compile(r"-c[0-9a-f]{8}$")
@@ -94,10 +95,13 @@ class SinkPlace(Place):
         `appended` files add rows; those of `replaced` are all that their tables have from now on, also when
         there are none. What an earlier attempt of this batch committed is gone; it has to have replaced the
         same tables, as what they were before is forgotten. `facts` stand in the manifest beside those of
-        earlier batches. Raises ValueError for a batch before the last.
+        earlier batches; one of them, `stream`, may name the checkpoint: ForeignTablesError is raised for
+        another than that of the first batch. Raises ValueError for a batch before the last.
         """
         with locked(self.filesystem, self.root):
             before = self._of_stream() or {"files": []}
+            if {STREAM} <= before.keys() & facts.keys() and before[STREAM] != facts[STREAM]:
+                raise ForeignTablesError("the tables are of another stream: choose another directory")
             if batch < before.get("batch", 0):
                 last = before["batch"]
                 raise ValueError(f"batch {batch} behind batch {last}: the checkpoint is of other tables")
@@ -120,6 +124,11 @@ class SinkPlace(Place):
             self.move_in(run, [(swap.new.path, swap.new.path) for swap in made if swap.new is not None])
             self._replace(before | dict(facts), before, swapped(entries, made))
             return made
+
+    def tidy(self) -> None:
+        """Delete what is gone and for which readers had their time, as every commit does."""
+        if (self.manifest() or {}).get("gone"):
+            self.swap("", (), {})
 
     def _replace(self, facts: Manifest, before: Manifest, entries: Sequence[Entry]) -> None:
         """Name other files than before, whose rest is gone: deleted now, or when readers had their time."""

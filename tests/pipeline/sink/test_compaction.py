@@ -74,6 +74,15 @@ def test_who_holds_the_old_manifest_reads_on_for_a_while(grown: Path) -> None:
     assert [Path(path).exists() for path in held] == [False] * 10 + [True] * 2
 
 
+def test_what_waits_to_be_deleted_goes_when_there_is_nothing_to_join(grown: Path) -> None:
+    clock = Clock()
+    compact(place_at(grown, grace_s=60, clock=clock))
+    assert len(list((grown / "rates").rglob("*.parquet"))) == 14
+    clock.now += 60
+    assert compact(place_at(grown, grace_s=60, clock=clock)) == Compacted()
+    assert len(list((grown / "rates").rglob("*.parquet"))) == 4
+
+
 def test_killed_at_any_change_there_are_the_old_files_or_the_new(grown: Path, tmp_path: Path) -> None:
     changes, seen = 0, set()
     while True:

@@ -72,6 +72,16 @@ def test_a_batch_before_the_last_is_refused(tmp_path: Path) -> None:
     assert numbers_in(tmp_path) == [1]
 
 
+def test_another_stream_is_refused(tmp_path: Path) -> None:
+    """It would begin with batch 0, and take the place of what another wrote under that number."""
+    place = place_at(tmp_path)
+    place.commit_batch(0, staged(place, 0, "rates", rates([1])), {}, {"stream": "a"})
+    place.commit_batch(0, staged(place, 0, "rates", rates([2])), {}, {"stream": "a"})
+    with pytest.raises(ForeignTablesError, match="of another stream"):
+        place.commit_batch(0, staged(place, 0, "rates", rates([3])), {}, {"stream": "b"})
+    assert numbers_in(tmp_path) == [2]
+
+
 def test_a_table_can_become_empty(tmp_path: Path) -> None:
     place = place_at(tmp_path)
     commit(place, 0, [1], "a")
@@ -191,6 +201,18 @@ def test_what_a_pattern_finds_between_a_kill_and_the_next_start(tmp_path: Path) 
     assert (left.orphans, left.staged) == (1, 1)
     assert left.orphan_bytes > 0
     assert by_pattern(tmp_path) == by_glob(tmp_path) == numbers_in(tmp_path) == [1]
+
+
+def test_what_a_pattern_finds_while_a_stream_runs(tmp_path: Path) -> None:
+    """Tables that are replaced twice, until readers of the older manifest had their time."""
+    for grace_s, found in ((60, ["a", "b"]), (0, ["b"])):
+        root = tmp_path / str(grace_s)
+        place = place_at(root, grace_s=grace_s)
+        commit(place, 0, [1], "a")
+        commit(place, 1, [2], "b")
+        query = "select topic from read_parquet(?) order by topic"
+        assert [row[0] for row in duckdb.execute(query, [f"{root}/topics/*.parquet"]).fetchall()] == found
+        assert names_in(root) == ["b"]
 
 
 def test_what_others_put_there_stays(tmp_path: Path) -> None:
