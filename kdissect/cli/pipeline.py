@@ -13,13 +13,27 @@ from kdissect.cli.table_files import add_tables
 
 _NEEDS = ("pyspark", "pyarrow", "pandas")
 INSTALL = "kdissect pipeline needs the extra spark: pip install 'kdissect[spark]'"
-_ACTIONS = ("run",)
+ACTIONS = {
+    "run": "analyse everything that is there",
+    "files": "list the files that are committed (docs/tables-at-rest.md)",
+    "compact": "join small files",
+    "retain": "delete old days",
+}
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run an action of the pipeline; gives the exit code."""
+    """Run an action of the pipeline; gives the exit code.
+
+    Actions other than `run` are modules `pipeline_ACTION` with options of their own.
+    """
+    if arguments and arguments[0] in ACTIONS and arguments[0] != "run":
+        from importlib import import_module
+
+        return int(import_module(f"kdissect.cli.pipeline_{arguments[0]}").run(arguments[1:]))
     parser = _parser()
     options = parser.parse_args(arguments)
+    if options.action != "run":
+        parser.error(f"{options.action} goes first, its options behind it")
     if not _is_installed():
         say(INSTALL)
         return USAGE
@@ -40,7 +54,8 @@ def _parser() -> ArgumentParser:
         "Analyse captures on Spark and write tables as Parquet (docs/spark.md, docs/tables.md). For less "
         "than some gigabytes the other commands are faster.",
     )
-    parser.add_argument("action", choices=_ACTIONS, help="run: analyse everything that is there")
+    actions = "; ".join(f"{name}: {what}" for name, what in ACTIONS.items())
+    parser.add_argument("action", choices=tuple(ACTIONS), help=actions)
     add_inputs(parser)
     add = parser.add_argument
     add_tables(add)

@@ -130,7 +130,7 @@ def _written(dissection: Dissection, options: Namespace) -> list[WrittenFile] | 
         return None
     name = uuid4().hex[:12]
     try:
-        parts = ParquetParts(filesystem, place.staging(name), options.partition_by, name)
+        parts = ParquetParts(filesystem, place.staging_of(name), options.partition_by, name)
         _produce(dissection, options, parts)
         files = parts.close()
         if before is not None:

@@ -9,81 +9,87 @@ Rules:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kdissect.engine.tables.registry import TABLES_VERSION
+from kdissect.pipeline.manifest_file import MANIFEST, Manifest, read_manifest, write_manifest
 from kdissect.pipeline.parquet_parts import WrittenFile
+from kdissect.pipeline.whole_object import NEXT
 
-MANIFEST = "_kdissect.json"
 STAGING = "_staging"
 
 
 class Place:
-    """A directory of tables on a file system of pyarrow. Methods raise OSError."""
+    """A directory of tables on a file system of pyarrow. Methods raise OSError.
+
+    That is also what a manifest of a newer kdissect is (`manifest_file.NewerTablesError`).
+    """
 
     def __init__(self, filesystem: Any, root: str) -> None:
         self.filesystem = filesystem
         self.root = root
 
-    def staging(self, run: str) -> str:
+    def staging_of(self, run: str) -> str:
         """Where the tasks of a run write."""
         return f"{self.root}/{STAGING}/{run}"
 
-    def manifest(self) -> dict[str, Any] | None:
+    def manifest(self) -> Manifest | None:
         """The manifest that is there; None if there is none."""
-        from pyarrow import fs
+        return read_manifest(self.filesystem, self.root)
 
-        path = f"{self.root}/{MANIFEST}"
-        if self.filesystem.get_file_info(path).type != fs.FileType.File:
-            return None
-        with self.filesystem.open_input_stream(path) as stream:
-            found: dict[str, Any] = json.loads(stream.read())
-        return found
-
-    def clear(self, manifest: dict[str, Any]) -> None:
+    def clear(self, manifest: Manifest) -> None:
         """Delete what an earlier run wrote, and nothing else: its manifest first."""
-        self.filesystem.delete_file(f"{self.root}/{MANIFEST}")
-        for file in manifest["files"]:
-            try:
-                self.filesystem.delete_file(f"{self.root}/{file['path']}")
-            except FileNotFoundError:
-                continue
+        self.delete_files((MANIFEST + NEXT, MANIFEST))
+        self.delete_files(file["path"] for file in (*manifest["files"], *manifest.get("gone", ())))
 
     def commit(self, run: str, files: Sequence[WrittenFile], facts: dict[str, Any]) -> None:
         """Move the files to their places and write the manifest."""
-        staging = self.staging(run)
-        for directory in sorted({file.path.rpartition("/")[0] for file in files}):
-            self.filesystem.create_dir(f"{self.root}/{directory}", recursive=True)
-        for file in files:
-            self.filesystem.move(f"{staging}/{file.path}", f"{self.root}/{file.path}")
-        self._write_manifest({"run": run, "tables_version": TABLES_VERSION, **facts, "files": _told(files)})
+        self.move_in(run, [(file.path, file.path) for file in files])
+        self.write({"run": run, **facts, "files": [told(file) for file in files]})
         self.discard(run)
+
+    def move_in(self, run: str, moves: Sequence[tuple[str, str]]) -> None:
+        """Move staged files, given as (path when staged, path from now on)."""
+        staging = self.staging_of(run)
+        for directory in sorted({path.rpartition("/")[0] for _, path in moves}):
+            self.filesystem.create_dir(f"{self.root}/{directory}", recursive=True)
+        for staged, path in moves:
+            self.filesystem.move(f"{staging}/{staged}", f"{self.root}/{path}")
+
+    def write(self, manifest: Manifest) -> None:
+        """Write a manifest, with the versions of who writes it."""
+        from kdissect import __version__
+
+        versions = {"tables_version": TABLES_VERSION, "kdissect": __version__}
+        write_manifest(self.filesystem, self.root, manifest | versions)
+
+    def delete_files(self, paths: Iterable[str]) -> None:
+        """Delete files below the root, those that are there."""
+        for path in paths:
+            try:
+                self.filesystem.delete_file(f"{self.root}/{path}")
+            except FileNotFoundError:
+                continue
 
     def discard(self, run: str) -> None:
         """Forget what the tasks of a run wrote."""
         from pyarrow import fs
 
-        for directory in (self.staging(run), f"{self.root}/{STAGING}"):
+        for directory in (self.staging_of(run), f"{self.root}/{STAGING}"):
             selector = fs.FileSelector(directory, allow_not_found=True)
             is_run = directory.endswith(run)
             if is_run or not self.filesystem.get_file_info(selector):  # another run may be under way
-                self._delete(directory)
+                self.delete_directory(directory)
 
-    def _delete(self, directory: str) -> None:
+    def delete_directory(self, directory: str) -> None:
+        """Delete a directory with what is in it, if it is there."""
         from pyarrow import fs
 
         if self.filesystem.get_file_info(directory).type == fs.FileType.Directory:
             self.filesystem.delete_dir(directory)
 
-    def _write_manifest(self, manifest: dict[str, Any]) -> None:
-        self.filesystem.create_dir(self.root, recursive=True)
-        with self.filesystem.open_output_stream(f"{self.root}/{MANIFEST}") as stream:
-            stream.write(json.dumps(manifest, indent=1).encode())
 
-
-def _told(files: Iterable[WrittenFile]) -> list[dict[str, Any]]:
-    return [
-        {"table": file.table, "path": file.path, "rows": file.rows, "bytes": file.bytes} for file in files
-    ]
+def told(file: WrittenFile) -> dict[str, Any]:
+    """A file as manifests tell it."""
+    return {"table": file.table, "path": file.path, "rows": file.rows, "bytes": file.bytes}

@@ -1,0 +1,55 @@
+"""A file that a manifest names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from kdissect.pipeline.manifest_file import Manifest
+
+
+class Entry(NamedTuple):
+    """A committed file: its path stands below the root, `batch` is the last one that has rows in it.
+
+    `batch` is None for what a run wrote that knows no batches.
+    """
+
+    table: str
+    path: str
+    rows: int
+    bytes: int
+    batch: int | None = None
+
+    @property
+    def directory(self) -> str:
+        """The directory of its partition below that of its table; empty without partitions."""
+        return "/".join(self.path.split("/")[1:-1])
+
+    def told(self) -> dict[str, Any]:
+        """As the manifest has it."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+
+class Swap(NamedTuple):
+    """Files of one partition, one behind the other, and what takes their place: None for nothing."""
+
+    old: tuple[Entry, ...]
+    new: Entry | None
+
+
+def swapped(entries: Iterable[Entry], swaps: Sequence[Swap]) -> list[Entry]:
+    """Files with some of them swapped: what is new stands where the first of the old stood."""
+    news = {swap.old[0].path: swap.new for swap in swaps}
+    gone = {entry.path for swap in swaps for entry in swap.old}
+    found = (news.get(entry.path, None if entry.path in gone else entry) for entry in entries)
+    return [entry for entry in found if entry is not None]
+
+
+def entries_of(manifest: Manifest) -> list[Entry]:
+    """The files of a manifest, in its order, which is the order of their rows."""
+    return [Entry(*(file.get(name) for name in Entry._fields)) for file in manifest["files"]]
+
+
+def told(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Files as a manifest has them."""
+    return [entry.told() for entry in entries]

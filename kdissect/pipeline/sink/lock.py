@@ -1,0 +1,44 @@
+"""One writer of a manifest at a time, where the file system can see to it.
+
+A lock of the kernel goes with its process, also when that is killed. Object stores have none: there tables
+must have one writer, which compacts and forgets by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+LOCK = "_kdissect.lock"
+REWRITING_LOCK = "_kdissect.rewriting.lock"
+
+
+class BusyError(OSError):
+    """Somebody else holds the lock. The text is one line for people."""
+
+
+@contextmanager
+def locked(filesystem: Any, root: str, name: str = LOCK, busy: str = "") -> Iterator[bool]:
+    """Hold a lock of a directory: wait for it, or raise BusyError with the text `busy`.
+
+    Gives whether there is a lock at all.
+    """
+    from pyarrow import fs
+
+    if not isinstance(filesystem, fs.LocalFileSystem):
+        yield False
+        return
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield False
+        return
+    Path(root).mkdir(parents=True, exist_ok=True)
+    with (Path(root) / name).open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
+        except BlockingIOError:
+            raise BusyError(busy) from None
+        yield True
