@@ -30,7 +30,8 @@ def main(folder: Path) -> int:
     for name, words in COMMANDS.items():
         begin = time.monotonic()
         ran = subprocess.run(
-            [sys.executable, "-m", "kdissect", *words, str(files), "--output", str(folder / name), "--overwrite"],
+            [sys.executable, "-m", "kdissect", *words, str(files), "--output", str(folder / name),
+             "--overwrite"],
             capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
         print(f"{name}: exit code {ran.returncode}, {time.monotonic() - begin:.0f} s", flush=True)

@@ -11,7 +11,7 @@ from kdissect.sketches.distribution import Distribution
 from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.latency_series import LatencySeries
-from kdissect.stats.traffic import MAX_ROWS, Traffic, time_of
+from kdissect.stats.traffic import Traffic, time_of
 from kdissect.stats.traffic_rows import traffic_facts
 from kdissect.tui.study import Study, StudyContext
 
@@ -112,7 +112,7 @@ class TrafficByConnection(TrafficStudy):
 
     def add(self, event: Event) -> None:
         """Take an event."""
-        if isinstance(event, Exchange) and self.takes and len(self._ends) < MAX_ROWS:
+        if isinstance(event, Exchange) and self.takes and len(self._ends) < self._traffic.most:
             info = event.connection
             self._ends.setdefault(info.id, f"{info.client_text} > {info.broker_text}")
         super().add(event)
