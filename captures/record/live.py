@@ -34,6 +34,7 @@ Frame = tuple[str, Facts]
 
 _SIDES = ("request", "response")
 
+_END_SECONDS = 20
 _SHOWN = 5  # exchanges shown of those that differ: enough to see what they have in common
 _HEADER = """\
 | scenario | exchanges | printed as `inspect` does | exchanges of dumpcap | missing here | missing there |
@@ -88,8 +89,13 @@ class BothSniffers(Sniffer):
     def abandon(self) -> None:
         super().abandon()
         if self._live is not None:
-            self._live.kill()
-            self._live.wait()
+            self._live.terminate()  # no SIGKILL at first: the capturing child is to be ended too
+            try:
+                self._live.communicate(timeout=_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._live.kill()
+                self._live.wait()
+            self._live = None
 
 
 def main() -> int:
