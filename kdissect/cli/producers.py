@@ -36,10 +36,9 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         accepts = filter_of(options, dissection)
-        traffic = ProducerTraffic(dissection.topics)
+        traffic = ProducerTraffic(dissection.topics, is_selective=accepts is not None)
         reading = Reading()
         with reading:
-            traffic = ProducerTraffic(dissection.topics, is_selective=accepts is not None)
             for event in events_of(dissection):
                 traffic.add(event, takes(accepts, event))
         traffic.finish()

@@ -265,14 +265,7 @@ class Emitter:
         else:
             self._add("b", 1, "n")
         self.sync()
-        self.emit("if n < 1:" if tagged else "if n < 0:")
-        self._depth += 1
-        if target:
-            self.sink.null(self, target)
-        else:
-            self.emit("pass")
-        self._depth -= 1
-        self.emit("else:")
+        self._null_if("n < 1" if tagged else "n < 0", target)
         self._depth += 1
         self._fields(of, self.sink.begin(self, of, target))
         self.sync()
@@ -287,7 +280,7 @@ class Emitter:
         self.sync()
         least = self.layout.min_element(element)
         if nullable:
-            self._null_array(target, compact)
+            self._null_if("not n" if compact else "n == -1", target)
             self._depth += 1
         if compact:
             self.emit("n -= 1")
@@ -296,8 +289,9 @@ class Emitter:
         if nullable:
             self._depth -= 1
 
-    def _null_array(self, target: str | None, compact: bool) -> None:
-        self.emit("if not n:" if compact else "if n == -1:")
+    def _null_if(self, condition: str, target: str | None) -> None:
+        """What is done for a null; what follows, one deeper, is done for anything else."""
+        self.emit(f"if {condition}:")
         self._depth += 1
         if target:
             self.sink.null(self, target)

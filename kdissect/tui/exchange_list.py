@@ -41,7 +41,6 @@ class ExchangeList(LineView):
         Binding("enter", "open", "Open", show=False),
     ]
 
-    cursor: reactive[int] = reactive(0)
     column: reactive[int] = reactive(0)
 
     class Moved(Message):
@@ -107,12 +106,6 @@ class ExchangeList(LineView):
         if row != self._row:
             self._row = row
             self.post_message(self.Moved(row))
-
-    def watch_cursor(self, old: int, new: int) -> None:
-        """Keep it in sight."""
-        self.draw_lines(old, old)
-        self.draw_lines(new, new)
-        self.keep_in_sight(new)
 
     def watch_column(self) -> None:
         """Draw the head that is chosen."""

@@ -9,7 +9,6 @@ from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.reactive import reactive
 from textual.strip import Strip
 
 from kdissect.tui.dissection import Dissected, Item, walk
@@ -40,8 +39,6 @@ class FieldTree(LineView):
     ]
     # Lines that `*` opens at most.
     MOST_OPENED = 5000
-
-    cursor: reactive[int] = reactive(0)
 
     class Chosen(Message):
         """Another field is under the cursor."""
@@ -122,12 +119,6 @@ class FieldTree(LineView):
         item = self.item
         if item is not None:
             self.post_message(self.Chosen(item))
-
-    def watch_cursor(self, old: int, new: int) -> None:
-        """Keep it in sight."""
-        self.draw_lines(old, old)
-        self.draw_lines(new, new)
-        self.keep_in_sight(new)
 
     # drawing
 

@@ -8,7 +8,6 @@ from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.reactive import reactive
 from textual.strip import Strip
 
 from kdissect.tui.dissection import Buffer
@@ -34,8 +33,6 @@ class HexPane(LineView):
         Binding("home,g", "go(0)", "First byte", show=False),
         Binding("end,G", "go(-1)", "Last byte", show=False),
     ]
-
-    cursor: reactive[int] = reactive(0)
 
     class Picked(Message):
         """A byte was chosen."""

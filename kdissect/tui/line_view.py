@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from rich.style import Style
 from textual.geometry import Region, Size
+from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
 
 class LineView(ScrollView, can_focus=True):
-    """`prefix` is that of its component classes; `heads` lines at the top stay where they are."""
+    """`prefix` is that of its component classes; `heads` lines at the top stay where they are.
+
+    `cursor` is a line, where a subclass does not say otherwise.
+    """
 
     prefix = ""
     heads = 0
+    cursor: reactive[int] = reactive(0)
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -54,6 +59,12 @@ class LineView(ScrollView, can_focus=True):
     def draw_lines(self, first: int, last: int) -> None:
         """Draw these lines anew, where they are on screen."""
         self.refresh(Region(0, first - self.top + self.heads, self.size.width, last - first + 1))
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        """Draw the cursor's line, and keep it in sight."""
+        self.draw_lines(old, old)
+        self.draw_lines(new, new)
+        self.keep_in_sight(new)
 
     # styles
 

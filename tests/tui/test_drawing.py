@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -44,6 +44,7 @@ def test_a_column_with_nothing_in_it_takes_no_room() -> None:
     assert titles([column("a"), column("b"), column("c")], 80, ["x", "", "y"], ["", "", "z"]) == ["a", "c"]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a loaded machine is slow
 @given(
     st.lists(st.tuples(st.text("x", max_size=70), st.integers(0, 4), st.booleans()), min_size=1, max_size=9),
     st.integers(1, 200),

@@ -7,7 +7,7 @@ screen show the same table. A cell is chosen, for what a key does with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -25,8 +25,23 @@ from kdissect.tui.widgets.ordering import Order, next_order, ordered
 
 Row = dict[str, Any]
 Key = Callable[[Row], object]
+R = TypeVar("R")
 GUTTER = 2  # cells before a row, for the mark of the chosen one
 SAMPLE = 200  # rows that widths are taken from, from the top
+
+
+class _OfRow(Message, Generic[R]):
+    """About a row of a table."""
+
+    def __init__(self, table: RowsTable, row: R) -> None:
+        super().__init__()
+        self.table = table
+        self.row = row
+
+    @property
+    def control(self) -> RowsTable:
+        """The table."""
+        return self.table
 
 
 class RowsTable(ScrollView, can_focus=True):
@@ -64,31 +79,11 @@ class RowsTable(ScrollView, can_focus=True):
     }
     """
 
-    class Highlighted(Message):
+    class Highlighted(_OfRow[Row | None]):
         """The cursor is on another row; None: there is none."""
 
-        def __init__(self, table: RowsTable, row: Row | None) -> None:
-            super().__init__()
-            self.table = table
-            self.row = row
-
-        @property
-        def control(self) -> RowsTable:
-            """The table."""
-            return self.table
-
-    class Chosen(Message):
+    class Chosen(_OfRow[Row]):
         """A double click, or the view's key for it."""
-
-        def __init__(self, table: RowsTable, row: Row) -> None:
-            super().__init__()
-            self.table = table
-            self.row = row
-
-        @property
-        def control(self) -> RowsTable:
-            """The table."""
-            return self.table
 
     class NearEnd(Message):
         """The last rows are on the screen: who has more may bring them."""
