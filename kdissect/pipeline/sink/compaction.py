@@ -2,6 +2,7 @@
 
 Rules:
 - Files of the last batch are left alone: it may be committed again, and what it wrote is to be found then.
+- So are those of parts, which the next batch replaces.
 - Only files that stand one behind the other are joined, else rows would change their order.
 - A file that outweighs all smaller ones behind it waits until they have caught up: rewriting it for every
   handful of rows would write it a hundred times until it is large; so it is some seven times.
@@ -11,7 +12,7 @@ Rules:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -42,7 +43,7 @@ def compact(place: SinkPlace, whole: bool = True) -> Compacted:
     """Join the small files of a place. `whole` also those that would wait for more. Raises OSError."""
     manifest = place.manifest() or {}
     last = manifest.get("batch")
-    entries = [entry for entry in place.entries() if last is None or entry.batch != last]
+    entries = [entry for entry in place.entries() if not entry.part and (last is None or entry.batch != last)]
     done = Compacted()
     for portion in _portions(groups_of(entries, whole)):
         with Rewriting(place) as rewriting:
@@ -52,19 +53,27 @@ def compact(place: SinkPlace, whole: bool = True) -> Compacted:
     return done
 
 
-def compact_every(place: SinkPlace, batches: int) -> Compacted | None:
-    """Compact if that was not done for so many batches; None if it was. Raises OSError.
+def compact_every(
+    place: SinkPlace, batches: int, warn: Callable[[str], None] | None = None
+) -> Compacted | None:
+    """Compact if that was not done for so many batches; None if it was, or did not work.
 
-    For streams, behind `commit_batch`. What fails here leaves the tables as they were.
+    For streams, behind `commit_batch`. What fails leaves the tables as they were and is tried again as many
+    batches later; `warn` gets one line about it. Raises OSError where the manifest cannot be written.
     """
     manifest = place.manifest() or {}
     last = manifest.get("batch", -1)
     if last - manifest.get(FACT, -1) < batches:
         return None
+    done: Compacted | None
     try:
         done = compact(place, whole=False)
     except BusyError:  # by hand, or by a cron job: next time
         return None
+    except (OSError, ValueError) as error:  # ValueError is what Arrow raises, too: a file that is damaged
+        done = None
+        if warn is not None:
+            warn(f"small files were not joined: {error}")
     place.swap("", (), {FACT: last})
     return done
 

@@ -11,7 +11,7 @@ from kdissect.pipeline.manifest_file import Manifest
 class Entry(NamedTuple):
     """A committed file: its path stands below the root, `batch` is the last one that has rows in it.
 
-    `batch` is None for what a run wrote that knows no batches.
+    `batch` is None for what a run wrote that knows no batches. `part` names what is replaced together.
     """
 
     table: str
@@ -19,11 +19,17 @@ class Entry(NamedTuple):
     rows: int
     bytes: int
     batch: int | None = None
+    part: str | None = None
 
     @property
     def directory(self) -> str:
         """The directory of its partition below that of its table; empty without partitions."""
         return "/".join(self.path.split("/")[1:-1])
+
+    @property
+    def replaced_as(self) -> str:
+        """What `commit_batch` calls that of which it is all, or one of several."""
+        return self.part or self.table
 
     def told(self) -> dict[str, Any]:
         """As the manifest has it."""

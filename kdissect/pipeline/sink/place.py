@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.commit import STAGING, Place
 from kdissect.pipeline.manifest_file import Manifest, ManifestError, forget_next
 from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.sink.entry import Entry, Swap, entries_of, swapped, told
 from kdissect.pipeline.sink.lock import locked
 
-STREAM = "stream"
 # Longer than a query of a person takes, shorter than what fills a disk.
 GRACE_S = 300.0
 _REWRITTEN = re.compile(r"-c[0-9a-f]{8}$")
@@ -35,7 +35,7 @@ _OURS = re.compile(r"(b\d{8,}-[0-9a-f]{8}-\d{4,}|.+-c[0-9a-f]{8})\.parquet")
 
 
 class ForeignTablesError(ManifestError):
-    """The directory has tables that were not written batch by batch, or by another stream."""
+    """The directory has tables that were not written batch by batch."""
 
 
 class Recovered(NamedTuple):
@@ -92,21 +92,19 @@ class SinkPlace(Place):
     ) -> None:
         """Make staged files part of the tables, all at once.
 
-        `appended` files add rows; those of `replaced` are all that their tables have from now on, also when
-        there are none. What an earlier attempt of this batch committed is gone; it has to have replaced the
-        same tables, as what they were before is forgotten. `facts` stand in the manifest beside those of
-        earlier batches; one of them, `stream`, may name the checkpoint: ForeignTablesError is raised for
-        another than that of the first batch. Raises ValueError for a batch before the last.
+        `appended` files add rows; those of `replaced`, by the name of a table or of a part, are all that it
+        has from now on, also when there are none. A part has files of any tables, whose rows stand beside
+        others. What an earlier attempt of this batch committed is gone; it has to have replaced the same
+        tables and parts, as what they were before is forgotten. `facts` stand in the manifest beside those of
+        earlier batches. Raises ValueError for a batch before the last.
         """
         with locked(self.filesystem, self.root):
             before = self._of_stream() or {"files": []}
-            if {STREAM} <= before.keys() & facts.keys() and before[STREAM] != facts[STREAM]:
-                raise ForeignTablesError("the tables are of another stream: choose another directory")
             if batch < before.get("batch", 0):
                 last = before["batch"]
                 raise ValueError(f"batch {batch} behind batch {last}: the checkpoint is of other tables")
-            kept = [e for e in entries_of(before) if e.batch != batch and e.table not in replaced]
-            new = self._moved(batch, [*appended, *(file for files in replaced.values() for file in files)])
+            kept = [e for e in entries_of(before) if e.batch != batch and e.replaced_as not in replaced]
+            new = self._moved(batch, [(None, file) for file in appended] + _in_parts(replaced))
             own = {"run": before.get("run") or uuid4().hex[:12], "batch": batch}
             self._replace(before | dict(facts) | own, before, [*kept, *new])
         self.discard(batch_name(batch))
@@ -197,14 +195,14 @@ class SinkPlace(Place):
             raise ForeignTablesError("there are tables of a run already: choose another directory")
         return manifest
 
-    def _moved(self, batch: int, files: Sequence[WrittenFile]) -> list[Entry]:
+    def _moved(self, batch: int, files: Sequence[tuple[str | None, WrittenFile]]) -> list[Entry]:
         token = uuid4().hex[:8]
         entries = []
-        for number, file in enumerate(files):
+        for number, (part, file) in enumerate(files):
             directory = file.path.rpartition("/")[0]
             path = f"{directory}/{batch_name(batch)}-{token}-{number:04}.parquet"
-            entries.append(Entry(file.table, path, file.rows, file.bytes, batch))
-        moves = [(file.path, entry.path) for file, entry in zip(files, entries, strict=True)]
+            entries.append(Entry(file.table, path, file.rows, file.bytes, batch, part))
+        moves = [(file.path, entry.path) for (_, file), entry in zip(files, entries, strict=True)]
         self.move_in(batch_name(batch), moves)
         return entries
 
@@ -215,3 +213,8 @@ class SinkPlace(Place):
             f"{self.root}/{directory}".rstrip("/"), allow_not_found=True, recursive=True
         )
         return [info for info in self.filesystem.get_file_info(selector) if info.type == fs.FileType.File]
+
+
+def _in_parts(replaced: Mapping[str, Sequence[WrittenFile]]) -> list[tuple[str | None, WrittenFile]]:
+    """Files with the parts they are in; those that replace a whole table are in none."""
+    return [(None if name in TABLES else name, file) for name, files in replaced.items() for file in files]

@@ -186,6 +186,32 @@ def test_every_so_many_batches(tmp_path: Path) -> None:
     assert numbers_in(tmp_path) == list(range(9))
 
 
+def test_parts_are_not_joined_with_rows_that_stay(tmp_path: Path) -> None:
+    place = place_at(tmp_path, grace_s=0)
+    for batch in range(4):
+        files = staged(place, batch, "rates", rates([batch]), rates([10 + batch]))
+        place.commit_batch(batch, files[:1], {"open": files[1:]} if batch == 1 else {}, {})
+    assert numbers_in(tmp_path) == [0, 1, 11, 2, 3]
+    assert compact(place)[:2] == (3, 1)
+    assert sorted(numbers_in(tmp_path)) == [0, 1, 2, 3, 11]
+    place.commit_batch(4, [], {"open": []}, {})
+    assert sorted(numbers_in(tmp_path)) == [0, 1, 2, 3]
+
+
+def test_a_file_that_is_damaged_does_not_stop_a_stream(tmp_path: Path) -> None:
+    place = place_at(tmp_path, grace_s=0)
+    for batch in range(3):
+        place.commit_batch(batch, staged(place, batch, "rates", rates([batch])), {}, {})
+    Path(files_in(tmp_path)[0]).write_bytes(b"no Parquet")
+    said: list[str] = []
+    assert compact_every(place, 2, said.append) is None
+    assert len(said) == 1
+    assert said[0].startswith("small files were not joined: ")
+    assert compact_every(place, 2, said.append) is None
+    assert len(said) == 1
+    assert len(place.entries()) == 3
+
+
 def test_what_was_replaced_in_the_meantime_is_not_brought_back(grown: Path) -> None:
     place = place_at(grown)
     held = [old for old in place.entries("rates") if old.directory == f"day={DAY_TWO}"]

@@ -14,6 +14,7 @@ import pytest
 
 from kdissect.pipeline.commit import Place
 from kdissect.pipeline.manifest_file import MANIFEST, ManifestError, NewerTablesError
+from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.sink.place import ForeignTablesError, Recovered
 from kdissect.pipeline.sink.readers import committed_files, dataset_of
 from tests.pipeline.sink.crashes import CrashError, Crashing
@@ -72,14 +73,22 @@ def test_a_batch_before_the_last_is_refused(tmp_path: Path) -> None:
     assert numbers_in(tmp_path) == [1]
 
 
-def test_another_stream_is_refused(tmp_path: Path) -> None:
-    """It would begin with batch 0, and take the place of what another wrote under that number."""
+def test_parts_are_replaced_beside_rows_that_stay(tmp_path: Path) -> None:
     place = place_at(tmp_path)
-    place.commit_batch(0, staged(place, 0, "rates", rates([1])), {}, {"stream": "a"})
-    place.commit_batch(0, staged(place, 0, "rates", rates([2])), {}, {"stream": "a"})
-    with pytest.raises(ForeignTablesError, match="of another stream"):
-        place.commit_batch(0, staged(place, 0, "rates", rates([3])), {}, {"stream": "b"})
-    assert numbers_in(tmp_path) == [2]
+
+    def add(batch: int, number: int) -> list[WrittenFile]:
+        return staged(place, batch, "rates", rates([number]))
+
+    begun = staged(place, 0, "rates", rates([1]), rates([10]))
+    place.commit_batch(0, begun[:1], {"set 1": begun[1:]}, {})
+    first = staged(place, 1, "rates", rates([2]), rates([11]))
+    place.commit_batch(1, first[:1], {"set 2": first[1:]}, {})
+    assert numbers_in(tmp_path) == [1, 10, 2, 11]
+    place.commit_batch(2, [], {"set 1": [], "set 2": add(2, 12)}, {})
+    assert numbers_in(tmp_path) == [1, 2, 12]
+    place.commit_batch(2, [], {"set 1": [], "set 2": add(2, 13)}, {})
+    assert numbers_in(tmp_path) == [1, 2, 13]
+    assert [entry.part for entry in place.entries()] == [None, None, "set 2"]
 
 
 def test_a_table_can_become_empty(tmp_path: Path) -> None:
