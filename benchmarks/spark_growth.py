@@ -1,10 +1,12 @@
 """How a run on Spark grows with the capture and with cores, against one process.
 
-    python benchmarks/spark_growth.py --sizes 200MB,1GB,2GB --cores 1,2 --work growth
+    python benchmarks/spark_growth.py --sizes 200MB,2GB --cores 1,2 --work growth
 
 Makes a synthetic set of rotated files (generate.py, rotate.py) once for each size and prints a line a run:
-time, CPU, bytes shuffled as a share of the capture, peak memory of all processes together. Reported, never
-asserted. Spark writes its event log, from which the shuffled bytes and the time of the stages are read.
+time, CPU, peak memory of all processes together; for Spark also the time in which stages ran, the bytes
+shuffled as a share of the capture, and what it took beyond a run over next to nothing, as a multiple of what
+one process took for the same tables. Reported, never asserted. Spark writes its event log, from which the
+shuffled bytes and the time of the stages are read.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,8 +28,11 @@ from traffic.options import parse_size
 HERE = Path(__file__).parent
 FILE_BYTES = 100_000_000
 # More is made of copies with other addresses: the generator writes 5 MB a second.
-BASE_BYTES = 200_000_000
+BASE_BYTES = 50_000_000
+# A capture that costs nothing but the start.
+NOTHING = "100kB"
 POLL_S = 0.5
+KDISSECT = (sys.executable, "-m", "kdissect")
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -49,20 +55,41 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--tables", default="connections,exchanges")
     parser.add_argument("--work", type=Path, required=True, help="folder for captures and tables")
     chosen = parser.parse_args(arguments)
-    print(f"{'capture':>9} {'how':14} {'time':>8} {'CPU':>8} {'memory':>8} {'stages':>8} {'shuffled':>9}")
+    chosen.work.mkdir(parents=True, exist_ok=True)
+    print(
+        f"{'capture':>9} {'how':16} {'time':>8} {'CPU':>8} {'memory':>8} {'stages':>8} {'shuffled':>9}"
+        "   beyond start-up, of `tables`"
+    )
+    starts: dict[str, Cost] = {}
+    for cores in chosen.cores.split(","):
+        starts[cores] = spark(chosen, NOTHING, cores)[0]
+        show("start-up", f"spark local[{cores}]", starts[cores])
     for size in chosen.sizes.split(","):
         captures = capture(chosen.work, size)
-        alone = measured([sys.executable, "-m", "kdissect", "inspect", "--format", "jsonl", str(captures)])
-        show(size, "inspect", alone)
+        show(size, "inspect", measured([*KDISSECT, "inspect", "--format", "jsonl", str(captures)]))
+        place = ["--output", str(chosen.work / "tables"), "--overwrite", "--tables", chosen.tables]
+        alone = measured([*KDISSECT, "tables", str(captures), *place])
+        show(size, "tables", alone)
         for cores in chosen.cores.split(","):
-            log = chosen.work / "log"
-            shutil.rmtree(log, ignore_errors=True)
-            log.mkdir()
-            cost = measured(pipeline(captures, chosen.work / "tables", cores, log, chosen.tables))
-            stages, shuffled = told(log)
+            cost, stages, shuffled = spark(chosen, size, cores)
             share = shuffled / sum(path.stat().st_size for path in captures.iterdir())
-            show(size, f"spark local[{cores}]", cost, f"{stages:7.1f}s {share:8.1%}")
+            beyond = [
+                max(0.0, mine - start) / of
+                for mine, start, of in zip(cost[:2], starts[cores][:2], alone[:2], strict=True)
+            ]
+            told = f"{stages:7.1f}s {share:8.1%}   time x{beyond[0]:.1f}, CPU x{beyond[1]:.1f}"
+            show(size, f"spark local[{cores}]", cost, told)
     return 0
+
+
+def spark(chosen: argparse.Namespace, size: str, cores: str) -> tuple[Cost, float, int]:
+    """What a run on so many cores took, seconds of its stages, and bytes shuffled."""
+    log = chosen.work / "log"
+    shutil.rmtree(log, ignore_errors=True)
+    log.mkdir()
+    captures = capture(chosen.work, size)
+    cost = measured(pipeline(captures, chosen.work / "tables_of_spark", cores, log, chosen.tables))
+    return cost, *told(log)
 
 
 def capture(work: Path, size: str) -> Path:
@@ -70,9 +97,9 @@ def capture(work: Path, size: str) -> Path:
     folder = work / size
     if not folder.is_dir():
         whole = work / f"{size}.pcap"
-        copies = max(1, parse_size(size) // BASE_BYTES)
+        copies = -(-parse_size(size) // BASE_BYTES)
         base = str(parse_size(size) // copies)
-        options = ["--size", base, "--profile", "mtu", "--connections", "100", "--reorder", "0.1%"]
+        options = ["--size", base, "--profile", "mtu", "--connections", "25", "--reorder", "0.1%"]
         run = [sys.executable, str(HERE / "generate.py"), *options, "-o", str(whole)]
         subprocess.run(run, check=True, stderr=subprocess.DEVNULL)
         files = str(max(2, parse_size(size) // FILE_BYTES))
@@ -95,13 +122,14 @@ def pipeline(captures: Path, output: Path, cores: str, log: Path, tables: str) -
     }
     settings = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
     place = ["--output", str(output), "--overwrite", "--tables", tables, "--master", f"local[{cores}]"]
-    return [sys.executable, "-m", "kdissect", "pipeline", "run", str(captures), *place, *settings]
+    return [*KDISSECT, "pipeline", "run", str(captures), *place, *settings]
 
 
 def measured(command: list[str]) -> Cost:
     """Run a command and look at all its processes while it runs."""
     started = time.monotonic()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    with tempfile.TemporaryFile("w+") as said:  # a pipe that nobody reads would stop who fills it
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
         ticks: dict[int, int] = {}
         peak = 0
         while process.poll() is None:
@@ -110,7 +138,8 @@ def measured(command: list[str]) -> Cost:
             peak = max(peak, sum(size for _, _, size in found))
             time.sleep(POLL_S)
         if process.returncode:
-            raise SystemExit(f"{' '.join(command)}\n{process.stderr.read() if process.stderr else ''}")
+            said.seek(0)
+            raise SystemExit(f"{' '.join(command)}\n{said.read()}")
     return Cost(time.monotonic() - started, sum(ticks.values()) / TICKS, peak)
 
 
@@ -152,7 +181,7 @@ def told(log: Path) -> tuple[float, int]:
 def show(size: str, how: str, cost: Cost, more: str = "") -> None:
     """One line."""
     print(
-        f"{size:>9} {how:14} {cost.seconds:7.1f}s {cost.cpu:7.1f}s {cost.peak / 1e6:6.0f}MB {more}",
+        f"{size:>9} {how:16} {cost.seconds:7.1f}s {cost.cpu:7.1f}s {cost.peak / 1e6:6.0f}MB {more}",
         flush=True,
     )
 

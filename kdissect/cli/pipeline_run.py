@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kdissect.capture.source import STDIN
@@ -36,7 +37,7 @@ def run_pipeline(options: Namespace) -> int:
     job = Job(
         inputs,
         setup,
-        options.output,
+        _absolute(options.output),
         tables,
         () if partition_by == ("none",) else partition_by,
         options.partitions or 0,
@@ -51,6 +52,11 @@ def run_pipeline(options: Namespace) -> int:
         filesystem, root = filesystem_of(job.output)
         write_reports(filesystem, root, options.report)
     return code
+
+
+def _absolute(output: str) -> str:
+    """The directory of the tables for tasks, which have working directories of their own."""
+    return output if "://" in output else str(Path(output).absolute())
 
 
 def _run(session: SparkSession, job: Job) -> int:

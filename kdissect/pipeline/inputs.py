@@ -1,5 +1,6 @@
 """What a run reads: files in canonical order, and how they are dealt out to tasks."""
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,8 @@ TASK_BYTES = 64 << 20
 class Input(NamedTuple):
     """One file. `number` is its place in the canonical order, `capture_set` the number of its set.
 
-    `name` is the path as rows have it."""
+    `name` is the path as rows have it, `place` the absolute one: tasks have working directories of their own.
+    """
 
     number: int
     path: str
@@ -24,11 +26,12 @@ class Input(NamedTuple):
     set_name: str
     size: int | None
     error: str | None
+    place: str
 
     def open(self) -> CaptureFile:
         """The file, to be read on any machine that reaches its path."""
         error = None if self.error is None else CaptureError(self.path, self.error)
-        file = CaptureFile(self.path, FileSource(self.path), self.size, error)
+        file = CaptureFile(self.path, FileSource(self.place), self.size, error)
         file.index = self.number
         file.capture_set = self.set_name
         return file
@@ -74,4 +77,5 @@ def _inputs(files: Sequence[CaptureFile], numbers: dict[str, int]) -> Iterable[I
             error = "a stream is read by one process: give files"
         name = file.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         capture_set = file.capture_set
-        yield Input(file.index, file.path, name, numbers[capture_set], capture_set, file.size, error)
+        number, place = numbers[capture_set], os.path.abspath(file.path)  # noqa: PTH100  names are bytes
+        yield Input(file.index, file.path, name, number, capture_set, file.size, error, place)

@@ -29,10 +29,11 @@ _ALWAYS = {
     # The number of partitions is known here. One job for each run of stages also tells how far it is.
     "spark.sql.adaptive.enabled": "false",
     # A crash of a Python worker says where.
-    "spark.python.worker.faulthandler.enabled": "true",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
+# Of those that are not a client's of a server, which has its own.
+_NOT_CONNECT = {"spark.python.worker.faulthandler.enabled": "true"}
 # Of an embedded one.
 _EMBEDDED = {
     "spark.driver.host": "127.0.0.1",
@@ -54,14 +55,14 @@ def open_session(
 
     For an embedded one Java must be known before: see `java.find_java`. Raises what Spark raises.
     """
-    embedded = master.startswith("local")
+    embedded, connects = master.startswith("local"), master.startswith(CONNECT)
     if embedded:
         _prepare()
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(app)
-    builder = builder.remote(master) if master.startswith(CONNECT) else builder.master(master)
-    wanted = _ALWAYS | (_EMBEDDED if embedded else {}) | dict(conf or {})
+    builder = builder.remote(master) if connects else builder.master(master)
+    wanted = _ALWAYS | ({} if connects else _NOT_CONNECT) | (_EMBEDDED if embedded else {}) | dict(conf or {})
     if embedded:
         wanted[_JAVA_OPTIONS] = f"{_QUIET} {wanted.get(_JAVA_OPTIONS, '')}".strip()
     for name, value in wanted.items():

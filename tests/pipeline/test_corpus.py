@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,8 +70,9 @@ def _arguments(ran: Ran) -> list[str]:
 
 
 def _rows(ran: Ran, table: str) -> Rows:
-    """Rows in their canonical order."""
-    return sorted(ran.tables[table], key=lambda row: [row[name] for name in TABLES[table].order])
+    """Rows by connection, those of one in their canonical order, which does not span capture sets."""
+    columns = ("connection", *TABLES[table].order)
+    return sorted(ran.tables[table], key=lambda row: [row[name] for name in columns])
 
 
 def _lines(capfd: pytest.CaptureFixture[str], *arguments: str) -> Iterator[dict[str, Any]]:
@@ -87,7 +89,8 @@ def test_every_table_is_that_of_one_process(ran: Ran) -> None:
 
 def test_exchanges_and_connections_are_those_listed(ran: Ran, capfd: pytest.CaptureFixture[str]) -> None:
     for command, table in (("inspect", "exchanges"), ("connections", "connections")):
-        told = list(_lines(capfd, command, *_arguments(ran), "--format", "jsonl"))
+        lines = _lines(capfd, command, *_arguments(ran), "--format", "jsonl")
+        told = sorted(lines, key=itemgetter("connection"))
         for row, one in zip(_rows(ran, table), told, strict=True):
             for name, value in one.items():
                 if name not in ("number", "start"):
@@ -100,7 +103,8 @@ def test_records_are_what_the_command_writes(ran: Ran, tmp_path: Path) -> None:
     told = parquet.read_table(path)
     names = [name for name in told.column_names if name not in _NOT_COMPARED]
     secret = 0
-    for row, one in zip(_rows(ran, "records"), told.select(names).to_pylist(), strict=True):
+    rows = sorted(told.select(names).to_pylist(), key=itemgetter("connection"))
+    for row, one in zip(_rows(ran, "records"), rows, strict=True):
         masked = {name for name in ("key", "value") if row[name] == b"***"}
         secret += len(masked)
         for name in names:

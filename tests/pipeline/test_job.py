@@ -51,6 +51,11 @@ def test_a_run_gives_the_tables_of_one_process(spark: SparkSession, odd: list[Pa
     unread = {Path(file.file).name: file.why for file in summary.unread}
     assert unread.keys() >= {"empty.pcap", "header_only.pcap", "corrupt.pcap", "text.pcap", "missing.pcap"}
     assert unread["text.pcap"] == "not a capture, but text"
+    files = {Path(row["file"]).name: row for row in of_run(output, "files")}
+    assert files.keys() == {path.name for path in odd}
+    assert [found["kind"] for found in files["cut.pcap"]["anomalies"]] == ["cut_capture"]
+    assert files["cut_packed.pcap.gz"]["error"] or files["cut_packed.pcap.gz"]["anomalies"]
+    assert files["missing.pcap"]["packets"] == 0
     manifest = json.loads((output / "_kdissect.json").read_text())
     there = {str(path.relative_to(output)) for path in output.rglob("*.parquet")}
     assert there == {file["path"] for file in manifest["files"]}
