@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.compression import Compression
 from kdissect.capture.files import open_captures
 from kdissect.capture.source import FileSource
 from kdissect.model.errors import CaptureError
@@ -24,12 +25,14 @@ class Input(NamedTuple):
     set_name: str
     size: int | None
     error: str | None
+    compression: Compression = Compression.NONE
 
     def open(self) -> CaptureFile:
         """The file, to be read on any machine that reaches its path."""
         error = None if self.error is None else CaptureError(self.path, self.error)
         file = CaptureFile(self.path, FileSource(self.path), self.size, error)
         file.index = self.number
+        file.compression = self.compression  # of what is not read again, as it is no capture
         file.capture_set = self.set_name
         return file
 
@@ -74,4 +77,5 @@ def _inputs(files: Sequence[CaptureFile], numbers: dict[str, int]) -> Iterable[I
             error = "a stream is read by one process: give files"
         name = file.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         capture_set = file.capture_set
-        yield Input(file.index, file.path, name, numbers[capture_set], capture_set, file.size, error)
+        number = numbers[capture_set]
+        yield Input(file.index, file.path, name, number, capture_set, file.size, error, file.compression)

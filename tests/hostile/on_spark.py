@@ -29,7 +29,7 @@ def main(folder: Path) -> int:
     write(files)
     for name, words in COMMANDS.items():
         begin = time.monotonic()
-        whole = [*words, str(files), "--output", str(folder / name), "--overwrite"]
+        whole = [*words, *map(str, sorted(files.iterdir())), "--output", str(folder / name), "--overwrite"]
         ran = subprocess.run(
             [sys.executable, "-m", "kdissect", *whole],
             capture_output=True,
