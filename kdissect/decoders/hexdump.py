@@ -17,7 +17,9 @@ _GROUP = re.compile(r"(?P<gap>\s*)(?P<digits>(?:[0-9a-fA-F]{2})+)(?=\s|$)")
 _PAIRS = re.compile(r"(?:[0-9a-fA-F]{2}\s*)*")
 _SQUEEZED = "*"  # hexdump -C: the line before repeats
 MAX_LINE = 256  # bytes a line: the most that xxd -c takes
-MAX_SQUEEZED = 1 << 28  # bytes a `*` can stand for: no frame is larger
+# Bytes that all `*` of a dump together can stand for. A frame may be larger; a dump of it that is pasted has
+# seldom so much of one line, and two bytes of text should not take a quarter of a gigabyte.
+MAX_SQUEEZED = 16 << 20
 
 
 class _Line(NamedTuple):
@@ -45,11 +47,15 @@ def parse_dump(lines: list[str]) -> bytes:
     squeezed = {number for number, line in enumerate(lines, 1) if line.strip() == _SQUEEZED}
     out = bytearray()
     width = column = 0
+    left = MAX_SQUEEZED
     for line, following in pairwise(parsed):
         count = following.offset - line.offset
         if line.number + 1 in squeezed:
+            left -= count
+            if count < 0 or left < 0:
+                raise HexError(line.number + 1, 1, f"a * that stands for {count} bytes")
             content = _last(line, width, column) or bytes(1)
-            out += (content * (min(count, MAX_SQUEEZED) // len(content) + 1))[:count]
+            out += (content * (count // len(content) + 1))[:count]
             continue
         if not 0 < count <= MAX_LINE:
             raise HexError(

@@ -22,8 +22,9 @@ class Summary(NamedTuple):
 
     `errors` are the non-zero error codes, `topics` the topic names (bytes that are not UTF-8 as `\\\\xNN`),
     `topic_ids` the non-zero ids of 16 bytes, `acks` what a Produce request asks for. `complete` is False
-    where the body is cut or does not fit: then these are the facts that stand before that. `end` is the
-    offset behind the body.
+    where the body is cut, or where what a summary looks at does not fit: then these are the facts that stand
+    before that. Fields that it passes over are not looked at: a body may be `complete` here and yet not fit
+    (`decode_request` tells). Of one that fits `end` is the offset behind it.
     """
 
     errors: tuple[int, ...]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.compression import Compression
 from kdissect.capture.files import open_captures
 from kdissect.capture.source import FileSource
 from kdissect.model.errors import CaptureError
@@ -27,12 +28,14 @@ class Input(NamedTuple):
     size: int | None
     error: str | None
     place: str
+    compression: Compression = Compression.NONE
 
     def open(self) -> CaptureFile:
         """The file, to be read on any machine that reaches its path."""
         error = None if self.error is None else CaptureError(self.path, self.error)
         file = CaptureFile(self.path, FileSource(self.place), self.size, error)
         file.index = self.number
+        file.compression = self.compression  # of what is not read again, as it is no capture
         file.capture_set = self.set_name
         return file
 
@@ -78,4 +81,5 @@ def _inputs(files: Sequence[CaptureFile], numbers: dict[str, int]) -> Iterable[I
         name = file.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         capture_set = file.capture_set
         number, place = numbers[capture_set], os.path.abspath(file.path)  # noqa: PTH100  names are bytes
-        yield Input(file.index, file.path, name, number, capture_set, file.size, error, place)
+        packed = file.compression
+        yield Input(file.index, file.path, name, number, capture_set, file.size, error, place, packed)

@@ -30,6 +30,7 @@ MIN_UNKNOWN_CLIENT_ID = 3  # least client id that vouches for an API or version 
 # Responses in a row that tell a broker heard without its client; on Kafka's own port one is enough.
 MIN_LONE_RESPONSES = 3
 KAFKA_PORT = 9092  # default listener (SocketServerConfigs.LISTENERS_DEFAULT)
+ZOOKEEPER_NEEDS = 32  # bytes of its first request up to the length of the password
 FUTURE_VERSIONS = 20  # versions past our schema that still look like Kafka
 _HEADER = struct.Struct(">ihhih")  # size, api_key, api_version, correlation_id, client_id length
 _HEADER_SIZE = _HEADER.size
@@ -142,7 +143,12 @@ def foreign_protocol(data: bytes) -> ConnectionKind | None:
 def _is_zookeeper_connect(data: bytes) -> bool:
     # ConnectRequest (org.apache.zookeeper.proto): length 44 or 45, protocolVersion 0, lastZxidSeen, timeOut,
     # sessionId, passwd of 16 bytes. Read as Kafka it would be a Produce v0 with an empty client id.
-    return len(data) >= 32 and data[:3] == b"\0\0\0" and data[3] in (44, 45) and data[28:32] == b"\0\0\0\x10"
+    return len(data) >= ZOOKEEPER_NEEDS and may_be_zookeeper(data) and data[28:32] == b"\0\0\0\x10"
+
+
+def may_be_zookeeper(head: bytes) -> bool:
+    """Whether bytes begin like ZooKeeper's first request; `ZOOKEEPER_NEEDS` of them tell."""
+    return head[:3] == b"\0\0\0" and head[3] in (44, 45) and not any(head[4:8])
 
 
 def response_frames(data: bytes) -> int:

@@ -13,9 +13,11 @@ from kdissect.model.stream import StreamSink
 from kdissect.session.detect import (
     KAFKA_PORT,
     MIN_LONE_RESPONSES,
+    ZOOKEEPER_NEEDS,
     Verdict,
     foreign_protocol,
     is_certain_request,
+    may_be_zookeeper,
     request_at,
     response_frames,
 )
@@ -25,7 +27,6 @@ HEAD_KEPT = 2048  # bytes of a direction's start that are judged: header, client
 HELD_BYTES = 64 << 10  # bytes held back per connection; the oldest go first
 HELD_PIECES = 4096  # pieces and holes held back: of a capture of headers alone there is no byte to count
 GIVE_UP_BYTES = 4 << 20  # bytes from the middle of a connection without one plausible request: not Kafka
-_ZOOKEEPER_NEEDS = 32
 SIZE_BYTES = 4  # INT32 (spec/004 "Frame Structure")
 
 
@@ -115,7 +116,7 @@ class Detection:
         verdict = request_at(head, 0, cut)
         if verdict is Verdict.YES and direction == self.listener:
             verdict = _from_listener(head, cut)
-        if verdict is Verdict.YES and len(head) < _ZOOKEEPER_NEEDS and not cut and _may_be_zookeeper(head):
+        if verdict is Verdict.YES and len(head) < ZOOKEEPER_NEEDS and not cut and may_be_zookeeper(head):
             return None
         self._verdicts[direction] = verdict
         if verdict is Verdict.YES:
@@ -165,10 +166,6 @@ def _give(item: _Held, reader: StreamSink) -> None:
         reader.gap(item.gap, item.snapped, item.ref, item.time_ns)
     else:
         reader.data(item.payload, item.ref, item.time_ns)
-
-
-def _may_be_zookeeper(head: bytes) -> bool:
-    return head[:3] == b"\0\0\0" and head[3] in (44, 45) and not any(head[4:12])
 
 
 def _from_listener(head: bytes, cut: bool) -> Verdict:

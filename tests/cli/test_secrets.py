@@ -115,6 +115,11 @@ def exchanges() -> Iterator[tuple[int, int, dict[str, Any], dict[str, Any]]]:
 
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return planted(tmp_path_factory.mktemp("secrets") / "secrets.pcap")
+
+
+def planted(target: Path) -> str:
+    """A capture with a secret in every place the protocol has one."""
     talk = Conversation().handshake()
     for number, (key, version, asked, answered) in enumerate(exchanges()):
         talk.client(encode_request(key, version, number, "me", asked))
@@ -130,7 +135,7 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> str:
         for asked_token, answered_token in tokens:
             raw.client(frame(asked_token)).broker(frame(answered_token))
         packets = packets + raw.packets
-    return write_pcap(tmp_path_factory.mktemp("secrets") / "secrets.pcap", packets)
+    return write_pcap(target, packets)
 
 
 def token_dialogues() -> Iterator[tuple[Any, ...]]:

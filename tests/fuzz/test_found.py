@@ -18,6 +18,8 @@ from kdissect.decoders.compression.codec import decompress as decompress_batch
 from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request
+from kdissect.decoders.hexerror import HexError
+from kdissect.decoders.hexinput import parse_hex
 from kdissect.decoders.records import search
 from kdissect.decoders.records.batches import split_batches
 from kdissect.engine.analyzer import Analyzer
@@ -244,3 +246,33 @@ def test_an_answer_is_paired_behind_many_that_are_not_answered() -> None:
     done = [e for e in exchanges_of(conversation.packets) if e.state == "complete"]
     assert [e.correlation_id for e in done] == [1999]
     assert {str(a.kind) for a in done[0].all_anomalies()} == {"out_of_order_response"}
+
+
+def test_what_is_not_zookeeper_is_not_by_the_way_segments_are_cut() -> None:
+    """An Envelope of 44 bytes whose body has 16 where ZooKeeper has the length of a password."""
+    body = bytes.fromhex("000002016a93010000000100140000001000000002007f2000000000000000ad00")
+    asked = frame(struct.pack(">hhih", 58, 0, 1, 0) + b"\0" + body)
+    assert len(asked) == 4 + 44
+    assert asked[28:32] == b"\0\0\0\x10"
+    kinds = set()
+    for size in (1460, 7):
+        talk = Conversation().handshake().client(asked, size).broker(response(1, bytes(5)), size)
+        (connection,) = connections_of(talk.packets)
+        kinds.add(str(connection.kind))
+    assert kinds == {"kafka"}
+
+
+def test_a_reconnecting_client_of_zookeeper_is_one_in_any_segments() -> None:
+    last_seen, session = 0x5_0000_0007, 0x1234
+    asked = frame(struct.pack(">iqiqi", 0, last_seen, 30_000, session, 16) + bytes(16))
+    for size in (1460, 7):
+        (connection,) = connections_of(Conversation().handshake().client(asked, size).packets)
+        assert str(connection.kind) == "zookeeper"
+
+
+def test_a_star_in_a_hex_dump_takes_no_gigabytes() -> None:
+    line = "0000  " + "00 " * 16
+    assert len(parse_hex(f"{line}\n*\n100000\n")) == 1 << 20
+    for far in ("10000000", "ffffffffffff"):
+        with pytest.raises(HexError, match="stands for"):
+            parse_hex(f"{line}\n*\n{far}\n")

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from tests.hostile.files import FILES
+from tests.hostile.pages import assert_inactive
 
 # Each with what stands behind the file.
 COMMANDS: dict[str, list[str]] = {
@@ -46,6 +47,11 @@ def main(folder: Path, names: list[str]) -> int:
             if ran.returncode not in FINE or "Traceback" in ran.stderr:
                 failed += 1
                 print(f"{name}: {command} exits with {ran.returncode}: {ran.stderr[-300:]}")
+        try:
+            assert_inactive((folder / "report.html").read_text())
+        except Exception as error:  # html5lib has its own for each kind of fault
+            failed += 1
+            print(f"{name}: the report: {type(error).__name__}: {error}")
         if FILES[name].tells not in told:
             failed += 1
             print(f"{name}: nothing says {FILES[name].tells}")

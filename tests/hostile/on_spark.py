@@ -29,11 +29,14 @@ def main(folder: Path) -> int:
     write(files)
     for name, words in COMMANDS.items():
         begin = time.monotonic()
+        whole = [*words, *map(str, sorted(files.iterdir())), "--output", str(folder / name), "--overwrite"]
         ran = subprocess.run(
-            [sys.executable, "-m", "kdissect", *words, str(files), "--output", str(folder / name),
-             "--overwrite"],
-            capture_output=True, text=True, errors="replace", check=False,
-        )  # fmt: skip
+            [sys.executable, "-m", "kdissect", *whole],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
         print(f"{name}: exit code {ran.returncode}, {time.monotonic() - begin:.0f} s", flush=True)
         if ran.returncode != UNREADABLE or "Traceback" in ran.stderr:
             print(ran.stderr[-3000:])
