@@ -12,9 +12,11 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from kdissect.tui.exchange_columns import GUTTER, ExchangeColumn, fitting
+from kdissect.tui.exchange_order import Ordered
 from kdissect.tui.inert import fitted
 from kdissect.tui.line_view import LineView
 from kdissect.tui.shown import Shown
+from kdissect.tui.widgets.ordering import DOWN, UP, Order
 
 _STYLES = ("dim", "name", "good", "odd", "bad")
 _MARK = "●"
@@ -38,6 +40,7 @@ class ExchangeList(LineView):
         Binding("end,G", "last", "Last", show=False),
         Binding("left", "column(-1)", "Column left", show=False),
         Binding("right", "column(1)", "Column right", show=False),
+        Binding("o", "sort", "Sort by the chosen column: up, down, as it came", show=False),
         Binding("enter", "open", "Open", show=False),
     ]
 
@@ -54,9 +57,18 @@ class ExchangeList(LineView):
     class Opened(Message):
         """Enter, or a double click."""
 
+    class SortAsked(Message):
+        """Show the rows by a column, the next way round."""
+
+        def __init__(self, column: str) -> None:
+            self.column = column
+            super().__init__()
+
     def __init__(self, shown: Shown, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self._shown = shown
+        self._shown: Shown | Ordered = shown
+        self.order: Order | None = None
+        """By the name of a column; for the heads alone."""
         self.follows = False
         self.column_names: tuple[str, ...] = ()
         self._widths: list[tuple[ExchangeColumn, int]] = []
@@ -65,7 +77,7 @@ class ExchangeList(LineView):
     # content
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> Shown | Ordered:
         """What the list shows."""
         return self._shown
 
@@ -74,7 +86,7 @@ class ExchangeList(LineView):
         """The exchange under the cursor."""
         return self._shown[self.cursor] if 0 <= self.cursor < len(self._shown) else None
 
-    def show(self, shown: Shown) -> None:
+    def show(self, shown: Shown | Ordered) -> None:
         """Show other rows; the cursor stays with its exchange where it can."""
         self._shown = shown
         if self._row is not None and len(shown):
@@ -157,10 +169,17 @@ class ExchangeList(LineView):
         segments = [Segment(" " * GUTTER, plain)]
         for index, (column, cells) in enumerate(self._widths):
             is_chosen = index == self.column and self.has_focus
-            title = f"[{column.title}]" if is_chosen and len(column.title) + 2 <= cells else column.title
+            title = self._title(column)
+            title = f"[{title}]" if is_chosen and len(title) + 2 <= cells else title
             segments.append(Segment(fitted(title, cells, column.right), chosen if is_chosen else plain))
             segments.append(Segment(" ", plain))
         return Strip(segments).adjust_cell_length(width, plain).crop(0, width)
+
+    def _title(self, column: ExchangeColumn) -> str:
+        order = self.order
+        if order is None or order.title != column.name:
+            return column.title
+        return f"{DOWN if order.is_down else UP}{column.title}"
 
     def _line(self, place: int, width: int) -> Strip:
         log, row = self._shown.log, self._shown[place]
@@ -201,6 +220,12 @@ class ExchangeList(LineView):
         """Choose a column, for quick filters."""
         self.column = (self.column + step) % max(len(self._widths), 1)
 
+    def action_sort(self) -> None:
+        """By the chosen column."""
+        column = self.chosen_column
+        if column is not None:
+            self.post_message(self.SortAsked(column.name))
+
     def action_open(self) -> None:
         """Look at the exchange."""
         self.post_message(self.Opened())
@@ -211,14 +236,16 @@ class ExchangeList(LineView):
         return self._widths[self.column][0] if self._widths else None
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor; a second click opens."""
+        """Move the cursor; a second click opens; one on a title sorts."""
         x, y = event.x, event.y
         at = GUTTER
         for index, (_, cells) in enumerate(self._widths):
             if at <= x <= at + cells:
                 self.column = index
             at += cells + 1
-        if y >= 1:
+        if y < 1:
+            self.action_sort()
+        else:
             self.follows = False
             self.go_to(self.top + y - self.heads)
             if event.chain == 2:

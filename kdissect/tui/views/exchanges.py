@@ -10,16 +10,20 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.widgets import Static
+from textual.worker import get_current_worker
 
 from kdissect.engine.log import find_in
 from kdissect.tui.dissection import Buffer, Dissected, Item, inner_item
 from kdissect.tui.exchange_list import ExchangeList
+from kdissect.tui.exchange_order import Cancelled, Ordered, next_flagged, ordered
 from kdissect.tui.field_tree import FieldTree
 from kdissect.tui.hand_over import hand_over
 from kdissect.tui.hex_pane import HexPane
 from kdissect.tui.inert import text
 from kdissect.tui.session import Change
+from kdissect.tui.shown import Shown
 from kdissect.tui.view import Field, Follow, Selected, Tell, UseFilter, View
+from kdissect.tui.widgets.ordering import Order, next_order
 
 # After the cursor has rested for so long the exchange is read: not each one that a held key runs over.
 REST_S = 0.08
@@ -56,6 +60,7 @@ class ExchangesView(View):
         self._wanted: tuple[int, str, int, int, str] | None = None
         self._rest: Timer | None = None
         self._drawn: Item | None = None
+        self._sorted: tuple[Shown, int, Order] | None = None
 
     def compose(self) -> ComposeResult:
         """Three panes."""
@@ -105,11 +110,53 @@ class ExchangesView(View):
             self.rows.refresh()
 
     def _catch_up(self) -> None:
-        if self.rows.shown is not self.session.shown:
+        shown = self.rows.shown
+        if (shown.shown if isinstance(shown, Ordered) else shown) is not self.session.shown:
             self.rows.show(self.session.shown)
         else:
             self.rows.grown()
+        self._keep_sorted()
         self._look_at_wanted()
+
+    # its order
+
+    @on(ExchangeList.SortAsked)
+    def _sort_asked(self, message: ExchangeList.SortAsked) -> None:
+        self._sort_by(next_order(self.rows.order, message.column))
+
+    def _sort_by(self, order: Order | None) -> None:
+        self.rows.order = order
+        self._sorted = None
+        self.rows.refresh()
+        if order is None:
+            self.workers.cancel_group(self, "sort")
+            self.rows.show(self.session.shown)
+        self._keep_sorted()
+
+    def _keep_sorted(self) -> None:
+        """Sort what is shown now, and once more when all that is to come has come."""
+        shown, order = self.session.shown, self.rows.order
+        if order is None:
+            return
+        before = self._sorted
+        is_settled = not self.session.is_loading and not shown.is_busy
+        if before is not None and before[0] is shown and (not is_settled or before[1] == len(shown)):
+            return
+        self._sorted = shown, len(shown), order
+        self._sort(shown, order)
+
+    @work(thread=True, exclusive=True, group="sort")
+    def _sort(self, shown: Shown, order: Order) -> None:
+        worker = get_current_worker()
+        try:
+            found = ordered(shown, order.title, order.is_down, lambda: worker.is_cancelled)
+        except Cancelled:
+            return
+        hand_over(self, self._take_order, found, order)
+
+    def _take_order(self, found: Ordered, order: Order) -> None:
+        if found.shown is self.session.shown and order is self.rows.order:
+            self.rows.show(found)
 
     # the exchange that is selected
 
@@ -179,7 +226,7 @@ class ExchangesView(View):
     def go_to(self, row: int, side: str = "", start: int = -1, end: int = -1, inside: str = "") -> None:
         """Select an exchange, and a field of it, or a piece `inside` that field."""
         self._wanted = (row, side, start, end, inside) if side else None
-        place = self.session.shown.place_of(row)
+        place = self.rows.shown.place_of(row)
         if place is None:
             self.post_message(Tell(f"exchange {row + 1} is not there (yet)", "warning"))
             return
@@ -232,9 +279,7 @@ class ExchangesView(View):
     def action_next(self, what: str, step: int) -> None:
         """To the next row that has an error, a finding, a mark."""
         flags: bytearray = getattr(self.session.log, what)
-        shown = self.session.shown
-        found = find_in(flags, self.rows.row if self.rows.row is not None else -1, step, shown.rows)
-        place = None if found is None else shown.place_of(found)
+        place = self._next_place(flags, step)
         if place is None:
             where = "below" if step > 0 else "above"
             more = " yet" if self.session.is_loading or self.session.is_judging else ""
@@ -242,6 +287,13 @@ class ExchangesView(View):
             return
         self.rows.follows = False
         self.rows.go_to(place)
+
+    def _next_place(self, flags: bytearray, step: int) -> int | None:
+        shown = self.rows.shown
+        if isinstance(shown, Ordered):
+            return next_flagged(flags, shown, self.rows.cursor, step)
+        found = find_in(flags, self.rows.row if self.rows.row is not None else -1, step, shown.rows)
+        return None if found is None else shown.place_of(found)
 
     def action_mark(self) -> None:
         """Mark the exchange, or take the mark away."""
@@ -259,7 +311,7 @@ class ExchangesView(View):
 
     def _go_to_row(self, row: int | None) -> None:
         if row is not None:
-            shown = self.session.shown
+            shown = self.rows.shown
             self.rows.follows = False
             self.rows.go_to(shown.near(row))
             self.rows.focus()
@@ -289,6 +341,8 @@ class ExchangesView(View):
     def action_follow(self) -> None:
         """Stay with the latest exchange, or no more."""
         self.rows.follows = not self.rows.follows
+        if self.rows.follows and self.rows.order is not None:
+            self._sort_by(None)  # new ones are last in the order of completion alone
         self.rows.grown()
         self.post_message(Tell("following new exchanges" if self.rows.follows else "no longer following"))
 

@@ -18,7 +18,8 @@ _UNITS = {
 }  # fmt: skip
 # What `report.durations` and `report.quantities` write, and plain numbers with words behind them.
 _QUANTITY = re.compile(
-    r"(?:more than )?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?: (us|ms|s|h|B|kB|MB|GB|TB|PB))?(?: (\d\d) m)?(?:/s)?(?![^\s,])"
+    r"(?:more than )?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
+    r"(?: (us|ms|s|h|B|kB|MB|GB|TB|PB))?(?: (\d\d) m)?(?:/s)?(?![^\s,])"
 )
 _DIGITS = re.compile(r"(\d+)")
 
