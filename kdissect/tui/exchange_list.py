@@ -16,7 +16,6 @@ from kdissect.tui.exchange_order import Ordered
 from kdissect.tui.inert import fitted
 from kdissect.tui.line_view import LineView
 from kdissect.tui.shown import Shown
-from kdissect.tui.widgets.ordering import DOWN, UP, Order
 
 _STYLES = ("dim", "name", "good", "odd", "bad")
 _MARK = "●"
@@ -40,7 +39,6 @@ class ExchangeList(LineView):
         Binding("end,G", "last", "Last", show=False),
         Binding("left", "column(-1)", "Column left", show=False),
         Binding("right", "column(1)", "Column right", show=False),
-        Binding("o", "sort", "Sort by the chosen column: up, down, as it came", show=False),
         Binding("enter", "open", "Open", show=False),
     ]
 
@@ -57,18 +55,9 @@ class ExchangeList(LineView):
     class Opened(Message):
         """Enter, or a double click."""
 
-    class SortAsked(Message):
-        """Show the rows by a column, the next way round."""
-
-        def __init__(self, column: str) -> None:
-            self.column = column
-            super().__init__()
-
     def __init__(self, shown: Shown, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self._shown: Shown | Ordered = shown
-        self.order: Order | None = None
-        """By the name of a column; for the heads alone."""
         self.follows = False
         self.column_names: tuple[str, ...] = ()
         self._widths: list[tuple[ExchangeColumn, int]] = []
@@ -146,6 +135,11 @@ class ExchangeList(LineView):
         self._widths = fitting(self.column_names, self.scrollable_content_region.width)
         self.column = min(self.column, max(len(self._widths) - 1, 0))
 
+    @property
+    def columns_on_screen(self) -> tuple[str, ...]:
+        """Names of the columns that there is room for."""
+        return tuple(column.name for column, _ in self._widths)
+
     def choose_columns(self, names: tuple[str, ...]) -> None:
         """Show these columns; none: all that fit."""
         self.column_names = names
@@ -169,17 +163,15 @@ class ExchangeList(LineView):
         segments = [Segment(" " * GUTTER, plain)]
         for index, (column, cells) in enumerate(self._widths):
             is_chosen = index == self.column and self.has_focus
-            title = self._title(column)
+            title = self.head_of(column)
             title = f"[{title}]" if is_chosen and len(title) + 2 <= cells else title
             segments.append(Segment(fitted(title, cells, column.right), chosen if is_chosen else plain))
             segments.append(Segment(" ", plain))
         return Strip(segments).adjust_cell_length(width, plain).crop(0, width)
 
-    def _title(self, column: ExchangeColumn) -> str:
-        order = self.order
-        if order is None or order.title != column.name:
-            return column.title
-        return f"{DOWN if order.is_down else UP}{column.title}"
+    def head_of(self, column: ExchangeColumn) -> str:
+        """What stands over a column."""
+        return column.title
 
     def _line(self, place: int, width: int) -> Strip:
         log, row = self._shown.log, self._shown[place]
@@ -191,8 +183,7 @@ class ExchangeList(LineView):
         for column, cells in self._widths:
             text, name = column.cell(log, row)
             style = base if not name or place == self.cursor else base + self.named_style(name)
-            text = text[:cells] if column.clips else text
-            segments.append(Segment(fitted(text, cells, column.right) + " ", style))
+            segments.append(Segment(column.fitted(text, cells) + " ", style))
         return Strip(segments).adjust_cell_length(width, base).crop(0, width)
 
     # keys and mouse
@@ -220,12 +211,6 @@ class ExchangeList(LineView):
         """Choose a column, for quick filters."""
         self.column = (self.column + step) % max(len(self._widths), 1)
 
-    def action_sort(self) -> None:
-        """By the chosen column."""
-        column = self.chosen_column
-        if column is not None:
-            self.post_message(self.SortAsked(column.name))
-
     def action_open(self) -> None:
         """Look at the exchange."""
         self.post_message(self.Opened())
@@ -235,8 +220,11 @@ class ExchangeList(LineView):
         """The column that quick filters look at."""
         return self._widths[self.column][0] if self._widths else None
 
+    def head_clicked(self) -> None:
+        """The mouse was on a title; the column is chosen."""
+
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor; a second click opens; one on a title sorts."""
+        """Move the cursor; a second click opens; one on a title chooses its column."""
         x, y = event.x, event.y
         at = GUTTER
         for index, (_, cells) in enumerate(self._widths):
@@ -244,7 +232,7 @@ class ExchangeList(LineView):
                 self.column = index
             at += cells + 1
         if y < 1:
-            self.action_sort()
+            self.head_clicked()
         else:
             self.follows = False
             self.go_to(self.top + y - self.heads)

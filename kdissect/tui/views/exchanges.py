@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -10,20 +10,23 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.widgets import Static
-from textual.worker import get_current_worker
 
 from kdissect.engine.log import find_in
 from kdissect.tui.dissection import Buffer, Dissected, Item, inner_item
+from kdissect.tui.exchange_columns import known
 from kdissect.tui.exchange_list import ExchangeList
-from kdissect.tui.exchange_order import Cancelled, Ordered, next_flagged, ordered
+from kdissect.tui.exchange_order import Ordered, next_flagged
 from kdissect.tui.field_tree import FieldTree
 from kdissect.tui.hand_over import hand_over
 from kdissect.tui.hex_pane import HexPane
 from kdissect.tui.inert import text
 from kdissect.tui.session import Change
-from kdissect.tui.shown import Shown
+from kdissect.tui.sorted_list import SortedList
 from kdissect.tui.view import Field, Follow, Selected, Tell, UseFilter, View
-from kdissect.tui.widgets.ordering import Order, next_order
+
+if TYPE_CHECKING:
+    from kdissect.tui.app import KdissectApp
+    from kdissect.tui.state import State
 
 # After the cursor has rested for so long the exchange is read: not each one that a held key runs over.
 REST_S = 0.08
@@ -51,6 +54,7 @@ class ExchangesView(View):
         Binding("c", "follow_connection", "Follow connection", show=False),
         Binding("F", "follow", "Follow", tooltip="Follow new exchanges, or stop"),
         Binding("space", "freeze", "Freeze", show=False),
+        Binding("C", "columns", "Columns", show=False, tooltip="Choose the columns"),
         Binding("z", "zoom", "Zoom pane", show=False),
     ]
 
@@ -60,11 +64,12 @@ class ExchangesView(View):
         self._wanted: tuple[int, str, int, int, str] | None = None
         self._rest: Timer | None = None
         self._drawn: Item | None = None
-        self._sorted: tuple[Shown, int, Order] | None = None
 
     def compose(self) -> ComposeResult:
         """Three panes."""
-        yield ExchangeList(self.session.shown, id="list")
+        rows = SortedList(self.session.shown, id="list")
+        rows.column_names = known(self._state.columns)
+        yield rows
         with Horizontal(id="detail"):
             with Vertical(id="tree-box"):
                 yield Static("fields", id="tree-title", classes="pane-title", markup=False)
@@ -74,9 +79,9 @@ class ExchangesView(View):
                 yield HexPane(id="hex")
 
     @property
-    def rows(self) -> ExchangeList:
+    def rows(self) -> SortedList:
         """The list."""
-        return self.query_one("#list", ExchangeList)
+        return self.query_one("#list", SortedList)
 
     @property
     def fields(self) -> FieldTree:
@@ -110,53 +115,9 @@ class ExchangesView(View):
             self.rows.refresh()
 
     def _catch_up(self) -> None:
-        shown = self.rows.shown
-        if (shown.shown if isinstance(shown, Ordered) else shown) is not self.session.shown:
-            self.rows.show(self.session.shown)
-        else:
-            self.rows.grown()
-        self._keep_sorted()
+        shown = self.session.shown
+        self.rows.catch_up(shown, not self.session.is_loading and not shown.is_busy)
         self._look_at_wanted()
-
-    # its order
-
-    @on(ExchangeList.SortAsked)
-    def _sort_asked(self, message: ExchangeList.SortAsked) -> None:
-        self._sort_by(next_order(self.rows.order, message.column))
-
-    def _sort_by(self, order: Order | None) -> None:
-        self.rows.order = order
-        self._sorted = None
-        self.rows.refresh()
-        if order is None:
-            self.workers.cancel_group(self, "sort")
-            self.rows.show(self.session.shown)
-        self._keep_sorted()
-
-    def _keep_sorted(self) -> None:
-        """Sort what is shown now, and once more when all that is to come has come."""
-        shown, order = self.session.shown, self.rows.order
-        if order is None:
-            return
-        before = self._sorted
-        is_settled = not self.session.is_loading and not shown.is_busy
-        if before is not None and before[0] is shown and (not is_settled or before[1] == len(shown)):
-            return
-        self._sorted = shown, len(shown), order
-        self._sort(shown, order)
-
-    @work(thread=True, exclusive=True, group="sort")
-    def _sort(self, shown: Shown, order: Order) -> None:
-        worker = get_current_worker()
-        try:
-            found = ordered(shown, order.title, order.is_down, lambda: worker.is_cancelled)
-        except Cancelled:
-            return
-        hand_over(self, self._take_order, found, order)
-
-    def _take_order(self, found: Ordered, order: Order) -> None:
-        if found.shown is self.session.shown and order is self.rows.order:
-            self.rows.show(found)
 
     # the exchange that is selected
 
@@ -342,7 +303,7 @@ class ExchangesView(View):
         """Stay with the latest exchange, or no more."""
         self.rows.follows = not self.rows.follows
         if self.rows.follows and self.rows.order is not None:
-            self._sort_by(None)  # new ones are last in the order of completion alone
+            self.rows.sort_by(None)  # new ones are last in the order of completion alone
         self.rows.grown()
         self.post_message(Tell("following new exchanges" if self.rows.follows else "no longer following"))
 
@@ -352,6 +313,22 @@ class ExchangesView(View):
         shown.frozen_at = len(self.session.log) if shown.frozen_at is None else None
         self.rows.grown()
         self.session.changed(Change.SHOWN, "")
+
+    def action_columns(self) -> None:
+        """Choose what the list shows of an exchange; kept for the next time."""
+        from kdissect.tui.column_screen import ColumnScreen
+
+        rows = self.rows
+        self.app.push_screen(ColumnScreen(rows.column_names, rows.columns_on_screen), self._use_columns)
+
+    def _use_columns(self, names: tuple[str, ...] | None) -> None:
+        if names is not None:
+            self._state.columns = names
+            self.rows.choose_columns(names)
+
+    @property
+    def _state(self) -> State:
+        return cast("KdissectApp", self.app).state
 
     def action_zoom(self) -> None:
         """Give all the room to one pane, or share it again."""
