@@ -12,7 +12,7 @@ from kdissect.report.durations import duration
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import State
-from kdissect.tui.inert import plain
+from kdissect.tui.inert import fitted, plain
 
 Cell = tuple[str, str]
 """Text, inert already, and the name of a style: empty, dim, name, good, odd, bad."""
@@ -22,7 +22,7 @@ class ExchangeColumn(NamedTuple):
     """A column.
 
     `least` to `width` cells, and with `grows` what is left; `priority` 0 stays longest in a narrow terminal.
-    A text is cut without a sign where it `clips`.
+    A text is cut without a sign where it `clips`; its last word stays where it `keeps_end`.
 
     `field` is what a quick filter on a cell names, `value` the cell's text in the filter language.
     """
@@ -38,6 +38,16 @@ class ExchangeColumn(NamedTuple):
     right: bool = False
     grows: bool = False
     clips: bool = False
+    keeps_end: bool = False
+
+    def fitted(self, text: str, cells: int) -> str:
+        """A cell's text in exactly so many cells."""
+        if self.clips:
+            text = text[:cells]
+        begin, _, end = text.rpartition(" ")
+        if self.keeps_end and begin and len(text) > cells > len(end) + 2:
+            return fitted(begin, cells - len(end) - 1) + " " + end
+        return fitted(text, cells, self.right)
 
 
 def _time(log: ExchangeLog, row: int) -> Cell:
@@ -163,7 +173,7 @@ COLUMNS: tuple[ExchangeColumn, ...] = (
     ExchangeColumn("client", "Client", 15, 21, 2, _client, "client", _client_value),
     ExchangeColumn("broker", "Broker", 15, 21, 6, _broker, "broker", _broker_value),
     ExchangeColumn("client_id", "Client id", 10, 14, 7, _client_id, "client_id", _client_id_value),
-    ExchangeColumn("api", "API", 15, 20, 0, _api, "api", _api_value),
+    ExchangeColumn("api", "API", 15, 20, 0, _api, "api", _api_value, keeps_end=True),
     ExchangeColumn("topic", "Topic", 10, 14, 0, _topics, "topics", _first_topic, grows=True),
     ExchangeColumn("size", "Req Resp", 10, 10, 5, _size, right=True),
     ExchangeColumn("latency", "Latency", 9, 9, 1, _latency, "latency", _latency_value, right=True),
@@ -174,6 +184,11 @@ COLUMNS: tuple[ExchangeColumn, ...] = (
 GUTTER = 2
 # Of what is left over, a column that grows takes so much at most: names of errors are no longer.
 MOST_GROWTH = 24
+
+
+def known(names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the names that columns have: what was kept may be of another version."""
+    return tuple(column.name for column in COLUMNS if column.name in names)
 
 
 def fitting(names: Sequence[str], width: int) -> list[tuple[ExchangeColumn, int]]:

@@ -12,6 +12,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from kdissect.tui.exchange_columns import GUTTER, ExchangeColumn, fitting
+from kdissect.tui.exchange_order import Ordered
 from kdissect.tui.inert import fitted
 from kdissect.tui.line_view import LineView
 from kdissect.tui.shown import Shown
@@ -55,7 +56,7 @@ class ExchangeList(LineView):
 
     def __init__(self, shown: Shown, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self._shown = shown
+        self._shown: Shown | Ordered = shown
         self.follows = False
         self.column_names: tuple[str, ...] = ()
         self._widths: list[tuple[ExchangeColumn, int]] = []
@@ -64,7 +65,7 @@ class ExchangeList(LineView):
     # content
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> Shown | Ordered:
         """What the list shows."""
         return self._shown
 
@@ -73,7 +74,7 @@ class ExchangeList(LineView):
         """The exchange under the cursor."""
         return self._shown[self.cursor] if 0 <= self.cursor < len(self._shown) else None
 
-    def show(self, shown: Shown) -> None:
+    def show(self, shown: Shown | Ordered) -> None:
         """Show other rows; the cursor stays with its exchange where it can."""
         self._shown = shown
         if self._row is not None and len(shown):
@@ -127,6 +128,11 @@ class ExchangeList(LineView):
         self._widths = fitting(self.column_names, self.scrollable_content_region.width)
         self.column = min(self.column, max(len(self._widths) - 1, 0))
 
+    @property
+    def columns_on_screen(self) -> tuple[str, ...]:
+        """Names of the columns that there is room for."""
+        return tuple(column.name for column, _ in self._widths)
+
     def choose_columns(self, names: tuple[str, ...]) -> None:
         """Show these columns; none: all that fit."""
         self.column_names = names
@@ -150,10 +156,15 @@ class ExchangeList(LineView):
         segments = [Segment(" " * GUTTER, plain)]
         for index, (column, cells) in enumerate(self._widths):
             is_chosen = index == self.column and self.has_focus
-            title = f"[{column.title}]" if is_chosen and len(column.title) + 2 <= cells else column.title
+            title = self.head_of(column)
+            title = f"[{title}]" if is_chosen and len(title) + 2 <= cells else title
             segments.append(Segment(fitted(title, cells, column.right), chosen if is_chosen else plain))
             segments.append(Segment(" ", plain))
         return Strip(segments).adjust_cell_length(width, plain).crop(0, width)
+
+    def head_of(self, column: ExchangeColumn) -> str:
+        """What stands over a column."""
+        return column.title
 
     def _line(self, place: int, width: int) -> Strip:
         log, row = self._shown.log, self._shown[place]
@@ -165,8 +176,7 @@ class ExchangeList(LineView):
         for column, cells in self._widths:
             text, name = column.cell(log, row)
             style = base if not name or place == self.cursor else base + self.named_style(name)
-            text = text[:cells] if column.clips else text
-            segments.append(Segment(fitted(text, cells, column.right) + " ", style))
+            segments.append(Segment(column.fitted(text, cells) + " ", style))
         return Strip(segments).adjust_cell_length(width, base).crop(0, width)
 
     # keys and mouse
@@ -203,15 +213,20 @@ class ExchangeList(LineView):
         """The column that quick filters look at."""
         return self._widths[self.column][0] if self._widths else None
 
+    def head_clicked(self) -> None:
+        """The mouse was on a title; the column is chosen."""
+
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor; a second click opens."""
+        """Move the cursor; a second click opens; one on a title chooses its column."""
         x, y = event.x, event.y
         at = GUTTER
         for index, (_, cells) in enumerate(self._widths):
             if at <= x <= at + cells:
                 self.column = index
             at += cells + 1
-        if y >= 1:
+        if y < 1:
+            self.head_clicked()
+        else:
             self.follows = False
             self.go_to(self.top + y - self.heads)
             if event.chain == 2:

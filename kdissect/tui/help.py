@@ -17,11 +17,12 @@ from textual.widgets import Static
 _PLACES = (
     ("Everywhere", "kdissect.tui.app:KdissectApp"),
     ("Filter", "kdissect.tui.filter_bar:FilterInput"),
-    ("List", "kdissect.tui.exchange_list:ExchangeList"),
+    ("List", "kdissect.tui.sorted_list:SortedList"),
     ("Fields", "kdissect.tui.field_tree:FieldTree"),
     ("Bytes", "kdissect.tui.hex_pane:HexPane"),
     ("Tables", "kdissect.tui.widgets.rows_table:RowsTable"),
     ("Text", "kdissect.tui.widgets.lines:Lines"),
+    ("Columns", "kdissect.tui.column_screen:ColumnScreen"),
     ("Follow stream", "kdissect.tui.follow:FollowScreen"),
 )
 

@@ -66,6 +66,11 @@ class Shown:
         place = row if self._rows is None else bisect_left(self._rows, row)
         return max(0, min(place, len(self) - 1))
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether the filter has not been asked about all of the log."""
+        return self.is_searching or (self._test is not None and self.looked_at < len(self.log))
+
     def take(self, rows: array[int]) -> None:
         """Rows that a worker found."""
         if self._rows is not None:

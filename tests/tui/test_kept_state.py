@@ -5,6 +5,10 @@ from pathlib import Path
 import pytest
 
 from kdissect.tui.kept_state import FILTERS_KEPT, LARGEST_FILE, LONGEST_FILTER, KeptState, state_path
+from tests.support.console import CAPTURES
+from tests.tui.driving import Driven, drive
+
+CAPTURE = CAPTURES / "kafka44_java_transactions.pcapng"
 
 
 def test_what_was_saved_is_there_the_next_time(tmp_path: Path) -> None:
@@ -56,3 +60,37 @@ def test_filters_are_bounded(tmp_path: Path) -> None:
     kept = KeptState(tmp_path / "tui.json").history
     assert len(kept) == FILTERS_KEPT
     assert kept[-1] == "api_key == 499"
+
+
+def test_columns_are_chosen_on_screen_and_kept(tmp_path: Path) -> None:
+    state = KeptState(tmp_path / "tui.json")
+    state.columns = ("time", "gone", "api", "latency")
+
+    async def play(driven: Driven) -> None:
+        await driven.loaded()
+        assert driven.rows.columns_on_screen == ("time", "api", "latency")
+        await driven.press("C")
+        assert any("[x] API" in line for line in driven.screen())
+        assert any("[ ] Topic" in line for line in driven.screen())
+        await driven.press("home", "enter", *("down",) * 5, "space")  # the number comes, the API goes
+        await driven.press("escape")
+        await driven.until(lambda: driven.rows.columns_on_screen == ("number", "time", "latency"))
+        assert " API " not in driven.screen()[driven.rows.region.y]
+
+    drive(play, CAPTURE, state=state)
+    assert KeptState(tmp_path / "tui.json").columns == ("number", "time", "latency")
+
+
+def test_the_last_column_stays_and_all_can_come_back(tmp_path: Path) -> None:
+    state = KeptState(tmp_path / "tui.json")
+    state.columns = ("number",)
+
+    async def play(driven: Driven) -> None:
+        await driven.loaded()
+        await driven.press("C", "enter", "escape")
+        assert driven.rows.columns_on_screen == ("number",)
+        await driven.press("C", "a", "escape")
+        await driven.until(lambda: len(driven.rows.columns_on_screen) > 5)
+
+    drive(play, CAPTURE, state=state)
+    assert KeptState(tmp_path / "tui.json").columns == ()

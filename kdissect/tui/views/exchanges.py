@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -13,13 +13,20 @@ from textual.widgets import Static
 
 from kdissect.engine.log import find_in
 from kdissect.tui.dissection import Buffer, Dissected, Item, inner_item
+from kdissect.tui.exchange_columns import known
 from kdissect.tui.exchange_list import ExchangeList
+from kdissect.tui.exchange_order import Ordered, next_flagged
 from kdissect.tui.field_tree import FieldTree
 from kdissect.tui.hand_over import hand_over
 from kdissect.tui.hex_pane import HexPane
 from kdissect.tui.inert import text
 from kdissect.tui.session import Change
+from kdissect.tui.sorted_list import SortedList
 from kdissect.tui.view import Field, Follow, Selected, Tell, UseFilter, View
+
+if TYPE_CHECKING:
+    from kdissect.tui.app import KdissectApp
+    from kdissect.tui.state import State
 
 # After the cursor has rested for so long the exchange is read: not each one that a held key runs over.
 REST_S = 0.08
@@ -47,6 +54,7 @@ class ExchangesView(View):
         Binding("c", "follow_connection", "Follow connection", show=False),
         Binding("F", "follow", "Follow", tooltip="Follow new exchanges, or stop"),
         Binding("space", "freeze", "Freeze", show=False),
+        Binding("C", "columns", "Columns", show=False, tooltip="Choose the columns"),
         Binding("z", "zoom", "Zoom pane", show=False),
     ]
 
@@ -59,7 +67,9 @@ class ExchangesView(View):
 
     def compose(self) -> ComposeResult:
         """Three panes."""
-        yield ExchangeList(self.session.shown, id="list")
+        rows = SortedList(self.session.shown, id="list")
+        rows.column_names = known(self._state.columns)
+        yield rows
         with Horizontal(id="detail"):
             with Vertical(id="tree-box"):
                 yield Static("fields", id="tree-title", classes="pane-title", markup=False)
@@ -69,9 +79,9 @@ class ExchangesView(View):
                 yield HexPane(id="hex")
 
     @property
-    def rows(self) -> ExchangeList:
+    def rows(self) -> SortedList:
         """The list."""
-        return self.query_one("#list", ExchangeList)
+        return self.query_one("#list", SortedList)
 
     @property
     def fields(self) -> FieldTree:
@@ -105,10 +115,8 @@ class ExchangesView(View):
             self.rows.refresh()
 
     def _catch_up(self) -> None:
-        if self.rows.shown is not self.session.shown:
-            self.rows.show(self.session.shown)
-        else:
-            self.rows.grown()
+        shown = self.session.shown
+        self.rows.catch_up(shown, not self.session.is_loading and not shown.is_busy)
         self._look_at_wanted()
 
     # the exchange that is selected
@@ -179,7 +187,7 @@ class ExchangesView(View):
     def go_to(self, row: int, side: str = "", start: int = -1, end: int = -1, inside: str = "") -> None:
         """Select an exchange, and a field of it, or a piece `inside` that field."""
         self._wanted = (row, side, start, end, inside) if side else None
-        place = self.session.shown.place_of(row)
+        place = self.rows.shown.place_of(row)
         if place is None:
             self.post_message(Tell(f"exchange {row + 1} is not there (yet)", "warning"))
             return
@@ -232,9 +240,7 @@ class ExchangesView(View):
     def action_next(self, what: str, step: int) -> None:
         """To the next row that has an error, a finding, a mark."""
         flags: bytearray = getattr(self.session.log, what)
-        shown = self.session.shown
-        found = find_in(flags, self.rows.row if self.rows.row is not None else -1, step, shown.rows)
-        place = None if found is None else shown.place_of(found)
+        place = self._next_place(flags, step)
         if place is None:
             where = "below" if step > 0 else "above"
             more = " yet" if self.session.is_loading or self.session.is_judging else ""
@@ -242,6 +248,13 @@ class ExchangesView(View):
             return
         self.rows.follows = False
         self.rows.go_to(place)
+
+    def _next_place(self, flags: bytearray, step: int) -> int | None:
+        shown = self.rows.shown
+        if isinstance(shown, Ordered):
+            return next_flagged(flags, shown, self.rows.cursor, step)
+        found = find_in(flags, self.rows.row if self.rows.row is not None else -1, step, shown.rows)
+        return None if found is None else shown.place_of(found)
 
     def action_mark(self) -> None:
         """Mark the exchange, or take the mark away."""
@@ -259,7 +272,7 @@ class ExchangesView(View):
 
     def _go_to_row(self, row: int | None) -> None:
         if row is not None:
-            shown = self.session.shown
+            shown = self.rows.shown
             self.rows.follows = False
             self.rows.go_to(shown.near(row))
             self.rows.focus()
@@ -289,6 +302,8 @@ class ExchangesView(View):
     def action_follow(self) -> None:
         """Stay with the latest exchange, or no more."""
         self.rows.follows = not self.rows.follows
+        if self.rows.follows and self.rows.order is not None:
+            self.rows.sort_by(None)  # new ones are last in the order of completion alone
         self.rows.grown()
         self.post_message(Tell("following new exchanges" if self.rows.follows else "no longer following"))
 
@@ -298,6 +313,22 @@ class ExchangesView(View):
         shown.frozen_at = len(self.session.log) if shown.frozen_at is None else None
         self.rows.grown()
         self.session.changed(Change.SHOWN, "")
+
+    def action_columns(self) -> None:
+        """Choose what the list shows of an exchange; kept for the next time."""
+        from kdissect.tui.column_screen import ColumnScreen
+
+        rows = self.rows
+        self.app.push_screen(ColumnScreen(rows.column_names, rows.columns_on_screen), self._use_columns)
+
+    def _use_columns(self, names: tuple[str, ...] | None) -> None:
+        if names is not None:
+            self._state.columns = names
+            self.rows.choose_columns(names)
+
+    @property
+    def _state(self) -> State:
+        return cast("KdissectApp", self.app).state
 
     def action_zoom(self) -> None:
         """Give all the room to one pane, or share it again."""

@@ -39,7 +39,7 @@ class StatisticsView(LinesBelowView):
     nothing = "no exchange was counted"
     below_title = "response times of the row; over time: response times, rates and errors of all"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b", "by", "By ...", tooltip="By API, client id, topic, broker, group, software, connection")
+        Binding("b", "by", "By ...", tooltip="By API, client id, topic, connection ...")
     ]
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002  Textual's name
@@ -113,15 +113,19 @@ class StatisticsView(LinesBelowView):
         """Times of the row, then times and rates of all in one interval after the other."""
         width = max(self.about.size.width - 2, 20)
         name = printable(str(row.get("title") or row.get("ends") or row.get(self._by) or "-"))
-        found: list[Line] = []
-        for title, field in (("response times", "latency_ns"), ("broker's own time", "broker_ns")):
-            found += percentile_plot(f"{title} of {name}", row[field], min(width, 80))
-            found.append(())
         over_time = self._facts["over_time"]
         points = time_rows(over_time)
-        found += latency_plot(points, width, LATENCY_HEIGHT)
-        found += [(), *rate_plot(points, over_time["interval_ns"], width, PLOT_HEIGHT)]
-        return [*found, (), *self._errors()]
+        parts: tuple[Iterator[Line], ...] = (
+            percentile_plot(f"response times of {name}", row["latency_ns"], min(width, 80)),
+            latency_plot(points, width, LATENCY_HEIGHT),
+            rate_plot(points, over_time["interval_ns"], width, PLOT_HEIGHT),
+            self._errors(),
+            percentile_plot(f"broker's own time of {name}", row["broker_ns"], min(width, 80)),
+        )
+        found: list[Line] = []
+        for part in map(list, parts):
+            found += [*part, ()] if part else []
+        return found
 
     def _errors(self) -> Iterator[Line]:
         for row in error_rows(self._facts, self._facts["by"]):

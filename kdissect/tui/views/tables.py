@@ -46,6 +46,8 @@ class TablesView(View):
         Binding("minus", "cell(False)", "None of such", key_display="-", show=False),
         Binding("d", "detail(1)", "Details", tooltip="The next table below"),
         Binding("D", "detail(-1)", "Details back", show=False),
+        Binding("tab,shift+tab", "other_pane", "The other pane", show=False),
+        Binding("z", "zoom", "Zoom pane", show=False),
     ]
     DEFAULT_CSS = """
     TablesView { layout: vertical; }
@@ -53,6 +55,8 @@ class TablesView(View):
     TablesView .titles { height: 1; padding: 0 1; background: $panel; }
     TablesView #main { height: 3fr; }
     TablesView #below { height: 2fr; }
+    TablesView.-zoom-main .titles, TablesView.-zoom-main #below { display: none; }
+    TablesView.-zoom-below .summary, TablesView.-zoom-below #main { display: none; }
     """
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002  Textual's name
@@ -156,6 +160,25 @@ class TablesView(View):
         if self._details:
             self._detail = (self._detail + step) % len(self._details)
             self._show_detail()
+
+    def action_other_pane(self) -> None:
+        """From the table to what is below it, and back."""
+        name = "main" if self.query_one("#below").has_focus else "below"
+        if self._is_zoomed:
+            self._zoom(name)
+        self.query_one(f"#{name}").focus()
+
+    def action_zoom(self) -> None:
+        """Give all the room to one pane, or share it again."""
+        self._zoom("" if self._is_zoomed else "below" if self.query_one("#below").has_focus else "main")
+
+    @property
+    def _is_zoomed(self) -> bool:
+        return self.has_class("-zoom-main") or self.has_class("-zoom-below")
+
+    def _zoom(self, name: str) -> None:
+        for each in ("main", "below"):
+            self.set_class(each == name, f"-zoom-{each}")
 
     def action_exchanges(self) -> None:
         """The exchanges a row is about, in their list."""

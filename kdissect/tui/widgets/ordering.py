@@ -30,11 +30,12 @@ class Order(NamedTuple):
     title: str
     is_down: bool = False
 
-    def headed(self, column: TableColumn) -> TableColumn:
-        """The column with the order in its title."""
-        if column.title != self.title:
-            return column
-        return column._replace(title=f"{DOWN if self.is_down else UP}{column.title}")
+
+def headed(title: str, order: Order | None, name: str) -> str:
+    """The title of a column, with the order if it is by that column."""
+    if order is None or order.title != name:
+        return title
+    return f"{DOWN if order.is_down else UP}{title}"
 
 
 def next_order(order: Order | None, title: str) -> Order | None:

@@ -21,7 +21,7 @@ from textual.strip import Strip
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.tui.inert import fitted, plain
 from kdissect.tui.widgets.layout import GAP, Placed, place_columns
-from kdissect.tui.widgets.ordering import Order, next_order, ordered
+from kdissect.tui.widgets.ordering import Order, headed, next_order, ordered
 
 Row = dict[str, Any]
 Key = Callable[[Row], object]
@@ -213,7 +213,13 @@ class RowsTable(ScrollView, can_focus=True):
 
     def _headed(self) -> Sequence[TableColumn]:
         order = self.order
-        return self._columns if order is None else [order.headed(column) for column in self._columns]
+        return (
+            self._columns
+            if order is None
+            else [
+                column._replace(title=headed(column.title, order, column.title)) for column in self._columns
+            ]
+        )
 
     def _line(self, at: int, width: int, style: Style) -> Strip:
         row = self._rows[at]
