@@ -6,11 +6,12 @@ Rules of a parser:
 - Damage never raises. A file that ends inside a packet is an anomaly (`cut_capture`); a file whose bytes make
   no sense is an anomaly (`corrupt_capture`) and sets `error`. After a fault `stopped` is true and `feed`
   returns nothing more.
-- Nothing that `feed` returns refers to the buffers it was given: `Packet.data` is owned.
+- `feed_block(data)` gives the same packets where they lie: they keep the bytes given alive. Nothing that
+  `feed` returns does: `Packet.data` is owned.
 """
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.packet import PlainPacket, packet_ref
+from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket, packet_ref
 
 # A damaged file may hold a flaw per block; people read the first few, memory must not hold millions.
 MAX_ANOMALIES = 100
@@ -52,20 +53,24 @@ class CaptureParser:
 
     def feed(self, data: bytes) -> list[PlainPacket]:
         """The packets completed by `data`, the next bytes of the input. Never raises on bad input."""
+        return list(self.feed_block(data))
+
+    def feed_block(self, data: bytes) -> PacketBlock:
+        """The same packets as they lie in the bytes, without a copy of each."""
+        first, places = packet_ref(self.file, self.packets + 1), list[PlacedPacket]()
         if self.stopped:
-            return []
+            return PacketBlock(b"", first, places)
         if self._have:
             self._parts.append(data)
             self._have += len(data)
             if self._have < self._need:  # joined once when whole: byte by byte feeding stays linear
-                return []
+                return PacketBlock(b"", first, places)
             data = b"".join(self._parts)
-        packets: list[PlainPacket] = []
-        used = self._parse(data, packets)
+        used = self._parse(data, places)
         self._offset += used
         self._have = len(data) - used
         self._parts = [data[used:]] if self._have else []
-        return packets
+        return PacketBlock(data, first, places)
 
     @property
     def offset(self) -> int:
@@ -102,7 +107,7 @@ class CaptureParser:
             detail = f"the clock went backwards by {step_ns / 1e9:.3f} s"
             self.anomalies.append(Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
 
-    def _parse(self, data: bytes, packets: list[PlainPacket]) -> int:
+    def _parse(self, data: bytes, places: list[PlacedPacket]) -> int:
         """Append the complete packets of `data`; return the bytes used, set `_need` for the rest."""
         raise NotImplementedError
 

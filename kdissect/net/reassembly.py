@@ -47,7 +47,7 @@ _by_offset = attrgetter("offset")
 
 
 class Reassembly:
-    """State of one direction. `TcpConnection` alone drives it and reads its attributes.
+    """State of one direction. `TcpConnection` and `in_order` alone drive it and read its attributes.
 
     `next_seq` is the sequence number of the next byte, -1 while there is no start and after the end, so that
     the fast path need compare nothing else. `acked` is the highest offset the other side acknowledged beyond
