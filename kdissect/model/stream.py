@@ -40,7 +40,8 @@ class CollectingSink(StreamSink, Protocol):
     """A sink that for a while does nothing but collect.
 
     While `room` is positive a payload of fewer bytes may be put at the end of `parts` instead of calling
-    `data`: whoever does so takes its length off `room`, and sets `last_ref` and `last_time_ns` to its packet's.
+    `data`: whoever does so takes its length off `room`, and sets `last_ref` and `last_time_ns` to those of
+    its packet.
     """
 
     room: int
