@@ -57,20 +57,21 @@ class CaptureParser:
 
     def feed_block(self, data: bytes) -> PacketBlock:
         """The same packets as they lie in the bytes, without a copy of each."""
-        first, places = packet_ref(self.file, self.packets + 1), list[PlacedPacket]()
+        block = PacketBlock(b"", packet_ref(self.file, self.packets + 1), [], [])
         if self.stopped:
-            return PacketBlock(b"", first, places)
+            return block
         if self._have:
             self._parts.append(data)
             self._have += len(data)
             if self._have < self._need:  # joined once when whole: byte by byte feeding stays linear
-                return PacketBlock(b"", first, places)
+                return block
             data = b"".join(self._parts)
-        used = self._parse(data, places)
+        block.data = data
+        used = self._parse(data, block.places, block.turns)
         self._offset += used
         self._have = len(data) - used
         self._parts = [data[used:]] if self._have else []
-        return PacketBlock(data, first, places)
+        return block
 
     @property
     def offset(self) -> int:
@@ -107,8 +108,11 @@ class CaptureParser:
             detail = f"the clock went backwards by {step_ns / 1e9:.3f} s"
             self.anomalies.append(Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
 
-    def _parse(self, data: bytes, places: list[PlacedPacket]) -> int:
-        """Append the complete packets of `data`; return the bytes used, set `_need` for the rest."""
+    def _parse(self, data: bytes, places: list[PlacedPacket], turns: list[int]) -> int:
+        """Append the complete packets of `data` and the numbers of those that are not like the one before.
+
+        Returns the bytes used, sets `_need` for the rest.
+        """
         raise NotImplementedError
 
     def _pending(self) -> str:

@@ -78,12 +78,12 @@ class PcapngParser(CaptureParser):
     def _pending(self) -> str:
         return f"ends inside a block behind packet {self.packets}"
 
-    def _parse(self, data: bytes, places: list[PlacedPacket]) -> int:
+    def _parse(self, data: bytes, places: list[PlacedPacket], turns: list[int]) -> int:
         # Hot for Enhanced Packet Blocks that are whole and sane; everything else goes through _block, which
         # judges.
         append, size, position = places.append, len(data), 0
         unpack, trailer, interfaces = self._enhanced.unpack_from, self._trailer.unpack_from, self._interfaces
-        known, captured = self.packets, 0
+        known, captured, like = self.packets, 0, (-1, -1, -1)
         while not self.stopped:
             if position + _ENHANCED_FRAME <= size:
                 kind, total, index, high, low, length, wire = unpack(data, position)
@@ -100,12 +100,17 @@ class PcapngParser(CaptureParser):
                     time_ns = (high << 32 | low) * interface.multiplier
                     if interface.is_unusual or time_ns > MAX_TIME_NS:
                         time_ns = interface.time_ns(high << 32 | low)
+                    if (total, index, length) != like:
+                        like = total, index, length
+                        turns.append(len(places))
                     start = position + 28
                     append((start, time_ns, interface.link_type, start + length, wire))
                     captured += length
                     position = end
                     continue
             self.packets = known + len(places)
+            turns.append(len(places))
+            like = -1, -1, -1
             used = self._block(data, position, places)
             if not used:
                 break

@@ -53,15 +53,18 @@ class PacketBlock(Sequence[PlainPacket]):
     """Packets of one file, numbered on from `first_ref`, as they lie in `data`.
 
     A sequence of `PlainPacket`, each made when it is asked for: whoever can read a packet where it lies
-    (`engine.block_feed`) saves the copy and the tuple. `places` are the packets' places, by number.
+    (`net.in_order`) saves the copy and the tuple. `places` are the packets' places, by number. `turns` are the
+    numbers of packets that are not like the one before: of another length or link type, or further behind it than
+    the next of those is. They ascend.
     """
 
-    __slots__ = ("data", "first_ref", "places")
+    __slots__ = ("data", "first_ref", "places", "turns")
 
-    def __init__(self, data: bytes, first_ref: int, places: list[PlacedPacket]) -> None:
+    def __init__(self, data: bytes, first_ref: int, places: list[PlacedPacket], turns: list[int]) -> None:
         self.data = data
         self.first_ref = first_ref
         self.places = places
+        self.turns = turns
 
     def __len__(self) -> int:
         return len(self.places)
@@ -81,7 +84,8 @@ class PacketBlock(Sequence[PlainPacket]):
         """A packet, or a block of some that follow one another (no step)."""
         if isinstance(index, slice):
             start, stop, _ = index.indices(len(self.places))
-            return PacketBlock(self.data, self.first_ref + start, self.places[start:stop])
+            turns = [turn - start for turn in self.turns if start <= turn < stop]
+            return PacketBlock(self.data, self.first_ref + start, self.places[start:stop], turns)
         at = index + len(self.places) if index < 0 else index
         start, time_ns, link_type, end, wire = self.places[at]
         return self.first_ref + at, time_ns, link_type, self.data[start:end], wire

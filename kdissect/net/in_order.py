@@ -6,15 +6,18 @@ Rules:
 - It goes packet by packet, so that order, times and what is known at an event are those of the other way.
   What it saves are the packet's copy, the tuples and the calls in between.
 - A sink that only collects (`model.stream.CollectingSink`) is not called: most segments of large frames.
+- Runs of full segments are read by one call for all of them (`net.runs`).
 """
 
 import struct
 from collections.abc import Iterator, Mapping, Sized
+from itertools import islice
 from typing import Any
 
 from kdissect.model.packet import PacketBlock
 from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4, SHORTEST_TCP
 from kdissect.net.protocols import TCP
+from kdissect.net.runs import WORTH_BYTES, take_run
 from kdissect.net.sequence import HALF, MASK
 from kdissect.net.tcp import CONTROL, IN_ORDER, Lane
 
@@ -42,8 +45,8 @@ def take_in_order(block: PacketBlock, at: int, flows: Flows, due: Due, events: S
     # Hot, once a packet: locals instead of attributes, no calls.
     data, find, until_ns, links = block.data, flows.get, due.time_ns, FUSED
     first_ref = block.first_ref
-    places = block.places[at:] if at else block.places
-    for ref, (start, time_ns, link_type, limit, _) in enumerate(places, first_ref + at):
+    packets = enumerate(block.places[at:] if at else block.places, first_ref + at)
+    for ref, (start, time_ns, link_type, limit, _) in packets:
         try:
             unpack, expected, network = links[link_type]
             link, version, total, ip_id, fragment, flow, seq, ack, flags, window = unpack(data, start)
@@ -52,8 +55,7 @@ def take_in_order(block: PacketBlock, at: int, flows: Flows, due: Due, events: S
             lane = None
         if lane is not None:
             mine, peer, tcp, sink = lane
-            network += start
-            begin, end = network + 20 + (flags >> 12 << 2), network + total
+            begin, end = start + network + 20 + (flags >> 12 << 2), start + network + total
             if (
                 seq == mine.next_seq
                 and link == expected and version == PLAIN_IPV4 and fragment & FRAGMENT_AND_PROTOCOL == TCP
@@ -78,6 +80,9 @@ def take_in_order(block: PacketBlock, at: int, flows: Flows, due: Due, events: S
                     sink.parts.append(payload)
                     sink.last_ref = ref
                     sink.last_time_ns = time_ns
+                    if size >= WORTH_BYTES:
+                        taken = take_run(block, ref - first_ref, lane, network, size, until_ns)
+                        next(islice(packets, taken, taken), None)
                     continue
                 sink.data(payload, ref, time_ns)
                 if events:

@@ -82,12 +82,15 @@ def changed(data: bytes, what: str, by: int) -> bytes:
 
 def blocks(packets: list[PlainPacket], cuts: list[int]) -> list[PacketBlock]:
     """The packets as they lie in a file, behind headers of 16 bytes, in blocks of these sizes."""
-    data, places = bytearray(), list[PlacedPacket]()
+    data, places, turns, like = bytearray(), list[PlacedPacket](), list[int](), (-1, -1)
     for _, time_ns, link_type, content, wire in packets:
+        if (link_type, len(content)) != like:
+            like = link_type, len(content)
+            turns.append(len(places))
         data += b"\xa5" * 16
         places.append((len(data), time_ns, link_type, len(data) + len(content), wire))
         data += content
-    whole, found = PacketBlock(bytes(data), packets[0][0], places), []
+    whole, found = PacketBlock(bytes(data), packets[0][0], places, turns), []
     for size in cuts:
         found.append(whole[:size])
         whole = whole[size:]
@@ -110,6 +113,7 @@ def told(batches: list[Any]) -> tuple[list[Any], Any]:
     said = [plain(events) for batch in batches for events in analyzer.feed_each(batch)]
     parser = analyzer.parser
     counts = parser.packets, parser.tcp_segments, parser.malformed, parser.others, parser.unsupported
+    said += [list(stream.recent) for flow in analyzer._flows.values() for stream in flow[2].tcp._pairs[0]]
     said.append(plain(analyzer.close()))
     return said, (counts, repr(parser.anomalies), repr(analyzer.anomalies))
 
