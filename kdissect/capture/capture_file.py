@@ -17,9 +17,9 @@ from kdissect.capture.resume import ResumePoint
 from kdissect.capture.source import FileSource, Source
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import CaptureError
-from kdissect.model.packet import PlainPacket
+from kdissect.model.packet import PacketBlock
 
-_time_of = itemgetter(1)  # Packet.time_ns
+_time_of = itemgetter(1)  # of a packet, and of a packet's place
 # Packets of several queues stand milliseconds out of order in a file; a second is a clock that was set.
 STEP_NS = 1_000_000_000
 
@@ -108,8 +108,8 @@ class CaptureFile:
             return None
         return ResumePoint(parser.packets, parser.offset, parser.preamble)
 
-    def batches(self) -> Generator[list[PlainPacket], None, None]:
-        """The packets in file order, in non-empty lists of what one chunk completes.
+    def batches(self) -> Generator[PacketBlock, None, None]:
+        """The packets in file order, in non-empty blocks of what one chunk completes.
 
         Raises nothing on bad input. A file may be read again from its start, a stream may not.
         """
@@ -137,7 +137,7 @@ class CaptureFile:
             self.first_time_ns = self.last_time_ns = self._clock_ns = None
         return first[0][1] if first else None
 
-    def _read(self) -> Iterator[list[PlainPacket]]:
+    def _read(self) -> Iterator[PacketBlock]:
         head, chunks = peek(self.source.chunks())
         self.compression = detect_compression(head)
         if self.compression is not Compression.NONE:
@@ -147,8 +147,8 @@ class CaptureFile:
             return self._fail(describe_other(head))
         parser = self._parser = kind(self.index)
         for chunk in chunks:
-            batch = parser.feed(chunk)
-            if batch:
+            batch = parser.feed_block(chunk)
+            if batch.places:
                 self._note_times(batch)
                 yield batch
             if parser.stopped:
@@ -156,8 +156,8 @@ class CaptureFile:
         parser.close()
         return None
 
-    def _note_times(self, batch: list[PlainPacket]) -> None:
-        times = list(map(_time_of, batch))
+    def _note_times(self, batch: PacketBlock) -> None:
+        times = list(map(_time_of, batch.places))
         first, last = min(times), max(times)
         clock_ns = self._clock_ns
         if last - first > STEP_NS or (clock_ns is not None and first < clock_ns - STEP_NS):
@@ -169,7 +169,7 @@ class CaptureFile:
         if self.last_time_ns is None or last > self.last_time_ns:
             self.last_time_ns = last
 
-    def _note_steps(self, batch: list[PlainPacket]) -> None:
+    def _note_steps(self, batch: PacketBlock) -> None:
         """Note where the clock went backwards, further than the queues of a network card put packets in
         disorder."""
         latest = self._clock_ns

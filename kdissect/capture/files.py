@@ -48,8 +48,8 @@ class Captures(Protocol):
     def total_bytes(self) -> int | None:
         """Bytes on disk of all inputs, None when that cannot be known."""
 
-    def batches(self) -> Iterator[list[PlainPacket]]:
-        """Every packet, in order, in non-empty lists."""
+    def batches(self) -> Iterator[Sequence[PlainPacket]]:
+        """Every packet, in order, in non-empty sequences."""
 
 
 def ends_of(files: Iterable[CaptureFile]) -> dict[str, int]:
@@ -87,8 +87,8 @@ class CaptureSet:
         """
         return map(Packet._make, chain.from_iterable(self.batches()))
 
-    def batches(self) -> Iterator[list[PlainPacket]]:
-        """The same packets without their names, in the non-empty lists they are read in."""
+    def batches(self) -> Iterator[Sequence[PlainPacket]]:
+        """The same packets without their names, in the non-empty sequences they are read in."""
         merged = [(self._first_times[file], file) for file in self.files if file in self._first_times]
         if merged:
             from kdissect.capture.merge import (

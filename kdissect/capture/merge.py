@@ -7,7 +7,7 @@ keeps every file's own order, and can be produced as a stream.
 import heapq
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from operator import itemgetter
 
@@ -17,7 +17,7 @@ from kdissect.model.packet import PlainPacket
 # Slices of packets are joined up to this many before they are handed on: two taps of one wire alternate
 # packet by packet.
 _JOINED = 512
-_time_of = itemgetter(1)  # Packet.time_ns
+_time_of = itemgetter(1)  # of a packet's place
 
 
 class _Track:
@@ -28,7 +28,7 @@ class _Track:
     def __init__(self, order: int, file: CaptureFile) -> None:
         self.order = order
         self.position = 0
-        self.batch: list[PlainPacket] = []
+        self.batch: Sequence[PlainPacket] = ()
         self.keys: list[int] = []
         self._batches = file.batches()
 
@@ -40,7 +40,7 @@ class _Track:
         # The maximum starts anew with the batch, which changes nothing: a file is advanced only when all
         # others are at its maximum or later, so a packet below that maximum comes next either way.
         self.batch, self.position = batch, 0
-        self.keys = list(accumulate(map(_time_of, batch), max))
+        self.keys = list(accumulate(map(_time_of, batch.places), max))
         return True
 
     @property
@@ -48,7 +48,7 @@ class _Track:
         """(key of the next packet, order of the file)."""
         return self.keys[self.position], self.order
 
-    def take(self, bound: tuple[int, int] | None) -> list[PlainPacket]:
+    def take(self, bound: tuple[int, int] | None) -> Sequence[PlainPacket]:
         """The packets before `bound`, which is behind the head; all of the batch without one."""
         start = self.position
         if bound is None:
@@ -61,8 +61,8 @@ class _Track:
 
 def merge(
     files: list[tuple[int, CaptureFile]], opening: Callable[[CaptureFile, int], None]
-) -> Iterator[list[PlainPacket]]:
-    """Merge files given as (time of the first packet, file), sorted by that time; yields non-empty lists.
+) -> Iterator[Sequence[PlainPacket]]:
+    """Merge files given as (time of the first packet, file), sorted by that time; yields non-empty runs.
 
     A file is opened only when its turn has come: `opening` is called before with the file and the number of
     files open.
@@ -78,7 +78,11 @@ def merge(
         if not heap:
             continue
         track = heapq.heappop(heap)[2]
-        joined += track.take(_bound(heap, waiting))
+        run = track.take(_bound(heap, waiting))
+        if len(run) >= _JOINED and not joined:  # files one after the other: as good as one file
+            yield run
+        else:
+            joined += run
         if track.position < len(track.keys):
             heapq.heappush(heap, (*track.head, track))
         else:

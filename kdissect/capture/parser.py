@@ -6,14 +6,15 @@ Rules of a parser:
 - Damage never raises. A file that ends inside a packet is an anomaly (`cut_capture`); a file whose bytes make
   no sense is an anomaly (`corrupt_capture`) and sets `error`. After a fault `stopped` is true and `feed`
   returns nothing more.
-- Nothing that `feed` returns refers to the buffers it was given: `Packet.data` is owned.
+- `feed_block(data)` gives the same packets where they lie: they keep the bytes given alive. Nothing that
+  `feed` returns does: `Packet.data` is owned.
 """
 
 from collections import Counter
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import in_force
-from kdissect.model.packet import PlainPacket, packet_ref
+from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket, packet_ref
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
 
@@ -55,20 +56,25 @@ class CaptureParser:
 
     def feed(self, data: bytes) -> list[PlainPacket]:
         """The packets completed by `data`, the next bytes of the input. Never raises on bad input."""
+        return list(self.feed_block(data))
+
+    def feed_block(self, data: bytes) -> PacketBlock:
+        """The same packets as they lie in the bytes, without a copy of each."""
+        block = PacketBlock(b"", packet_ref(self.file, self.packets + 1), [], [])
         if self.stopped:
-            return []
+            return block
         if self._have:
             self._parts.append(data)
             self._have += len(data)
             if self._have < self._need:  # joined once when whole: byte by byte feeding stays linear
-                return []
+                return block
             data = b"".join(self._parts)
-        packets: list[PlainPacket] = []
-        used = self._parse(data, packets)
+        block.data = data
+        used = self._parse(data, block.places, block.turns)
         self._offset += used
         self._have = len(data) - used
         self._parts = [data[used:]] if self._have else []
-        return packets
+        return block
 
     @property
     def offset(self) -> int:
@@ -106,8 +112,11 @@ class CaptureParser:
             detail = f"the clock went backwards by {step_ns / 1e9:.3f} s"
             self.anomalies.append(Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
 
-    def _parse(self, data: bytes, packets: list[PlainPacket]) -> int:
-        """Append the complete packets of `data`; return the bytes used, set `_need` for the rest."""
+    def _parse(self, data: bytes, places: list[PlacedPacket], turns: list[int]) -> int:
+        """Append the complete packets of `data` and the numbers of those that are not like the one before.
+
+        Returns the bytes used, sets `_need` for the rest.
+        """
         raise NotImplementedError
 
     def _pending(self) -> str:

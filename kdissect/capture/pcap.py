@@ -7,7 +7,7 @@ Source: draft-ietf-opsawg-pcap (PCAP Capture File Format), sections 4 and 5; the
 from struct import Struct
 
 from kdissect.capture.parser import CaptureParser
-from kdissect.model.packet import PlainPacket, packet_ref
+from kdissect.model.packet import PlacedPacket
 
 FILE_HEADER = 24  # bytes, section 4 "File Header"
 PACKET_HEADER = 16  # bytes, section 5 "Packet Record"
@@ -62,15 +62,15 @@ class PcapParser(CaptureParser):
         self._link_type = 0
         self._zero_noted = False
 
-    def _parse(self, data: bytes, packets: list[PlainPacket]) -> int:
+    def _parse(self, data: bytes, places: list[PlacedPacket], turns: list[int]) -> int:
         if self._record is not None:
-            return self._packets(data, 0, packets)
+            return self._packets(data, 0, places, turns)
         self._need = FILE_HEADER
         if len(data) < FILE_HEADER:
             return 0
         self.preamble = data[:FILE_HEADER]
         self._file_header(data)
-        return FILE_HEADER if self.stopped else self._packets(data, FILE_HEADER, packets)
+        return FILE_HEADER if self.stopped else self._packets(data, FILE_HEADER, places, turns)
 
     def _pending(self) -> str:
         return (
@@ -95,13 +95,13 @@ class PcapParser(CaptureParser):
         self._record = Struct(order + "IIII")
         return None
 
-    def _packets(self, data: bytes, position: int, packets: list[PlainPacket]) -> int:
+    def _packets(self, data: bytes, position: int, places: list[PlacedPacket], turns: list[int]) -> int:
         # Hot, one round a packet: locals instead of attributes, one comparison chain for all sane lengths.
         assert self._record is not None
         unpack = self._record.unpack_from
-        append, header, limit = packets.append, self._header_bytes, self._limit
-        unit, link_type, ref = self._unit, self._link_type, packet_ref(self.file, self.packets)
-        size, first, known = len(data), position, self.packets
+        append, header, limit = places.append, self._header_bytes, self._limit
+        unit, link_type = self._unit, self._link_type
+        size, first, known, like = len(data), position, self.packets, -1
         while True:
             start = position + header
             if start > size:
@@ -109,7 +109,7 @@ class PcapParser(CaptureParser):
                 break
             seconds, fraction, length, wire = unpack(data, position)
             if not 0 < length <= wire <= limit:
-                self.packets = known + len(packets)
+                self.packets = known + len(places)
                 wire = self._odd_lengths(position, seconds | fraction, length, wire)
                 if wire < 0:
                     break
@@ -117,11 +117,13 @@ class PcapParser(CaptureParser):
             if end > size:
                 self._need = end - position
                 break
-            ref += 1
-            append((ref, seconds * _SECOND + fraction * unit, link_type, data[start:end], wire))
+            if length != like:
+                like = length
+                turns.append(len(places))
+            append((start, seconds * _SECOND + fraction * unit, link_type, end, wire))
             position = end
-        self.packets = known + len(packets)
-        self.captured_bytes += position - first - header * len(packets)
+        self.packets = known + len(places)
+        self.captured_bytes += position - first - header * len(places)
         return position
 
     def _odd_lengths(self, position: int, time: int, length: int, wire: int) -> int:

@@ -10,7 +10,7 @@ from struct import Struct
 from kdissect.capture.parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.pcapng_interface import MAX_TIME_NS, Interface, parse_drops, parse_interface
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.packet import PlainPacket, packet_ref
+from kdissect.model.packet import PlacedPacket
 
 # Block types, section 11.1 of the draft; every other one is skipped.
 INTERFACE = 1
@@ -35,7 +35,7 @@ _FRAME = 12  # type and length before the body, length behind it
 _ENHANCED_FRAME = 32  # an Enhanced Packet Block less its packet data, padding and options
 _ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}  # section 4.1 Byte-Order Magic
 _UNKNOWN_DROPS = 0xFFFF  # appendix A "drops_count"
-_Handler = Callable[[bytes, list[PlainPacket]], str]
+_Handler = Callable[[bytes, list[PlacedPacket]], str]
 
 
 class PcapngParser(CaptureParser):
@@ -45,7 +45,7 @@ class PcapngParser(CaptureParser):
     """
 
     __slots__ = (
-        "_enhanced", "_handlers", "_head", "_interfaces", "_order", "_secret_bytes",
+        "_body_at", "_enhanced", "_handlers", "_head", "_interfaces", "_order", "_secret_bytes",
         "_time_ns", "_trailer", "_zero_noted",
     )  # fmt: skip
 
@@ -54,6 +54,7 @@ class PcapngParser(CaptureParser):
     def __init__(self, file: int = 0) -> None:
         super().__init__(file)
         self._interfaces: list[Interface] = []
+        self._body_at = 0  # where the body of the block in hand begins in the bytes given
         self._secret_bytes = 0
         self._time_ns = 0
         self._zero_noted = False
@@ -78,12 +79,12 @@ class PcapngParser(CaptureParser):
     def _pending(self) -> str:
         return f"ends inside a block behind packet {self.packets}"
 
-    def _parse(self, data: bytes, packets: list[PlainPacket]) -> int:
+    def _parse(self, data: bytes, places: list[PlacedPacket], turns: list[int]) -> int:
         # Hot for Enhanced Packet Blocks that are whole and sane; everything else goes through _block, which
         # judges.
-        append, size, position = packets.append, len(data), 0
+        append, size, position = places.append, len(data), 0
         unpack, trailer, interfaces = self._enhanced.unpack_from, self._trailer.unpack_from, self._interfaces
-        known, ref, captured = self.packets, packet_ref(self.file, self.packets), 0
+        known, captured, like = self.packets, 0, (-1, -1, -1)
         while not self.stopped:
             if position + _ENHANCED_FRAME <= size:
                 kind, total, index, high, low, length, wire = unpack(data, position)
@@ -100,14 +101,18 @@ class PcapngParser(CaptureParser):
                     time_ns = (high << 32 | low) * interface.multiplier
                     if interface.is_unusual or time_ns > MAX_TIME_NS:
                         time_ns = interface.time_ns(high << 32 | low)
-                    ref += 1
-                    content = data[position + 28 : position + 28 + length]
-                    append((ref, time_ns, interface.link_type, content, wire))
+                    if (total, index, length) != like:
+                        like = total, index, length
+                        turns.append(len(places))
+                    start = position + 28
+                    append((start, time_ns, interface.link_type, start + length, wire))
                     captured += length
                     position = end
                     continue
-            self.packets = known + len(packets)
-            used = self._block(data, position, packets)
+            self.packets = known + len(places)
+            turns.append(len(places))
+            like = -1, -1, -1
+            used = self._block(data, position, places)
             if not used:
                 break
             position += used  # a block may have begun a section or delivered a packet
@@ -116,14 +121,13 @@ class PcapngParser(CaptureParser):
                 self._trailer.unpack_from,
                 self._interfaces,
             )
-            ref = packet_ref(self.file, self.packets)
-        self.packets = known + len(packets)
+        self.packets = known + len(places)
         self.captured_bytes += captured
-        if packets:
-            self._time_ns = packets[-1][1]
+        if places:
+            self._time_ns = places[-1][1]
         return position
 
-    def _block(self, data: bytes, position: int, packets: list[PlainPacket]) -> int:
+    def _block(self, data: bytes, position: int, places: list[PlacedPacket]) -> int:
         """Take one block of any type; return its bytes, 0 when it is not whole or cannot be a block."""
         if len(data) - position < _FRAME:
             self._need = _FRAME
@@ -141,7 +145,8 @@ class PcapngParser(CaptureParser):
         else:
             if kind in (SECTION, INTERFACE):
                 self._extend_preamble(kind, data[position : position + total])
-            self._take(kind, data[position + 8 : position + total - 4], where, packets)
+            self._body_at = position + 8
+            self._take(kind, data[position + 8 : position + total - 4], where, places)
             return total
         return 0
 
@@ -158,22 +163,22 @@ class PcapngParser(CaptureParser):
         kind, total = self._head.unpack_from(data, position)
         return kind, total
 
-    def _take(self, kind: int, body: bytes, where: str, packets: list[PlainPacket]) -> None:
+    def _take(self, kind: int, body: bytes, where: str, places: list[PlacedPacket]) -> None:
         least, handle = self._handlers.get(kind, (0, None))
         if handle is None:
             return
-        flaw = handle(body, packets) if len(body) >= least else f"type {kind} with only {len(body)} bytes"
+        flaw = handle(body, places) if len(body) >= least else f"type {kind} with only {len(body)} bytes"
         if flaw:
             self._flaw(f"{where}: {flaw}")
 
-    def _section(self, body: bytes, _packets: list[PlainPacket]) -> str:
+    def _section(self, body: bytes, _places: list[PlacedPacket]) -> str:
         self._interfaces = []
         (major,) = Struct(self._order + "H").unpack_from(body, 4)
         if major != 1:  # section 4.1: 1.0, and 1.2 by mistake of some writers
             self.note_corrupt(f"pcapng version {major} is not supported")
         return ""
 
-    def _interface(self, body: bytes, _packets: list[PlainPacket]) -> str:
+    def _interface(self, body: bytes, _places: list[PlacedPacket]) -> str:
         if len(self._interfaces) >= MAX_INTERFACES:
             return f"more than {MAX_INTERFACES} interfaces"
         interface = parse_interface(body, self._order)
@@ -181,18 +186,18 @@ class PcapngParser(CaptureParser):
         self.link_types.add(interface.link_type)
         return ""
 
-    def _enhanced_packet(self, body: bytes, packets: list[PlainPacket]) -> str:
+    def _enhanced_packet(self, body: bytes, places: list[PlacedPacket]) -> str:
         index, high, low, length, wire = Struct(self._order + "5I").unpack_from(body)
-        return self._stamped(body, index, high << 32 | low, length, wire, packets)
+        return self._stamped(body, index, high << 32 | low, length, wire, places)
 
-    def _packet(self, body: bytes, packets: list[PlainPacket]) -> str:
+    def _packet(self, body: bytes, places: list[PlacedPacket]) -> str:
         index, drops, high, low, length, wire = Struct(self._order + "HHIIII").unpack_from(body)
         if drops != _UNKNOWN_DROPS:
             self.drops += drops
-        return self._stamped(body, index, high << 32 | low, length, wire, packets)
+        return self._stamped(body, index, high << 32 | low, length, wire, places)
 
     def _stamped(
-        self, body: bytes, index: int, stamp: int, length: int, wire: int, packets: list[PlainPacket]
+        self, body: bytes, index: int, stamp: int, length: int, wire: int, places: list[PlacedPacket]
     ) -> str:
         """Deliver a packet with a timestamp, its data at byte 20 of the body in both kinds of block."""
         if index >= len(self._interfaces):
@@ -200,30 +205,31 @@ class PcapngParser(CaptureParser):
         if length > len(body) - 20:
             return f"a captured length of {length} in {len(body) - 20} bytes"
         interface = self._interfaces[index]
-        self._deliver(interface, interface.time_ns(stamp), body[20 : 20 + length], wire, packets)
+        self._deliver(interface, interface.time_ns(stamp), (20, length), wire, places)
         return ""
 
-    def _simple_packet(self, body: bytes, packets: list[PlainPacket]) -> str:
+    def _simple_packet(self, body: bytes, places: list[PlacedPacket]) -> str:
         if not self._interfaces:
             return "a packet of interface 0, which is not described"
         (wire,) = Struct(self._order + "I").unpack_from(body)
         length = min(wire, self._interfaces[0].snaplen or wire, len(body) - 4)  # section 4.4
-        time_ns = packets[-1][1] if packets else self._time_ns
-        self._deliver(self._interfaces[0], time_ns, body[4 : 4 + length], wire, packets)
+        time_ns = places[-1][1] if places else self._time_ns
+        self._deliver(self._interfaces[0], time_ns, (4, length), wire, places)
         return ""
 
     def _deliver(
-        self, interface: Interface, time_ns: int, content: bytes, wire: int, packets: list[PlainPacket]
+        self, interface: Interface, time_ns: int, span: tuple[int, int], wire: int, places: list[PlacedPacket]
     ) -> None:
+        """`span` is where the packet lies in the block's body, and how long it is."""
+        start, length = self._body_at + span[0], span[1]
         self.packets += 1
-        self.captured_bytes += len(content)
-        ref = packet_ref(self.file, self.packets)
-        packets.append((ref, time_ns, interface.link_type, content, max(wire, len(content))))
-        if not content and not self._zero_noted:  # the block is sound, so reading goes on
+        self.captured_bytes += length
+        places.append((start, time_ns, interface.link_type, start + length, max(wire, length)))
+        if not length and not self._zero_noted:  # the block is sound, so reading goes on
             self._zero_noted = True
             self._flaw(f"packet {self.packets}: captured length 0, wire length {wire}")
 
-    def _statistics(self, body: bytes, _packets: list[PlainPacket]) -> str:
+    def _statistics(self, body: bytes, _places: list[PlacedPacket]) -> str:
         (index,) = Struct(self._order + "I").unpack_from(body)
         if index >= len(self._interfaces):
             return f"statistics of interface {index}, which is not described"
@@ -233,7 +239,7 @@ class PcapngParser(CaptureParser):
         interface.drops = drops
         return ""
 
-    def _secrets(self, body: bytes, _packets: list[PlainPacket]) -> str:
+    def _secrets(self, body: bytes, _places: list[PlacedPacket]) -> str:
         kind, length = Struct(self._order + "II").unpack_from(body)
         if length > len(body) - 8:
             return f"secrets of {length} bytes in {len(body) - 8}"

@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING
 from kdissect.engine.twins import Twins
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
-from kdissect.model.packet import FILE_SHIFT, Packet, PlainPacket
+from kdissect.model.packet import FILE_SHIFT, Packet, PacketBlock, PlainPacket
 from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, reverse_flow
 from kdissect.model.stream import CloseKind
 from kdissect.net.anomaly_log import AnomalyLog
+from kdissect.net.in_order import Due, take_in_order
 from kdissect.net.parser import SegmentParser
 from kdissect.net.store import Store
+from kdissect.net.tcp import Lane
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.events import Event
 from kdissect.session.info import ConnectionInfo
@@ -48,10 +50,9 @@ SWEEP_EVERY_NS = 10 * 1_000_000_000
 # ago takes a look at all, which a flood of SYNs must not cause with every packet.
 EVICTED_AT_ONCE = 20_000
 
-# `tcp.feed` of a connection, the segment's direction in it, and the connection.
-_Flow = tuple[Callable[[int, PlainSegment, int, int], None], int, ConnectionAnalyzer]
-Located = tuple[PlainSegment, int, int]
-"""A segment, the reference of its packet, and the packet's time."""
+# `tcp.feed` of a connection, the segment's direction in it, the connection, and the direction's lane: None
+# where every segment must be fed.
+Flow = tuple[Callable[[int, PlainSegment, int, int], None], int, ConnectionAnalyzer, Lane | None]
 _NOTHING: list[Event] = []
 _NO_ENDS: Mapping[str, int] = {}
 _first = itemgetter(0)
@@ -83,12 +84,12 @@ class Analyzer:
         self._secrets = secrets
         self._names = dict(names or {})
         self._capture_set_of = capture_set_of or _one_set
-        self._tables: dict[str, dict[bytes, _Flow]] = {}
+        self._tables: dict[str, dict[bytes, Flow]] = {}
         self._file = -1
         self._capture_set = ""
-        self._flows: dict[bytes, _Flow] = {}
+        self._flows: dict[bytes, Flow] = {}
         self._events: list[Event] = []
-        self._next_sweep_ns = 0
+        self._due = Due()  # when the next sweep of the capture set at hand is due
         self._sweeps: dict[str, int] = {}
         """When the next sweep of each capture set is due."""
         self.place: tuple[int, int] = (0, 0)
@@ -120,44 +121,61 @@ class Analyzer:
         So what is seen of a connection in its info is what was known at the event, however packets come in
         batches.
         """
-        # Hot, one round a packet.
+        if isinstance(packets, PacketBlock):
+            yield from self._feed_block(packets)
+            return
         events = self._events
         for packet, segment in zip(packets, self.parser.parse_batch(packets), strict=True):
-            if segment is None:
-                continue
-            ref, time_ns, _, _, _ = packet
-            if ref >> FILE_SHIFT != self._file:
-                self._switch_file(ref >> FILE_SHIFT)
-            flow = self._flows.get(segment[0])
-            if flow is None or time_ns > self._next_sweep_ns or segment[3] & SYN:
-                flow = self._slow(Segment._make(segment), time_ns)
-            if flow is not None:
-                flow[0](flow[1], segment, ref, time_ns)
+            if segment is not None:
+                self._feed_segment(segment, packet[0], packet[1])
+                if events:
+                    yield self._take()
+
+    def _feed_block(self, block: PacketBlock) -> Iterator[list[Event]]:
+        """The bulk path (`net.in_order`), with the other way for each packet that is unusual."""
+        events, parser = self._events, self.parser
+        at, file = 0, block.first_ref >> FILE_SHIFT
+        while at < len(block) and file != self._file:  # until a segment of the file comes
+            self._feed_packet(block[at])
+            at += 1
+            if events:
+                yield self._take()
+        parser.packets += len(block) - at
+        for index in take_in_order(block, at, self._flows, self._due, events):
+            if index >= 0:
+                parser.packets -= 1
+                self._feed_packet(block[index])
             if events:
                 yield self._take()
 
-    def feed_segments(self, segments: Iterable[Located]) -> list[Event]:
-        """`feed_batch` for packets that were taken apart already, here or on another machine."""
-        for segment, ref, time_ns in segments:
-            if ref >> FILE_SHIFT != self._file:
-                self._switch_file(ref >> FILE_SHIFT)
-            flow = self._flows.get(segment[0])
-            if flow is None or time_ns > self._next_sweep_ns or segment[3] & SYN:
-                flow = self._slow(Segment._make(segment), time_ns)
-                if flow is None:
-                    continue
-            flow[0](flow[1], segment, ref, time_ns)
+    def _feed_packet(self, packet: PlainPacket) -> None:
+        segment = self.parser.parse_batch((packet,))[0]
+        if segment is not None:
+            self._feed_segment(segment, packet[0], packet[1])
+
+    def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> list[Event]:
+        """`feed` for a packet that was taken apart already, here or on another machine."""
+        self._feed_segment(segment, ref, time_ns)
         return self._take() if self._events else _NOTHING
+
+    def _feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        if ref >> FILE_SHIFT != self._file:
+            self._switch_file(ref >> FILE_SHIFT)
+        flow = self._flows.get(segment[0])
+        if flow is None or time_ns > self._due.time_ns or segment[3] & SYN:
+            flow = self._slow(Segment._make(segment), time_ns)
+        if flow is not None:
+            flow[0](flow[1], segment, ref, time_ns)
 
     def is_due(self, ref: int, time_ns: int) -> bool:
         """Whether `advance` has anything to do."""
-        return time_ns > self._next_sweep_ns or ref >> FILE_SHIFT != self._file
+        return time_ns > self._due.time_ns or ref >> FILE_SHIFT != self._file
 
     def advance(self, ref: int, time_ns: int) -> list[Event]:
         """Time came to `time_ns` in the capture set of a packet: what was silent for too long is over."""
         if ref >> FILE_SHIFT != self._file:
             self._switch_file(ref >> FILE_SHIFT)
-        if time_ns > self._next_sweep_ns:
+        if time_ns > self._due.time_ns:
             self._sweep(time_ns)
         return self._take() if self._events else _NOTHING
 
@@ -189,11 +207,11 @@ class Analyzer:
     def _switch_set(self, capture_set: str) -> None:
         self._capture_set = capture_set
         self._flows = self._tables.setdefault(capture_set, {})
-        self._next_sweep_ns = self._sweeps.get(capture_set, 0)
+        self._due.time_ns = self._sweeps.get(capture_set, 0)
 
-    def _slow(self, segment: Segment, time_ns: int) -> _Flow | None:
+    def _slow(self, segment: Segment, time_ns: int) -> Flow | None:
         """Everything that is not a segment of a known connection: sweep, SYN, new connection."""
-        if time_ns > self._next_sweep_ns:
+        if time_ns > self._due.time_ns:
             self._sweep(time_ns)
         flow = self._flows.get(segment.flow)
         if flow is not None:
@@ -204,7 +222,7 @@ class Analyzer:
             return None  # bare acknowledgements do not make a connection
         return self._open(segment, time_ns)
 
-    def _open(self, segment: Segment, time_ns: int) -> _Flow:
+    def _open(self, segment: Segment, time_ns: int) -> Flow:
         source, destination = flow_endpoints(segment.flow)
         digest = blake2b(digest_size=8)
         digest.update(
@@ -223,11 +241,11 @@ class Analyzer:
         connection = ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store)
         if self._twins is not None:
             self._twins.open(info, connection.tcp, segment)
-        flow = (connection.tcp.feed, 0, connection)
+        flow = (connection.tcp.feed, 0, connection, connection.lane(0))
         if sum(map(len, self._tables.values())) >= 2 * self.limits.connections:
             self._evict_oldest(time_ns)
         self._flows[segment.flow] = flow
-        self._flows[reverse_flow(segment.flow)] = (connection.tcp.feed, 1, connection)
+        self._flows[reverse_flow(segment.flow)] = (connection.tcp.feed, 1, connection, connection.lane(1))
         return flow
 
     def _drop(self, connection: ConnectionAnalyzer, flow: bytes, how: CloseKind, time_ns: int) -> None:
@@ -242,7 +260,7 @@ class Analyzer:
 
     def _sweep(self, time_ns: int) -> None:
         """Close what has been silent for too long, in the order in which its time was up."""
-        self._next_sweep_ns = self._sweeps[self._capture_set] = -(-time_ns // SWEEP_EVERY_NS) * SWEEP_EVERY_NS
+        self._due.time_ns = self._sweeps[self._capture_set] = -(-time_ns // SWEEP_EVERY_NS) * SWEEP_EVERY_NS
         due = [(_over_ns(connection), connection, flow) for connection, flow in _once(self._flows)]
         for over_ns, connection, flow in sorted((d for d in due if d[0] < time_ns), key=_first):
             connection.info.over_ns = over_ns
@@ -265,9 +283,9 @@ def _one_set(_file: int) -> str:
     return ""
 
 
-def _once(table: dict[bytes, _Flow]) -> list[tuple[ConnectionAnalyzer, bytes]]:
+def _once(table: dict[bytes, Flow]) -> list[tuple[ConnectionAnalyzer, bytes]]:
     """Each connection of a table once, with the flow key of its first packet."""
-    return [(connection, flow) for flow, (_, direction, connection) in table.items() if direction == 0]
+    return [(connection, flow) for flow, (_, direction, connection, _) in table.items() if direction == 0]
 
 
 def _over_ns(connection: ConnectionAnalyzer) -> int:
@@ -276,5 +294,5 @@ def _over_ns(connection: ConnectionAnalyzer) -> int:
     return ((connection.last_ns + silent_ns) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS
 
 
-def _last_heard(entry: tuple[ConnectionAnalyzer, bytes, dict[bytes, _Flow]]) -> int:
+def _last_heard(entry: tuple[ConnectionAnalyzer, bytes, dict[bytes, Flow]]) -> int:
     return entry[0].last_ns

@@ -57,7 +57,7 @@ class OrderedAnalyzer:
         analyzer = self.analyzer
         over = _placed(analyzer.advance(ref, now_ns), ref, now_ns) if analyzer.is_due(ref, now_ns) else []
         analyzer.place = now_ns, ref
-        events = analyzer.feed_segments(((segment, ref, time_ns),))
+        events = analyzer.feed_segment(segment, ref, time_ns)
         return over + _placed(events, ref, now_ns) if events else over
 
     def close(self, ends: Mapping[str, int]) -> list[Placed]:

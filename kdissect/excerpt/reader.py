@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.analyzer import Analyzer, Flow
 from kdissect.excerpt.cutter import StreamCutter
 from kdissect.excerpt.headers import MAX_PAYLOAD, Headers, headers_of
 from kdissect.excerpt.piece import Piece
@@ -14,7 +14,6 @@ from kdissect.model.packet import Packet, PlainPacket
 from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment, Segment, reverse_flow
 from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.tcp import TcpConnection
-from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.events import ConnectionClosed, Event
 
 if TYPE_CHECKING:
@@ -154,16 +153,16 @@ class Tap(Analyzer):
         self._batch, self._by_ref = packets, {}
         return super().feed_batch(packets)
 
-    def _open(self, segment: Segment, time_ns: int) -> tuple[_Feed, int, ConnectionAnalyzer]:
+    def _open(self, segment: Segment, time_ns: int) -> Flow:
         flow = super()._open(segment, time_ns)
-        feed, direction, connection = flow
+        feed, direction, connection, _ = flow
         listening = self._recorders(connection.info.id)
         if not listening:
             return flow
         heard = self._listened(feed, listening)
         for side, key in enumerate((segment.flow, reverse_flow(segment.flow))):
-            self._flows[key] = heard, side, connection
-        return heard, direction, connection
+            self._flows[key] = heard, side, connection, None
+        return heard, direction, connection, None
 
     def _listened(self, feed: _Feed, listening: Sequence[Listener]) -> _Feed:
         def heard(direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:

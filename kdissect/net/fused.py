@@ -12,14 +12,16 @@ from kdissect.model.link import LinkType
 from kdissect.model.segment import PlainSegment
 from kdissect.net.protocols import TCP
 
-# Version and length, total length, identification, fragment, protocol, addresses with ports, sequence,
-# acknowledgment, data offset with flags, window: RFC 791 section 3.1, RFC 9293 section 3.1.
-_IPV4_TCP = "BxHHHxBxx12sIIHH"
+# Version and length, total length, identification, fragment with time to live and protocol, addresses with
+# ports, sequence, acknowledgment, data offset with flags, window: RFC 791 section 3.1, RFC 9293 section 3.1.
+_IPV4_TCP = "BxHHIxx12sIIHH"
 # Payload length, next header, then the same from the addresses on: RFC 8200 section 3.
 _IPV6_TCP = "xxxxHBx36sIIHH"
 
 PLAIN_IPV4 = 0x45  # version 4, five words of header, RFC 791 section 3.1
-FRAGMENTED = 0x3FFF  # more fragments, fragment offset; RFC 791 section 3.1
+# Of fragment, time to live and protocol in one number: more fragments, fragment offset, protocol; RFC 791
+# section 3.1. Equal to `TCP` for TCP that is no fragment.
+FRAGMENT_AND_PROTOCOL = 0x3FFF00FF
 SHORTEST_TCP = 0x5000  # five words of header in the four bits above the flags, RFC 9293 section 3.1
 
 # Link header up to IP, what its protocol field says for IPv4, its length. `link` names the sources.
@@ -34,7 +36,7 @@ _LINKS: dict[int, tuple[str, int | bytes, int]] = {
 }
 
 # Link type -> unpack, expected protocol field, offset of the IP header.
-FUSED: dict[int, tuple[Callable[[bytes], tuple[Any, ...]], int | bytes, int]] = {
+FUSED: dict[int, tuple[Callable[..., tuple[Any, ...]], int | bytes, int]] = {
     link_type: (struct.Struct(f">{header}{_IPV4_TCP}").unpack_from, expected, length)
     for link_type, (header, expected, length) in _LINKS.items()
 }
@@ -47,15 +49,17 @@ def read_plain(data: bytes, at: int) -> PlainSegment | None:
     """The segment of the IP packet at `data[at:]`, None if anything about its headers is unusual or cut."""
     try:
         if data[at] == PLAIN_IPV4:
-            _, total, ip_id, fragment, protocol, flow, seq, ack, flags, window = _unpack_ipv4(data, at)
-            start, end, plain = at + 20, at + total, not fragment & FRAGMENTED
+            _, total, ip_id, fragment_ttl_protocol, flow, seq, ack, flags, window = _unpack_ipv4(data, at)
+            start, end, protocol = at + 20, at + total, fragment_ttl_protocol & FRAGMENT_AND_PROTOCOL
         else:
             length, protocol, flow, seq, ack, flags, window = _unpack_ipv6(data, at)
-            start, end, ip_id, plain = at + 40, at + 40 + length, -1, data[at] >> 4 == 6
+            start, end, ip_id = at + 40, at + 40 + length, -1
+            if data[at] >> 4 != 6:
+                return None
     except (IndexError, struct.error):
         return None
     start += flags >> 12 << 2
-    if not plain or protocol != TCP or end < start or flags < SHORTEST_TCP:
+    if protocol != TCP or end < start or flags < SHORTEST_TCP:
         return None
     missing = max(0, end - max(start, len(data)))
     return flow, seq, ack, flags & 0xFF, window, data[start:end], missing, ip_id

@@ -19,7 +19,7 @@ from kdissect.net import foreign
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.datagram import Datagram, Fragment, MalformedPacketError
 from kdissect.net.fragments import FragmentTable
-from kdissect.net.fused import FRAGMENTED, FUSED, PLAIN_IPV4, SHORTEST_TCP, read_plain
+from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4, SHORTEST_TCP, read_plain
 from kdissect.net.ip import read_ip
 from kdissect.net.link import IPV4, IPV6, network_layer
 from kdissect.net.protocols import TCP, ethertype_name, protocol_name
@@ -78,11 +78,11 @@ class SegmentParser:
             _, _, link_type, data, _ = packet
             try:
                 unpack, expected, network = links[link_type]
-                link, version, total, ip_id, fragment, protocol, flow, seq, ack, flags, window = unpack(data)
+                link, version, total, ip_id, fragment, flow, seq, ack, flags, window = unpack(data)
             except (KeyError, struct.error):
                 append(self._parse_any(packet))
                 continue
-            if link == expected and version == PLAIN_IPV4 and protocol == TCP and not fragment & FRAGMENTED:
+            if link == expected and version == PLAIN_IPV4 and fragment & FRAGMENT_AND_PROTOCOL == TCP:
                 start = network + 20 + (flags >> 12 << 2)
                 end = network + total
                 if start <= end <= len(data) and flags >= SHORTEST_TCP:

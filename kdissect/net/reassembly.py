@@ -6,6 +6,7 @@ in the middle; the sequence number of offset `o` is `(start_seq + o) mod 2**32`.
 
 from bisect import bisect_left, insort
 from collections import deque
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Self
 
@@ -43,7 +44,7 @@ _by_offset = attrgetter("offset")
 
 
 class Reassembly:
-    """State of one direction. `TcpConnection` alone drives it and reads its attributes.
+    """State of one direction. `TcpConnection` and `in_order` alone drive it and read its attributes.
 
     `next_seq` is the sequence number of the next byte, -1 while there is no start and after the end, so that
     the fast path need compare nothing else. `acked` is the highest offset the other side acknowledged beyond
@@ -224,11 +225,28 @@ class Reassembly:
 
     def trim(self) -> None:
         """Forget old payloads; due when `offset` passes `trim_at`."""
-        keep_from = self.offset - RECENT_BYTES
+        self._forget_before(self.offset - RECENT_BYTES)
+        self.trim_at = self.offset + RECENT_BYTES
+
+    def _forget_before(self, keep_from: int) -> None:
         recent = self.recent
         while recent and recent[0][0] + len(recent[0][1]) <= keep_from:
             recent.popleft()
-        self.trim_at = self.offset + RECENT_BYTES
+
+    def advance_by_run(
+        self, payloads: Sequence[bytes], size: int, ids: Sequence[int], times: Sequence[int]
+    ) -> None:
+        """Go on by segments of one size; `recent` is as if each had come alone."""
+        start = self.offset
+        self.offset = end = start + len(payloads) * size
+        self.next_seq = (self.start_seq + end) & MASK
+        self.recent.extend(zip(range(start, end, size), payloads, ids, times, strict=True))
+        trimmed_at = -1
+        while end > self.trim_at:  # where the first segment ended beyond it
+            trimmed_at = start + ((self.trim_at - start) // size + 1) * size
+            self.trim_at = trimmed_at + RECENT_BYTES
+        if trimmed_at >= 0:
+            self._forget_before(trimmed_at - RECENT_BYTES)
 
     def _advance(self, length: int) -> None:
         self.offset += length

@@ -14,7 +14,7 @@ from collections import Counter
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.segment import ACK, FIN, PSH, RST, SYN, PlainSegment, Segment
-from kdissect.model.stream import CloseKind, StreamSink
+from kdissect.model.stream import CloseKind, CollectingSink, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
 from kdissect.net.parked import Parked
@@ -26,14 +26,16 @@ from kdissect.net.store import Store
 # After twice the maximum segment lifetime even a sequence number may come again, RFC 9293 section 3.4.1.
 TWO_MSL_NS = 240_000_000_000
 
-_CONTROL = FIN | SYN | RST | ACK
+CONTROL = FIN | SYN | RST | ACK
+IN_ORDER = ACK  # of these, what a segment has that neither begins nor ends anything
 
 
 class TcpConnection:
     """Reassembles one connection. `sinks[d]` receives what direction `d` (0 or 1) sends.
 
     `store` counts what waits in all connections together. `initiator` is the direction that sent the first
-    SYN (None: not seen). Between calls the state is plain and can be pickled if the sinks can.
+    SYN (None: not seen). `troubled`: something is parked or awaited, so that no segment is in order. Between
+    calls the state is plain and can be pickled if the sinks can.
     """
 
     __slots__ = (
@@ -41,10 +43,10 @@ class TcpConnection:
         "_pairs",
         "_repair",
         "_reset_by",
-        "_troubled",
         "first_time_ns",
         "initiator",
         "last_time_ns",
+        "troubled",
     )
 
     def __init__(self, sinks: tuple[StreamSink, StreamSink], store: Store | None = None) -> None:
@@ -53,11 +55,15 @@ class TcpConnection:
         first, second = Reassembly(sinks[0], self._log, store), Reassembly(sinks[1], self._log, store)
         self._pairs = ((first, second), (second, first))
         self._repair = Repair(self._pairs, self._log)
-        self._troubled = False  # something is parked or awaited: no fast path
+        self.troubled = False
         self._reset_by: tuple[int, int] | None = None  # direction, time
         self.initiator: int | None = None
         self.first_time_ns = 0
         self.last_time_ns = 0
+
+    def lane(self, direction: int, sink: CollectingSink) -> "Lane":
+        """What takes the segments of a direction that are in order (`net.in_order`); `sink` is its sink."""
+        return *self._pairs[direction], self, sink
 
     @property
     def health(self) -> tuple[Health, Health]:
@@ -109,9 +115,9 @@ class TcpConnection:
         self.last_time_ns = time_ns
         if (
             seq == mine.next_seq
-            and flags & _CONTROL == ACK
+            and flags & CONTROL == IN_ORDER
             and window
-            and not self._troubled
+            and not self.troubled
             # nothing unseen is acknowledged, or the other side has not started
             and (ack == peer.next_seq or (peer.next_seq - ack) & MASK < HALF or peer.next_seq < 0)
         ):
@@ -152,7 +158,7 @@ class TcpConnection:
         self._repair.give_up_all(ref, time_ns)
         for stream in self._pairs[0]:
             stream.finish(how, ref, time_ns)
-        self._troubled = False
+        self.troubled = False
 
     def _feed_any(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
         mine, peer = self._pairs[direction]
@@ -169,10 +175,10 @@ class TcpConnection:
         needs = self._repair.acknowledge(peer, segment.ack) if segment.flags & ACK else 0
         if segment.payload or segment.missing or segment.flags & FIN:
             mine.accept(_place(mine, segment, needs, ref, time_ns), peer)
-        if needs or self._troubled or mine.parked:
-            self._troubled = self._repair.settle(ref, time_ns)
+        if needs or self.troubled or mine.parked:
+            self.troubled = self._repair.settle(ref, time_ns)
         if segment.flags & SYN:
-            self._troubled = True  # what follows a SYN goes through _begin
+            self.troubled = True  # what follows a SYN goes through _begin
 
     def _begin(self, mine: Reassembly, peer: Reassembly, segment: Segment) -> None:
         if mine.start_seq < 0:
@@ -197,6 +203,10 @@ class TcpConnection:
         if not self.closed:
             self._reset_by = direction, time_ns
             self._end(CloseKind.RST, ref, time_ns)
+
+
+# Sender and receiver of a direction, their connection, and the sink of the direction.
+Lane = tuple[Reassembly, Reassembly, TcpConnection, CollectingSink]
 
 
 def _first_byte(segment: Segment) -> int:

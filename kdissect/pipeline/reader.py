@@ -57,9 +57,10 @@ class RunReader:
         """The runs of the file, those of one connection in order. Raises nothing on bad input."""
         latest = -(1 << 63)
         for batch in self.file.batches():
-            orders = list(accumulate(map(_time_of, batch), max, initial=latest))[1:]
+            packets = list(batch)
+            orders = list(accumulate(map(_time_of, packets), max, initial=latest))[1:]
             latest = orders[-1]
-            yield from self._take(batch, orders)
+            yield from self._take(packets, orders)
         self.parser.close()
         yield from self._flush()
 

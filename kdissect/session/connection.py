@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.stream import CloseKind
 from kdissect.net.store import Store
-from kdissect.net.tcp import TcpConnection
+from kdissect.net.tcp import Lane, TcpConnection
 from kdissect.session.detect import (
     MAX_FRAME_SIZE,
     MIN_RESPONSE_SIZE,
@@ -76,6 +76,10 @@ class ConnectionAnalyzer:
         self._secrets = secrets
         self._tls: TlsConnection | None = None
         self._is_reported = False  # its kind is known to the outside
+
+    def lane(self, direction: int) -> Lane:
+        """What takes the segments of a direction that are in order, without a call to `tcp.feed`."""
+        return self.tcp.lane(direction, self._readers[direction])
 
     @property
     def last_ns(self) -> int:

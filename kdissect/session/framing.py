@@ -84,11 +84,7 @@ class FrameReader:
         "_doubt",
         "_first_ref",
         "_first_time",
-        "_have",
         "_holed",
-        "_last_ref",
-        "_last_time",
-        "_parts",
         "_size",
         "_skipped",
         "_stop",
@@ -99,7 +95,11 @@ class FrameReader:
         "closed",
         "direction",
         "is_open",
+        "last_ref",
+        "last_time_ns",
         "mode",
+        "parts",
+        "room",
     )
 
     def __init__(self, connection: FrameOwner, direction: int, store: Store | None = None) -> None:
@@ -115,13 +115,13 @@ class FrameReader:
         self._take: TakeFrame = _nowhere
         self.is_open = False  # the stream's first byte was seen
         self.closed: CloseKind | None = None
-        self._parts: list[bytes] = []  # content of the frame under way, up to its first hole
-        self._have = 0  # bytes of its content that went by, captured or not
+        self.parts: list[bytes] = []  # content of the frame under way, up to its first hole
+        self.room = 0  # `_stop` less the bytes of its content that went by, captured or not
         self._size = _UNKNOWN
         self._holed = False
         self._stub = b""  # 1-3 bytes of a size prefix, or the undecided end of the bytes searched while LOST
-        self._first_ref = self._last_ref = 0
-        self._first_time = self._last_time = 0
+        self._first_ref = self.last_ref = 0
+        self._first_time = self.last_time_ns = 0
         self._skipped = 0
         self._through: StreamSink | None = None
         self._doubt = 0  # frames still to be judged before the position counts as certain
@@ -148,14 +148,14 @@ class FrameReader:
             if self._again:
                 self._look_again(ref, time_ns)
             return
-        have = self._have + len(payload)
-        if have < self._stop:
-            self._have = have
-            self._last_ref = ref
-            self._last_time = time_ns
-            if not self._holed:
-                self._parts.append(payload)
+        room = self.room - len(payload)
+        if room > 0:
+            self.room = room
+            self.last_ref = ref
+            self.last_time_ns = time_ns
+            self.parts.append(payload)
             return
+        have = self._stop - room
         if have < self._size:
             self._go_on(payload, have, ref, time_ns)
             return
@@ -183,19 +183,27 @@ class FrameReader:
     def _go_on(self, payload: bytes, have: int, ref: int, time_ns: int) -> None:
         """A large frame has grown by `COUNTED_BYTES`: whether all that are under way leave room for it."""
         store = self._store
-        self._stop = min(self._size, have + COUNTED_BYTES)
-        self._have, self._last_ref, self._last_time = have, ref, time_ns
+        self.last_ref, self.last_time_ns = ref, time_ns
         if self._holed:
+            self._stand_at(have)
             return
-        self._parts.append(payload)
+        self._stop = min(self._size, have + COUNTED_BYTES)
+        self.room = self._stop - have
+        self.parts.append(payload)
         self._counted += COUNTED_BYTES
         store.frame_bytes += COUNTED_BYTES
         if store.frame_bytes > store.limits.frame_bytes:
             detail = f"{store.frame_bytes} bytes of frames under way in all connections together"
             self._connection.note(Anomaly(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns, self.direction))
-            self._parts = [b"".join(self._parts)[:KEPT_OF_LARGE]]
+            self.parts = [b"".join(self.parts)[:KEPT_OF_LARGE]]
             self._holed = True
+            self._stand_at(have)
             self._uncount()
+
+    def _stand_at(self, have: int) -> None:
+        """So many bytes of a frame with a hole went by; none is kept, so there is something to do at each."""
+        self._stop = have
+        self.room = 0
 
     def _uncount(self) -> None:
         self._store.frame_bytes -= self._counted
@@ -236,7 +244,8 @@ class FrameReader:
     def go_opaque(self) -> None:
         """Stop looking at the bytes."""
         self.mode = Mode.OPAQUE
-        self._parts = []
+        self.parts = []
+        self.room = 0
         self._uncount()
         self._stub = b""
 
@@ -288,19 +297,19 @@ class FrameReader:
     def _begin(self, size: int, content: bytes, ref: int, time_ns: int) -> None:
         self._size = size
         self._stop = min(size, COUNTED_BYTES)
-        self._have = len(content)
-        self._parts = [content]
-        self._last_ref = ref
-        self._last_time = time_ns
+        self.room = self._stop - len(content)
+        self.parts = [content]
+        self.last_ref = ref
+        self.last_time_ns = time_ns
 
     def _complete(self, payload: bytes, extra: int, ref: int, time_ns: int) -> None:
         """The frame under way ends in this payload, `extra` bytes before its end."""
         size = self._size
         if self._holed:
-            content = self._parts[0]
+            content = self.parts[0]
         else:
-            self._parts.append(payload[:-extra] if extra else payload)
-            content = b"".join(self._parts)
+            self.parts.append(payload[:-extra] if extra else payload)
+            content = b"".join(self.parts)
         frame = Frame(content, size, self._first_ref, ref, self._first_time, time_ns)
         if self._holed:
             frame.note(_cut_frame(frame, "bytes missing inside the frame"))
@@ -311,7 +320,8 @@ class FrameReader:
 
     def _reset(self) -> None:
         self._size = _UNKNOWN
-        self._parts = []
+        self.parts = []
+        self.room = 0
         self._holed = False
         if self._counted:
             self._uncount()
@@ -327,8 +337,10 @@ class FrameReader:
                 self._lose("the guessed start of a frame was wrong")
 
     def _deliver_cut(self, why: str) -> None:
-        content = self._parts[0] if self._holed else b"".join(self._parts)
-        frame = Frame(content, self._size, self._first_ref, self._last_ref, self._first_time, self._last_time)
+        content = self.parts[0] if self._holed else b"".join(self.parts)
+        frame = Frame(
+            content, self._size, self._first_ref, self.last_ref, self._first_time, self.last_time_ns
+        )
         frame.note(_cut_frame(frame, why))
         self._reset()
         self._deliver(frame)
@@ -343,15 +355,16 @@ class FrameReader:
             self._lose(f"{length} bytes at the start of a frame were not captured")
             return
         if not self._holed:
-            self._parts = [b"".join(self._parts)]
+            self.parts = [b"".join(self.parts)]
             self._holed = True
-        self._have += length
+        have = self._stop - self.room + length
+        self._stand_at(have)
         if snapped:
-            self._last_ref = ref
-            self._last_time = time_ns
-        if self._have < self._size:
+            self.last_ref = ref
+            self.last_time_ns = time_ns
+        if have < self._size:
             return
-        beyond = self._have - self._size
+        beyond = have - self._size
         self._deliver_cut("cut by the snap length" if snapped else "segments were not captured")
         if beyond and self.mode is Mode.FRAMES:
             self._lose(f"{beyond} bytes at the start of a frame were not captured")

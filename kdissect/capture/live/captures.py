@@ -7,7 +7,7 @@ iterates over `batches`; `close` may be called from any thread, also from a sign
 import os
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from platform import system as platform
 from typing import Protocol
 
@@ -129,8 +129,8 @@ class LiveCaptures:
     def _ended(self) -> None:
         self._tapes.put(None)
 
-    def batches(self) -> Iterator[list[PlainPacket]]:
-        """The packets, in non-empty lists, as they come; ends when the capture does. Raises nothing."""
+    def batches(self) -> Iterator[Sequence[PlainPacket]]:
+        """The packets, in non-empty sequences, as they come; ends when the capture does. Raises nothing."""
         while (tape := self._next()) is not None:
             if not isinstance(tape, Spool) and tape.is_removed:
                 self.unanalysed += tape.skip()

@@ -1,0 +1,92 @@
+"""The bulk path: packets of a block that are in order are taken where they lie, in one loop.
+
+Rules:
+- It does what `SegmentParser.parse_batch` and `TcpConnection.feed` do together for a plain segment or
+  acknowledgment in order, and nothing else: whatever is unusual about a packet is left to them.
+- It goes packet by packet, so that order, times and what is known at an event are those of the other way.
+  What it saves are the packet's copy, the tuples and the calls in between.
+- A sink that only collects (`model.stream.CollectingSink`) is not called: most segments of large frames.
+- Runs of full segments are read by one call for all of them (`net.runs`).
+"""
+
+import struct
+from collections.abc import Iterator, Mapping, Sized
+from itertools import islice
+from typing import Any
+
+from kdissect.model.packet import PacketBlock
+from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4, SHORTEST_TCP
+from kdissect.net.protocols import TCP
+from kdissect.net.runs import WORTH_BYTES, take_run
+from kdissect.net.sequence import HALF, MASK
+from kdissect.net.tcp import CONTROL, IN_ORDER, Lane
+
+_UNKNOWN = None, None, None, None
+Flows = Mapping[bytes, tuple[Any, Any, Any, Lane | None]]
+"""Flow key to a tuple whose last is the lane of the flow's segments."""
+EVENTS = -1
+
+
+class Due:
+    """The time up to which nothing but packets happens; later packets are unusual."""
+
+    __slots__ = ("time_ns",)
+
+    def __init__(self) -> None:
+        self.time_ns = 0
+
+
+def take_in_order(block: PacketBlock, at: int, flows: Flows, due: Due, events: Sized) -> Iterator[int]:
+    """Take the packets of a block from index `at` on.
+
+    Gives the index of each packet that is unusual, which the caller is to take before it goes on, and
+    `EVENTS` where a sink made `events` grow.
+    """
+    # Hot, once a packet: locals instead of attributes, no calls.
+    data, find, until_ns, links = block.data, flows.get, due.time_ns, FUSED
+    first_ref = block.first_ref
+    packets = enumerate(block.places[at:] if at else block.places, first_ref + at)
+    for ref, (start, time_ns, link_type, limit, _) in packets:
+        try:
+            unpack, expected, network = links[link_type]
+            link, version, total, ip_id, fragment, flow, seq, ack, flags, window = unpack(data, start)
+            lane = find(flow, _UNKNOWN)[3]
+        except (KeyError, struct.error):
+            lane = None
+        if lane is not None:
+            mine, peer, tcp, sink = lane
+            begin, end = start + network + 20 + (flags >> 12 << 2), start + network + total
+            if (
+                seq == mine.next_seq
+                and link == expected and version == PLAIN_IPV4 and fragment & FRAGMENT_AND_PROTOCOL == TCP
+                and flags & CONTROL == IN_ORDER and flags >= SHORTEST_TCP and begin <= end <= limit
+                and window and not tcp.troubled and time_ns <= until_ns
+                and (ack == peer.next_seq or (peer.next_seq - ack) & MASK < HALF or peer.next_seq < 0)
+            ):  # fmt: skip
+                mine.packets += 1
+                tcp.last_time_ns = time_ns
+                if begin == end:
+                    continue
+                payload, offset = data[begin:end], mine.offset
+                size = end - begin
+                mine.offset = stop = offset + size
+                mine.next_seq = (seq + size) & MASK
+                mine.recent.append((offset, payload, ip_id, time_ns))
+                if stop > mine.trim_at:
+                    mine.trim()
+                room = sink.room - size
+                if room > 0:
+                    sink.room = room
+                    sink.parts.append(payload)
+                    sink.last_ref = ref
+                    sink.last_time_ns = time_ns
+                    if size >= WORTH_BYTES:
+                        taken = take_run(block, ref - first_ref, lane, network, size, until_ns)
+                        next(islice(packets, taken, taken), None)
+                    continue
+                sink.data(payload, ref, time_ns)
+                if events:
+                    yield EVENTS
+                continue
+        yield ref - first_ref
+        until_ns = due.time_ns

@@ -1,0 +1,166 @@
+"""The bulk path and the way packet by packet tell the same, whatever happened to the packets."""
+
+from collections import Counter
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kdissect.capture.files import open_captures
+from kdissect.engine.analyzer import Analyzer
+from kdissect.model.frame import Frame
+from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket
+from kdissect.session.exchange import Exchange
+from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
+
+CAPTURES = Path(__file__).parent.parent.parent / "captures"
+SHIPPED = ("kafka44_sarama_transactions.pcapng", "kafka44_rdkafka_transactions.pcapng")
+MINUTE = 60 * 10**9
+# Bytes of an Ethernet packet that are changed: in the EtherType, IPv4's fragment field, three fields of TCP.
+AT = {"type": 13, "fragment": 20, "sequence": 40, "flags": 47, "window": 48}
+WHAT = ("swap", "late", "lose", "copy", "cut", "link", "idle", *AT)
+DAMAGE = st.lists(st.tuples(st.integers(0, 2000), st.sampled_from(WHAT), st.integers(1, 255)), max_size=10)
+CUTS = st.lists(st.integers(1, 150), max_size=5)
+
+
+@cache
+def large_frames() -> list[PlainPacket]:
+    """Three connections in turns, frames of up to 50 KB in segments of an MTU, eight to an acknowledgment."""
+    talks = [Conversation(ports=(40000 + number, 9092)) for number in range(3)]
+    for number in range(6):
+        for index, talk in enumerate(talks):
+            if not number and index < 2:  # the third is heard from its middle on
+                talk.handshake()
+            talk.client(request(1, 4, number, bytes(300 * number)))
+            answer = response(number, bytes(range(256)) * 40 * number)
+            for at in range(0, len(answer), 8 * 1448):
+                talk.broker(answer[at : at + 8 * 1448], mss=1448).packet(CLIENT)
+    talks[0].fin(CLIENT).fin(BROKER)
+    talks[1].rst(BROKER)
+    return sorted(chain.from_iterable(talk.packets for talk in talks), key=lambda packet: packet[1])
+
+
+@cache
+def shipped(name: str) -> list[PlainPacket]:
+    return list(chain.from_iterable(open_captures([str(CAPTURES / name)]).batches()))
+
+
+def damaged(packets: list[PlainPacket], damage: list[tuple[int, str, int]]) -> list[PlainPacket]:
+    """The packets with what happened to them, numbered anew."""
+    found = list(packets)
+    for where, what, by in damage:
+        at = where % len(found)
+        ref, time_ns, link, data, wire = found[at]
+        if what in ("swap", "late"):
+            found.insert(min(at + (1 if what == "swap" else by), len(found) - 1), found.pop(at))
+        elif what == "lose" and len(found) > 1:
+            found.pop(at)
+        elif what == "copy":
+            found.insert(min(at + by % 20, len(found)), found[at])
+        elif what == "cut":
+            found[at] = ref, time_ns, link, data[: max(1, len(data) - by)], wire
+        elif what == "link":
+            found[at] = ref, time_ns, (0, 101, 113, 276, 999)[by % 5], data, wire
+        elif what == "idle":
+            found[at:] = [(r, t + by * MINUTE, *rest) for r, t, *rest in found[at:]]  # type: ignore[misc]
+        elif what in AT:
+            found[at] = ref, time_ns, link, changed(data, what, by), wire
+    return [(number, *packet[1:]) for number, packet in enumerate(found, 1)]
+
+
+def changed(data: bytes, what: str, by: int) -> bytes:
+    at = AT[what]
+    if len(data) < at + 2:
+        return data
+    new = b"\0\0" if what == "window" else bytes((data[at] ^ by, data[at + 1]))
+    return data[:at] + new + data[at + 2 :]
+
+
+def blocks(packets: list[PlainPacket], cuts: list[int]) -> list[PacketBlock]:
+    """The packets as they lie in a file, behind headers of 16 bytes, in blocks of these sizes."""
+    data, places, turns, like = bytearray(), list[PlacedPacket](), list[int](), (-1, -1)
+    for _, time_ns, link_type, content, wire in packets:
+        if (link_type, len(content)) != like:
+            like = link_type, len(content)
+            turns.append(len(places))
+        data += b"\xa5" * 16
+        places.append((len(data), time_ns, link_type, len(data) + len(content), wire))
+        data += content
+    whole, found = PacketBlock(bytes(data), packets[0][0], places, turns), []
+    for size in cuts:
+        found.append(whole[:size])
+        whole = whole[size:]
+    return [*found, whole]
+
+
+def plain(value: Any) -> Any:
+    """What an event and all that hangs on it says, as values that can be compared."""
+    if isinstance(value, (Exchange, Frame)) or type(value).__name__ in ("ConnectionInfo", "TlsInfo"):
+        names = [name for name in type(value).__slots__ if not name.endswith("_cache")]
+        return type(value).__name__, [(name, plain(getattr(value, name))) for name in names]
+    if isinstance(value, Counter):
+        return dict(value)
+    return [plain(item) for item in value] if isinstance(value, (tuple, list)) else repr(value)
+
+
+def told(batches: list[Any]) -> tuple[list[Any], Any]:
+    """What was told packet by packet, as it stood then, and what the parser counted."""
+    analyzer = Analyzer()
+    said = [plain(events) for batch in batches for events in analyzer.feed_each(batch)]
+    parser = analyzer.parser
+    counts = parser.packets, parser.tcp_segments, parser.malformed, parser.others, parser.unsupported
+    said += [list(stream.recent) for flow in analyzer._flows.values() for stream in flow[2].tcp._pairs[0]]
+    said.append(plain(analyzer.close()))
+    return said, (counts, repr(parser.anomalies), repr(analyzer.anomalies))
+
+
+def assert_same(packets: list[PlainPacket], cuts: list[int]) -> None:
+    assert told(list(blocks(packets, cuts))) == told([packets])
+
+
+@settings(max_examples=50, deadline=None)
+@given(DAMAGE, CUTS)
+def test_large_frames(damage: list[tuple[int, str, int]], cuts: list[int]) -> None:
+    assert_same(damaged(large_frames(), damage), cuts)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+@settings(max_examples=20, deadline=None)
+@given(damage=DAMAGE, cuts=CUTS)
+def test_recorded_connections(name: str, damage: list[tuple[int, str, int]], cuts: list[int]) -> None:
+    assert_same(damaged(shipped(name), damage), cuts)
+
+
+@pytest.mark.parametrize("what", WHAT)
+def test_each_damage_everywhere(what: str) -> None:
+    """The same thing happens to every ninth packet."""
+    assert_same(damaged(large_frames(), [(at, what, 1 + at % 7) for at in range(3, 200, 9)]), [100])
+
+
+def test_most_segments_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the tests above compare one way with itself."""
+    asked: list[PlainPacket] = []
+    feed = Analyzer._feed_packet
+
+    def counted(analyzer: Analyzer, packet: PlainPacket) -> None:
+        asked.append(packet)
+        feed(analyzer, packet)
+
+    monkeypatch.setattr(Analyzer, "_feed_packet", counted)
+    packets = large_frames()
+    told(list(blocks(packets, [])))
+    assert len(asked) < len(packets) / 10
+
+
+def test_a_block_is_the_sequence_of_its_packets() -> None:
+    packets = large_frames()
+    (block,) = blocks(damaged(packets, []), [])
+    assert list(block) == damaged(packets, [])
+    assert block[-1] == block[len(block) - 1] == list(block)[-1]
+    assert list(block[3:9]) == list(block)[3:9]
+    with pytest.raises(IndexError):
+        block[len(block)]
