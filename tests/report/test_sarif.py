@@ -9,7 +9,6 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kdissect.config.suppression import Suppression
 from kdissect.report.sarif import report_sarif
 from kdissect.report.sarif.frames import uri_of
 from tests.report.third_party import sarif_schema
@@ -72,38 +71,6 @@ def test_fingerprints_do_not_know_ports_times_and_captures() -> None:
         for name in ("tansu_rdk216_acks.pcap", "tansu_rdk216_txn.pcap")
     )
     assert len(one & other) == 1  # librdkafka's Metadata v12, in both
-
-
-def test_suppressed_findings_are_results_with_the_reason() -> None:
-    whole = verdict_of("kafka44_rdkafka_admin.pcapng")
-    code = whole.findings[0].code
-    entry = Suppression(code, "known since \x1b[2J 2.8", (("api", ("*",)),), "conf d/kdissect.toml", 12)
-    verdict = verdict_of("kafka44_rdkafka_admin.pcapng", [entry])
-    run = run_of(report_sarif(verdict))
-    results = run["results"]
-    assert len(results) == len(whole.findings) > len(verdict.findings)
-    told = [result for result in results if result["suppressions"]]
-    assert {result["ruleId"] for result in told} == {code}
-    assert [bool(result["suppressions"]) for result in results] == (
-        [False] * len(verdict.findings) + [True] * len(verdict.suppressed)
-    )
-    (said,) = told[0]["suppressions"]
-    assert (said["kind"], said["status"]) == ("external", "accepted")
-    assert said["justification"].startswith("known since") and said["justification"].isprintable()
-    place = said["location"]["physicalLocation"]
-    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("conf%20d/kdissect.toml", 12)
-    assert "suppressed" not in run["properties"]
-
-
-def test_without_suppressions_no_result_speaks_of_them() -> None:
-    results = run_of(report_sarif(verdict_of("kafka44_rdkafka_admin.pcapng")))["results"]
-    assert results and not any("suppressions" in result for result in results)
-
-
-def test_an_entry_without_a_finding_still_has_all_results_say_that_they_stand() -> None:
-    entry = Suppression("REC001", "not seen here")
-    results = run_of(report_sarif(verdict_of("kafka44_rdkafka_admin.pcapng", [entry])))["results"]
-    assert results and all(result["suppressions"] == [] for result in results)
 
 
 @pytest.mark.parametrize("text", EVIL)

@@ -1,10 +1,8 @@
 """Verdicts to make reports of: real captures, and traffic that would rather be markup."""
 
-from collections.abc import Sequence
 from functools import cache
 
 from kdissect.api import Dissection
-from kdissect.config.suppression import Suppression
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
@@ -34,10 +32,10 @@ EVIL = (
 )
 
 
-def verdict_of(name: str, suppressions: Sequence[Suppression] = ()) -> Verdict:
+def verdict_of(name: str) -> Verdict:
     """What `check` makes of a capture of the corpus."""
     judge = _judged(name)
-    return Verdict(judge, quality_of(judge.coverage), (str(CAPTURES / name),), suppressions)
+    return Verdict(judge, quality_of(judge.coverage), (str(CAPTURES / name),))
 
 
 @cache

@@ -16,7 +16,7 @@ from kdissect.rules.ruleset import ruleset_version
 # SARIF 2.1.0 errata 01, section 3.13.3
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 # Keys of the JSON report that SARIF says in its own way.
-_SAID = frozenset({"findings", "suppressed", "captures", "report_version", "kdissect_version"})
+_SAID = frozenset({"findings", "captures", "report_version", "kdissect_version"})
 Row = dict[str, Any]
 
 

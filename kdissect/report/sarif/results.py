@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding, Place
 from kdissect.model.packet import ref_file
 from kdissect.report.json import finding_row
 from kdissect.report.printable import printable
 from kdissect.report.sarif.frames import Frames, uri_of
 from kdissect.report.sarif.rules import LEVELS
-from kdissect.report.sarif.suppressions import suppression_row
 from kdissect.report.text import command, party_text, place_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.fingerprint import fingerprint
@@ -20,13 +18,11 @@ _SAID = frozenset({"code", "name", "severity", "count", "fingerprint", "cites", 
 
 
 def results(verdict: Verdict, frames: Frames) -> list[Row]:
-    """All findings, then those that are suppressed. The artifacts that they need are added to `frames`."""
+    """All findings. The artifacts that they need are added to `frames`."""
     numbers = {rule.code: number for number, rule in enumerate(verdict.rules)}
     seen: dict[str, int] = {}
     rows = []
-    decided = bool(verdict.suppressed or verdict.unused_suppressions)
-    stand: list[tuple[Finding, Suppression | None]] = [(finding, None) for finding in verdict.findings]
-    for finding, by in [*stand, *verdict.suppressed]:
+    for finding in verdict.findings:
         mark = fingerprint(finding)
         seen[mark] = seen.get(mark, 0) + 1
         row = _result(finding, verdict, f"{mark}:{seen[mark]}")
@@ -34,9 +30,7 @@ def results(verdict: Verdict, frames: Frames) -> list[Row]:
         if finding.place.end > finding.place.start >= 0:
             row["relatedLocations"] = [frames.location(finding.place)]
         if verdict.baseline is not None:
-            row["baselineState"] = "unchanged" if mark in verdict.baseline.known else "new"  # section 3.27.24
-        if decided:  # section 3.27.23: all results say whether they are suppressed, or none does
-            row["suppressions"] = [] if by is None else [suppression_row(by)]
+            row["baselineState"] = "unchanged" if finding.known else "new"  # section 3.27.24
         rows.append(row)
     return rows
 
