@@ -8,14 +8,16 @@ from pathlib import Path
 
 from fuzz.outcome import Outcome
 
+# Figures of runs that were told in docs/fuzzing.md; `--report` files that are to stay are appended to it.
+RUNS = Path(__file__).parent / "runs.jsonl"
 _HEAD = ("target", "inputs", "CPU s", "corpus", "lines of its modules", "worst s/MB", "peak MB", "bugs")
 
 
 def main() -> int:
     """Parse, run, print; 1 when a bug was found."""
     options = _parser().parse_args()
-    if options.table:
-        print(*_table(Path(options.table)), sep="\n")
+    if options.table is not None:
+        print(*_table([RUNS, *map(Path, options.table)]), sep="\n")
         return 0
     if options.atheris:
         from fuzz.guided import run_atheris  # before anything imports kdissect
@@ -50,7 +52,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=1, metavar="X", help="another seed, other inputs")
     add("--crashes", default="fuzz-crashes", metavar="DIR", help="where inputs that broke something go")
     add("--report", metavar="FILE", help="append the figures of each target to FILE, as JSON lines")
-    add("--table", metavar="FILE", help="add up the figures in FILE, as a table for docs/fuzzing.md")
+    add(
+        "--table",
+        nargs="*",
+        metavar="FILE",
+        help="add up earlier runs (fuzz/runs.jsonl) and those in FILE, as a table for docs/fuzzing.md",
+    )
     add("--replay", metavar="FILE", help="run one input that was kept")
     add("--atheris", action="store_true", help="let libFuzzer drive the target (needs the package atheris)")
     add("--one", action="store_true", help=argparse.SUPPRESS)
@@ -102,10 +109,10 @@ def _all(names: list[str], options: argparse.Namespace) -> int:
     return 1 if bugs else 0
 
 
-def _table(report: Path) -> list[str]:
+def _table(reports: list[Path]) -> list[str]:
     """The runs of each target added up, as Markdown."""
     sums: dict[str, dict[str, float]] = {}
-    for line in report.read_text().splitlines():
+    for line in "".join(report.read_text() for report in reports).splitlines():
         row = json.loads(line)
         sum_ = sums.setdefault(
             row["target"], {"inputs": 0, "seconds": 0, "reached": 0, "worst": 0, "peak_mb": 0}

@@ -125,6 +125,7 @@ def _written(dissection: Dissection, options: Namespace) -> list[WrittenFile] | 
 
     filesystem, root = filesystem_of(options.output)
     place = Place(filesystem, root)
+    place.undo_killed()
     before = place.manifest()
     if before is not None and not options.overwrite:
         return None

@@ -5,6 +5,8 @@ Rules:
   underscore. A task that was tried twice wrote twice; only what the attempt that counts has told is moved.
 - The manifest is written last: with it, the tables are complete. What an earlier run wrote is known by its
   own.
+- Files that are being moved in, or deleted, are named by a file of their own before the first of them is
+  touched: a run that is killed leaves tables that are whole, or files that the next run deletes.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kdissect.engine.tables.registry import TABLES_VERSION
-from kdissect.pipeline.manifest_file import MANIFEST, Manifest, read_manifest, write_manifest
+from kdissect.pipeline.manifest_file import MANIFEST, Manifest, forget_next, read_manifest, write_manifest
 from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.whole_object import NEXT
 
+PENDING = "_kdissect.pending.json"  # files that are being moved to their places, or deleted
 STAGING = "_staging"
 
 
@@ -40,13 +43,33 @@ class Place:
 
     def clear(self, manifest: Manifest) -> None:
         """Delete what an earlier run wrote, and nothing else: its manifest first."""
-        self.delete_files((MANIFEST + NEXT, MANIFEST))
+        self.filesystem.move(f"{self.root}/{MANIFEST}", f"{self.root}/{PENDING}")
+        self._delete_all(manifest)
+
+    def undo_killed(self) -> None:
+        """Delete what a run that was killed left half-way, if one did. Before anything else is asked."""
+        forget_next(self.filesystem, self.root)
+        pending = read_manifest(self.filesystem, self.root, PENDING)
+        whole = self.manifest()
+        if pending is None or (whole is not None and whole["run"] == pending["run"]):
+            self._forget_pending()
+        else:
+            self._delete_all(pending)
+
+    def _delete_all(self, manifest: Manifest) -> None:
         self.delete_files(file["path"] for file in (*manifest["files"], *manifest.get("gone", ())))
+        self._forget_pending()
+
+    def _forget_pending(self) -> None:
+        self.delete_files((PENDING + NEXT, PENDING))
 
     def commit(self, run: str, files: Sequence[WrittenFile], facts: dict[str, Any]) -> None:
         """Move the files to their places and write the manifest."""
+        manifest = {"run": run, **facts, "files": [told(file) for file in files]}
+        write_manifest(self.filesystem, self.root, manifest, PENDING)
         self.move_in(run, [(file.path, file.path) for file in files])
-        self.write({"run": run, **facts, "files": [told(file) for file in files]})
+        self.write(manifest)
+        self._forget_pending()
         self.discard(run)
 
     def move_in(self, run: str, moves: Sequence[tuple[str, str]]) -> None:

@@ -79,6 +79,7 @@ def run(spark: SparkSession, job: Job) -> Summary:
     """
     filesystem, root = filesystem_of(job.output)
     place = Place(filesystem, root)
+    place.undo_killed()
     before = place.manifest()
     if before is not None and not job.overwrite:
         raise OutputExistsError(job.output)

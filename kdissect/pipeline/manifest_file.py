@@ -25,28 +25,28 @@ class NewerTablesError(ManifestError):
     """A newer kdissect wrote the tables."""
 
 
-def read_manifest(filesystem: Any, root: str) -> Manifest | None:
+def read_manifest(filesystem: Any, root: str, name: str = MANIFEST) -> Manifest | None:
     """The manifest of a directory; None if there is none.
 
     Raises OSError; ManifestError where it is damaged, NewerTablesError where it is of a newer kdissect.
     """
-    path = f"{root}/{MANIFEST}"
+    path = f"{root}/{name}"
     text = read_whole(filesystem, path)
     if text is None:
         found = _parsed(read_whole(filesystem, path + NEXT))
     else:
         found = _parsed(text)
         if found is None:
-            raise ManifestError(f"its {MANIFEST} is damaged: not the JSON that kdissect writes")
+            raise ManifestError(f"its {name} is damaged: not the JSON that kdissect writes")
     if found is not None:
         _refuse_newer(found)
     return found
 
 
-def write_manifest(filesystem: Any, root: str, manifest: Manifest) -> None:
+def write_manifest(filesystem: Any, root: str, manifest: Manifest, name: str = MANIFEST) -> None:
     """Put a manifest in the place of the one that is there. Raises OSError: then the old one holds."""
     filesystem.create_dir(root, recursive=True)
-    write_whole(filesystem, f"{root}/{MANIFEST}", json.dumps(manifest, indent=1).encode())
+    write_whole(filesystem, f"{root}/{name}", json.dumps(manifest, indent=1).encode())
 
 
 def forget_next(filesystem: Any, root: str) -> None:

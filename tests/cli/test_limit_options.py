@@ -5,6 +5,7 @@ import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -287,3 +288,51 @@ def test_those_of_the_process_hold_where_none_are_given(tmp_path: Path) -> None:
         use(DEFAULT_LIMITS)
     kinds = [str(anomaly.kind) for exchange in dissection for anomaly in exchange.all_anomalies()]
     assert "pending_limit" in kinds
+
+
+def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
+    """Each process sets those it was given, whatever another job left in force."""
+    pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    from kdissect.pipeline.inputs import find
+    from kdissect.pipeline.mapping import Mapping
+    from kdissect.pipeline.reduction import Reduction
+    from kdissect.pipeline.setup import Setup
+    from kdissect.pipeline.source_options import SourceOptions
+
+    path = tmp_path / "a.pcap"
+    path.write_bytes(unanswered())
+    few = Limits(pending_requests=5)
+    try:
+        use(few)
+        setup = Setup.of(find([str(path)]))
+        tasks = [Mapping(1), Reduction(setup, str(tmp_path / "staged"), frozenset({"files"}), ())]
+    finally:
+        use(DEFAULT_LIMITS)
+    assert setup.limits == few
+    for task in tasks:
+        try:
+            list(task(iter(())))
+            assert in_force() == few
+        finally:
+            use(DEFAULT_LIMITS)
+    assert SourceOptions.of({"path": "x", "limits": "pending_requests=5"}).limits == few
+    assert SourceOptions.of({"path": "x"}).limits == DEFAULT_LIMITS
+
+
+def test_they_hold_in_the_workers_of_the_screen(tmp_path: Path) -> None:
+    from kdissect.engine.log import ExchangeLog
+    from kdissect.tui.orders import Order, Rows
+    from kdissect.tui.process import WorkerProcess
+
+    path = tmp_path / "a.pcap"
+    path.write_bytes(unanswered())
+    log, ended = ExchangeLog(), Event()
+    with (tmp_path / "spool").open("wb+") as spool:
+        order = Order((str(path),), rows=True, spool=spool.fileno(), limits=Limits(pending_requests=5))
+        worker = WorkerProcess(order)
+        worker.listen(lambda said: log.extend(said.batch) if isinstance(said, Rows) else None, ended.set)
+        assert ended.wait(60)
+        worker.stop()
+    kinds = [str(a.kind) for row in range(len(log)) for a in log.exchange(row).all_anomalies()]
+    assert kinds.count("pending_limit") == 15
+    assert in_force() == DEFAULT_LIMITS

@@ -6,12 +6,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.live.capturing import Broker, Live, inspected, needs_capture
+from tests.live.capturing import END_SECONDS, Broker, Live, inspected, needs_capture
 from tests.live.network import HOST, Lab, lab
 from tests.support.console import CHECKOUT, command
 
@@ -74,6 +76,42 @@ def test_interrupted_in_the_middle_of_traffic(broker: Broker, tmp_path: Path) ->
         client.wait()
     assert (ran.code, TRACE.search(ran.err)) == (0, None)
     assert ran.out == inspected(file).out
+
+
+def test_killed(broker: Broker, source: str, tmp_path: Path) -> None:
+    """Nobody can clean up after SIGKILL: the file is a valid beginning, and nobody goes on writing it."""
+    file = tmp_path / "live.pcapng"
+    live = on_loopback(broker, "--source", source, "-w", file)
+    expected = broker.converse(20)
+    live.wait_for(expected - 5)
+    live.signal(signal.SIGKILL)
+    ran = inspected(file)
+    assert ran.code == 0, ran.err
+    assert len(ran.out.splitlines()) >= expected - 5
+    if source == "libpcap":  # our own child knows that it is alone
+        until(lambda: not writers_of(file), "the end of who captured")
+    for pid in writers_of(file):  # dumpcap goes on (docs/live.md)
+        os.kill(pid, signal.SIGTERM)
+    assert live.end().code == -signal.SIGKILL
+
+
+def writers_of(file: Path) -> list[int]:
+    """Processes whose command line names a file."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if str(file).encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+    return found
+
+
+def until(holds: Callable[[], bool], what: str) -> None:
+    """Wait until something holds."""
+    for _ in range(END_SECONDS * 10):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"waited in vain for {what}")
 
 
 @pytest.fixture
