@@ -53,9 +53,9 @@ class PacketBlock(Sequence[PlainPacket]):
     """Packets of one file, numbered on from `first_ref`, as they lie in `data`.
 
     A sequence of `PlainPacket`, each made when it is asked for: whoever can read a packet where it lies
-    (`net.in_order`) saves the copy and the tuple. `places` are the packets' places, by number. `turns` are the
-    numbers of packets that are not like the one before: of another length or link type, or further behind it than
-    the next of those is. They ascend.
+    (`net.in_order`) saves the copy and the tuple. `places` are the packets' places, by number. `turns` are
+    the numbers, ascending, of packets that are not like the one before; packets from one turn to the next
+    have one length and one link type and lie at equal distances.
     """
 
     __slots__ = ("data", "first_ref", "places", "turns")

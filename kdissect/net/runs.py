@@ -1,8 +1,8 @@
 """Runs: segments of one size, one behind the other in the capture and in their stream, read with one struct.
 
-A sender with much to say fills a window with full segments. Behind one that was found to be plain and in order
-(`net.in_order`), the next ones differ from it in little that matters: where all that does not change is the same
-bytes, and sequence numbers go on, nothing else about them needs a look.
+A sender with much to say fills a window with full segments. Behind one that was found to be plain and in
+order (`net.in_order`), the next ones differ from it in little that matters: where all that does not change is
+the same bytes, and sequence numbers go on, nothing else about them needs a look.
 """
 
 from bisect import bisect_right
@@ -16,8 +16,8 @@ from kdissect.model.packet import PacketBlock
 from kdissect.net.sequence import MASK
 from kdissect.net.tcp import Lane
 
-# A run is looked for behind segments that have at least so many bytes, and where so many packets of its length
-# follow: setting out costs as much as two segments do on their own.
+# A run is looked for behind segments that have at least so many bytes, and where so many packets of its
+# length follow: setting out costs as much as two segments do on their own.
 WORTH_BYTES = 512
 WORTH_PACKETS = 3
 # Taken at once: a run that ends sooner costs the segments behind it a second look.
@@ -27,8 +27,8 @@ _LAYOUTS = 64
 
 _time_of = itemgetter(1)
 
-# What does not change between segments of a run: link and IP header up to the length; fragment, time to live and
-# protocol; addresses and ports; acknowledgment, flags and window.
+# What does not change between segments of a run: link and IP header up to the length; fragment, time to live
+# and protocol; addresses and ports; acknowledgment, flags and window.
 _Same = tuple[bytes, bytes, bytes, bytes]
 _Rows = Callable[[memoryview], Iterator[tuple[Any, ...]]]
 
