@@ -24,12 +24,14 @@ def flows(runs: Iterable[Run], setup: Setup, news: News | None = None) -> Iterat
     """
     news = news or News()
     secrets = setup.secrets(news)
+    numbers = setup.numbers()
     for key, rows in groupby(runs, key=attrgetter("key")):
         if key == KEY:
             for row in rows:
                 news.take(row)
         else:
-            yield _events(OrderedAnalyzer(setup.analyzer(secrets)), rows, setup.end_of(key, news))
+            analyzer = OrderedAnalyzer(setup.analyzer(secrets), numbers.__getitem__)
+            yield _events(analyzer, rows, setup.end_of(key, news))
 
 
 def _events(analyzer: OrderedAnalyzer, rows: Iterator[Run], ends: dict[str, int]) -> Iterator[Placed]:

@@ -11,7 +11,7 @@ from kdissect.pipeline.manifest_file import Manifest
 class Entry(NamedTuple):
     """A committed file: its path stands below the root, `batch` is the last one that has rows in it.
 
-    `batch` is None for what a run wrote that knows no batches.
+    `batch` is None for what a run wrote that knows no batches. `part` names what is replaced together.
     """
 
     table: str
@@ -19,6 +19,7 @@ class Entry(NamedTuple):
     rows: int
     bytes: int
     batch: int | None = None
+    part: str | None = None
 
     @property
     def directory(self) -> str:

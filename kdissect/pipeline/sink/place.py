@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.commit import STAGING, Place
 from kdissect.pipeline.manifest_file import Manifest, ManifestError, forget_next
 from kdissect.pipeline.parquet_parts import WrittenFile
@@ -83,8 +84,8 @@ class SinkPlace(Place):
     ) -> None:
         """Make staged files part of the tables, all at once.
 
-        `appended` files add rows; those of `replaced` are all that their tables have from now on, also when
-        there are none. What an earlier attempt of this batch committed is gone; it has to have replaced the
+        `appended` files add rows; those of `replaced`, by the name of a table or of a part, are all that it has
+        from now on, also when there are none. A part has files of any tables, whose rows stand beside others. What an earlier attempt of this batch committed is gone; it has to have replaced the
         same tables, as what they were before is forgotten. `facts` stand in the manifest beside those of
         earlier batches. Raises ValueError for a batch before the last.
         """
@@ -93,8 +94,8 @@ class SinkPlace(Place):
             if batch < before.get("batch", 0):
                 last = before["batch"]
                 raise ValueError(f"batch {batch} behind batch {last}: the checkpoint is of other tables")
-            kept = [e for e in entries_of(before) if e.batch != batch and e.table not in replaced]
-            new = self._moved(batch, [*appended, *(file for files in replaced.values() for file in files)])
+            kept = [e for e in entries_of(before) if e.batch != batch and (e.part or e.table) not in replaced]
+            new = self._moved(batch, [(None, file) for file in appended] + _in_parts(replaced))
             own = {"run": before.get("run") or uuid4().hex[:12], "batch": batch}
             self.replace(before | dict(facts) | own, before, [*kept, *new])
         self.discard(batch_name(batch))
@@ -142,14 +143,14 @@ class SinkPlace(Place):
             raise ForeignTablesError("there are tables of a run already: choose another directory")
         return manifest
 
-    def _moved(self, batch: int, files: Sequence[WrittenFile]) -> list[Entry]:
+    def _moved(self, batch: int, files: Sequence[tuple[str | None, WrittenFile]]) -> list[Entry]:
         token = uuid4().hex[:8]
         entries = []
-        for number, file in enumerate(files):
+        for number, (part, file) in enumerate(files):
             directory = file.path.rpartition("/")[0]
             path = f"{directory}/{batch_name(batch)}-{token}-{number:04}.parquet"
-            entries.append(Entry(file.table, path, file.rows, file.bytes, batch))
-        moves = [(file.path, entry.path) for file, entry in zip(files, entries, strict=True)]
+            entries.append(Entry(file.table, path, file.rows, file.bytes, batch, part))
+        moves = [(file.path, entry.path) for (_, file), entry in zip(files, entries, strict=True)]
         self.move_in(batch_name(batch), moves)
         return entries
 
@@ -160,3 +161,8 @@ class SinkPlace(Place):
             f"{self.root}/{directory}".rstrip("/"), allow_not_found=True, recursive=True
         )
         return [info for info in self.filesystem.get_file_info(selector) if info.type == fs.FileType.File]
+
+
+def _in_parts(replaced: Mapping[str, Sequence[WrittenFile]]) -> list[tuple[str | None, WrittenFile]]:
+    """Files with the parts they are in; those that replace a whole table are in none."""
+    return [(None if name in TABLES else name, file) for name, files in replaced.items() for file in files]
