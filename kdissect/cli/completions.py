@@ -36,20 +36,30 @@ def _candidates(before: Sequence[str], word: str) -> Iterable[Candidate]:
         return (COMMANDS | _BEGINNINGS).items()
     if before[0] not in COMMANDS:
         return ()
-    parser = parser_of(before[0])
+    action = _action(before)
+    parser = parser_of(before[0], *action)
     options = parser._option_string_actions  # noqa: SLF001  argparse has no other way to ask
     asked = options.get(before[-1])
     if asked is not None and asked.nargs != 0:
         return _values(asked, word)
     if word.startswith("-"):
         return _options(parser, word)
-    return _positionals(parser, word)
+    return () if action else _positionals(parser, word)
 
 
-def parser_of(command: str) -> ArgumentParser:
-    """The parser of a command, which is not run."""
+def _action(before: Sequence[str]) -> Sequence[str]:
+    """The word that says what a command does and which options there are, if it has such a word."""
+    if before[0] != "pipeline":
+        return ()
+    from kdissect.cli.pipeline import ACTIONS
+
+    return [word for word in before[1:2] if word in ACTIONS]
+
+
+def parser_of(command: str, *action: str) -> ArgumentParser:
+    """The parser of a command, or of what it calls an action; neither is run."""
     try:
-        command_of(command).run([SHOW_PARSER])
+        command_of(command).run([*action, SHOW_PARSER])
     except ParserShownError as shown:
         return shown.parser
     raise AssertionError(f"{command} does not parse its arguments first")

@@ -13,7 +13,7 @@ from kdissect.cli.table_files import add_tables
 
 _NEEDS = ("pyspark", "pyarrow", "pandas")
 INSTALL = "kdissect pipeline needs the extra spark: pip install 'kdissect[spark]'"
-_ACTIONS = {
+ACTIONS = {
     "run": "analyse everything that is there",
     "files": "list the files that are committed (docs/tables-at-rest.md)",
     "compact": "join small files",
@@ -26,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
 
     Actions other than `run` are modules `pipeline_ACTION` with options of their own.
     """
-    if arguments and arguments[0] in _ACTIONS and arguments[0] != "run":
+    if arguments and arguments[0] in ACTIONS and arguments[0] != "run":
         from importlib import import_module
 
         return int(import_module(f"kdissect.cli.pipeline_{arguments[0]}").run(arguments[1:]))
@@ -54,8 +54,8 @@ def _parser() -> ArgumentParser:
         "Analyse captures on Spark and write tables as Parquet (docs/spark.md, docs/tables.md). For less "
         "than some gigabytes the other commands are faster.",
     )
-    actions = "; ".join(f"{name}: {what}" for name, what in _ACTIONS.items())
-    parser.add_argument("action", choices=tuple(_ACTIONS), help=actions)
+    actions = "; ".join(f"{name}: {what}" for name, what in ACTIONS.items())
+    parser.add_argument("action", choices=tuple(ACTIONS), help=actions)
     add_inputs(parser)
     add = parser.add_argument
     add_tables(add)

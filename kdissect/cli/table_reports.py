@@ -17,9 +17,13 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
 
     A file appears when it is complete.
     """
+    from kdissect.pipeline.sink.place import SinkPlace
     from kdissect.stages.from_tables import TableDirectory
 
-    directory = TableDirectory(filesystem, root)
+    files: dict[str, list[str]] = {}
+    for entry in SinkPlace(filesystem, root).entries():
+        files.setdefault(entry.table, []).append(entry.path)
+    directory = TableDirectory(filesystem, root, files)
     for name, path in wanted:
         is_report = name != STATISTICS
         _write(path, render(name, directory.verdict()) if is_report else statistics(directory, ("api",)))

@@ -52,22 +52,40 @@ def join(filesystem: Any, root: str, group: Group, names: Names) -> WrittenFile:
 
     Memory: one row group of each file.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     first = group.files[0]
     path = f"{first.path.removesuffix('.parquet')}-joined.parquet"
+    schema = pq.read_schema(f"{root}/{first.path}", filesystem=filesystem)
+    found = batches_of(filesystem, [f"{root}/{file.path}" for file in group.files])
+    named = (_named(batch, first, names) for batch in found)
+    rows, size = write_rows(filesystem, f"{root}/{path}", schema, named)
+    return WrittenFile(first.table, first.directory, path, rows, size, False)
+
+
+def write_rows(filesystem: Any, path: str, schema: Any, batches: Iterable[Any]) -> tuple[int, int]:
+    """Write record batches as one file of large row groups; gives (rows, bytes)."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     rows = 0
-    with filesystem.open_output_stream(f"{root}/{path}") as stream:
-        schema = pq.read_schema(f"{root}/{first.path}", filesystem=filesystem)
+    with filesystem.open_output_stream(path) as stream:
         with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
-            found = _batches(filesystem, root, group.files)
-            for batches in _gathered(_named(batch, first, names) for batch in found):
-                table = pa.Table.from_batches(batches)
+            for gathered in _gathered(batches):
+                table = pa.Table.from_batches(gathered)
                 writer.write_table(table, row_group_size=max(1, table.num_rows))
                 rows += table.num_rows
-    size = filesystem.get_file_info(f"{root}/{path}").size
-    return WrittenFile(first.table, first.directory, path, rows, size, False)
+        size = stream.tell()
+    return rows, size
+
+
+def batches_of(filesystem: Any, paths: Iterable[str]) -> Iterator[Any]:
+    """The rows of files, one after the other, as record batches."""
+    import pyarrow.parquet as pq
+
+    for path in paths:
+        with pq.ParquetFile(path, filesystem=filesystem) as opened:
+            yield from opened.iter_batches()
 
 
 def _named(batch: Any, file: WrittenFile, names: Names) -> Any:
@@ -92,14 +110,6 @@ def _groups(files: Sequence[WrittenFile]) -> Iterator[Group]:
         kept.append(file)
         size += file.bytes
     yield Group(tuple(kept))
-
-
-def _batches(filesystem: Any, root: str, files: Iterable[WrittenFile]) -> Iterator[Any]:
-    import pyarrow.parquet as pq
-
-    for file in files:
-        with pq.ParquetFile(f"{root}/{file.path}", filesystem=filesystem) as opened:
-            yield from opened.iter_batches()
 
 
 def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:

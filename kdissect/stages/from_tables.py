@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kdissect.config.suppression import Suppression
@@ -19,22 +19,34 @@ from kdissect.stats.traffic import Traffic
 
 
 class TableDirectory:
-    """The tables below a directory of a file system of pyarrow."""
+    """The tables below a directory of a file system of pyarrow.
 
-    def __init__(self, filesystem: Any, root: str) -> None:
+    `files` are the paths below it that belong to them, by table: what the manifest names. Without it all that
+    lies there does.
+    """
+
+    def __init__(self, filesystem: Any, root: str, files: Mapping[str, Sequence[str]] | None = None) -> None:
         self._filesystem = filesystem
         self._root = root
+        self._files = files
 
     def rows(self, table: str) -> Iterator[Row]:
         """The rows of a table, batch by batch; none where it was not written."""
         from pyarrow import dataset, fs
 
         path = f"{self._root}/{table}"
-        if self._filesystem.get_file_info(path).type == fs.FileType.NotFound:
+        source: str | list[str] = path
+        if self._files is not None:
+            source = [f"{self._root}/{file}" for file in self._files.get(table, ())]
+        elif self._filesystem.get_file_info(path).type == fs.FileType.NotFound:
             return
-        schema = arrow_schema(TABLES[table])
         found = dataset.dataset(
-            path, schema=schema, format="parquet", filesystem=self._filesystem, partitioning="hive"
+            source,
+            schema=arrow_schema(TABLES[table]),
+            format="parquet",
+            filesystem=self._filesystem,
+            partitioning="hive",
+            partition_base_dir=path,
         )
         for batch in found.to_batches():
             yield from batch.to_pylist()

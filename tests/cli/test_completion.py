@@ -33,6 +33,10 @@ def texts(*words: str, shell: str = "zsh") -> list[str]:
         (["rules", "REC00"], [f"REC00{digit}" for digit in range(1, 10)]),
         (["schema", "fetchs"], ["FetchSnapshot"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
+        (["pipeline", "comp"], ["compact"]),
+        (["pipeline", "retain", "--b"], ["--before"]),
+        (["pipeline", "retain", "ou"], []),
+        (["pipeline", "nonsense", "--mas"], ["--master"]),
         (["inspect", "capt"], []),  # a file: the shell knows better
         (["inspect", "--hosts", ""], []),
         (["inspect", "-Y", "lat"], ["latency_ns", "latency"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from kdissect.pipeline.manifest_file import Manifest
@@ -29,6 +29,21 @@ class Entry(NamedTuple):
     def told(self) -> dict[str, Any]:
         """As the manifest has it."""
         return {name: value for name, value in self._asdict().items() if value is not None}
+
+
+class Swap(NamedTuple):
+    """Files of one partition, one behind the other, and what takes their place: None for nothing."""
+
+    old: tuple[Entry, ...]
+    new: Entry | None
+
+
+def swapped(entries: Iterable[Entry], swaps: Sequence[Swap]) -> list[Entry]:
+    """Files with some of them swapped: what is new stands where the first of the old stood."""
+    news = {swap.old[0].path: swap.new for swap in swaps}
+    gone = {entry.path for swap in swaps for entry in swap.old}
+    found = (news.get(entry.path, None if entry.path in gone else entry) for entry in entries)
+    return [entry for entry in found if entry is not None]
 
 
 def entries_of(manifest: Manifest) -> list[Entry]:

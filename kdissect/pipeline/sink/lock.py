@@ -12,11 +12,19 @@ from pathlib import Path
 from typing import Any
 
 LOCK = "_kdissect.lock"
+REWRITING_LOCK = "_kdissect.rewriting.lock"
+
+
+class BusyError(OSError):
+    """Somebody else holds the lock. The text is one line for people."""
 
 
 @contextmanager
-def locked(filesystem: Any, root: str) -> Iterator[bool]:
-    """Wait for the lock of a directory and hold it. Gives whether there is one."""
+def locked(filesystem: Any, root: str, name: str = LOCK, busy: str = "") -> Iterator[bool]:
+    """Hold a lock of a directory: wait for it, or raise BusyError with the text `busy`.
+
+    Gives whether there is a lock at all.
+    """
     from pyarrow import fs
 
     if not isinstance(filesystem, fs.LocalFileSystem):
@@ -28,6 +36,9 @@ def locked(filesystem: Any, root: str) -> Iterator[bool]:
         yield False
         return
     Path(root).mkdir(parents=True, exist_ok=True)
-    with (Path(root) / LOCK).open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with (Path(root) / name).open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
+        except BlockingIOError:
+            raise BusyError(busy) from None
         yield True

@@ -16,6 +16,8 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -23,11 +25,12 @@ from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.commit import STAGING, Place
 from kdissect.pipeline.manifest_file import Manifest, ManifestError, forget_next
 from kdissect.pipeline.parquet_parts import WrittenFile
-from kdissect.pipeline.sink.entry import Entry, entries_of, told
+from kdissect.pipeline.sink.entry import Entry, Swap, entries_of, swapped, told
 from kdissect.pipeline.sink.lock import locked
 
 # Longer than a query of a person takes, shorter than what fills a disk.
 GRACE_S = 300.0
+_REWRITTEN = re.compile(r"-c[0-9a-f]{8}$")
 _OURS = re.compile(r"(b\d{8,}-[0-9a-f]{8}-\d{4,}|.+-c[0-9a-f]{8})\.parquet")
 
 
@@ -46,6 +49,11 @@ class Recovered(NamedTuple):
 def batch_name(batch: int) -> str:
     """What names of a batch begin with, and what its directory below `_staging` is called."""
     return f"b{batch:08}"
+
+
+def rewritten_path(path: str) -> str:
+    """A path for what takes the place of a file: another one each time, sorted where it was."""
+    return f"{_REWRITTEN.sub('', path.removesuffix('.parquet'))}-c{uuid4().hex[:8]}.parquet"
 
 
 class SinkPlace(Place):
@@ -97,11 +105,25 @@ class SinkPlace(Place):
             kept = [e for e in entries_of(before) if e.batch != batch and (e.part or e.table) not in replaced]
             new = self._moved(batch, [(None, file) for file in appended] + _in_parts(replaced))
             own = {"run": before.get("run") or uuid4().hex[:12], "batch": batch}
-            self.replace(before | dict(facts) | own, before, [*kept, *new])
+            self._replace(before | dict(facts) | own, before, [*kept, *new])
         self.discard(batch_name(batch))
 
-    def replace(self, facts: Manifest, before: Manifest, entries: Sequence[Entry]) -> None:
-        """Name other files than before, whose rest is gone. Call it with the lock held."""
+    def swap(self, run: str, swaps: Sequence[Swap], facts: Mapping[str, Any]) -> list[Swap]:
+        """Put files that were staged under the name `run` in the place of others, all at once.
+
+        Gives what was swapped: not what somebody replaced in the meantime.
+        """
+        with locked(self.filesystem, self.root):
+            before = self.manifest() or {"files": []}
+            entries = entries_of(before)
+            named = set(entries)
+            made = [swap for swap in swaps if named.issuperset(swap.old)]
+            self.move_in(run, [(swap.new.path, swap.new.path) for swap in made if swap.new is not None])
+            self._replace(before | dict(facts), before, swapped(entries, made))
+            return made
+
+    def _replace(self, facts: Manifest, before: Manifest, entries: Sequence[Entry]) -> None:
+        """Name other files than before, whose rest is gone: deleted now, or when readers had their time."""
         names = {entry.path for entry in entries}
         now = self._clock()
         gone = [file for file in before.get("gone", ()) if file["path"] not in names]
@@ -109,7 +131,7 @@ class SinkPlace(Place):
         due = [file["path"] for file in gone if now - file["since"] >= self._grace_s]
         waiting = [file for file in gone if file["path"] not in set(due)]
         self.write(facts | {"files": told(entries), "gone": waiting})
-        self.delete_files(due)
+        self._delete(due)
 
     def recover(self) -> Recovered:
         """Delete what crashes left behind. Call it at the start, before anything is staged.
@@ -121,14 +143,22 @@ class SinkPlace(Place):
             self._of_stream()
             staged = self._listed(STAGING)
             self.delete_directory(f"{self.root}/{STAGING}")
-            orphans = self.delete_orphans()
+            orphans = self._delete_orphans()
             return Recovered(len(orphans), sum(info.size for info in orphans), len(staged))
 
-    def delete_orphans(self) -> list[Any]:
-        """Delete what is named as we name files and stands in no manifest; gives what it was.
+    def sweep(self, staged: str) -> None:
+        """Delete what crashes left, beside another writer: of what is staged only what is named so."""
+        from pyarrow.fs import FileSelector
 
-        Call it with the lock held, or as the only writer.
-        """
+        with locked(self.filesystem, self.root):
+            self._delete_orphans()
+        selector = FileSelector(f"{self.root}/{STAGING}", allow_not_found=True)
+        for info in self.filesystem.get_file_info(selector):
+            if info.base_name.startswith(staged):
+                self.discard(info.base_name)
+
+    def _delete_orphans(self) -> list[Any]:
+        """Delete what is named as we name files and stands in no manifest; gives what it was."""
         manifest = self.manifest() or {"files": []}
         known = {file["path"] for file in (*manifest["files"], *manifest.get("gone", ()))}
         at = len(self.root) + 1
@@ -136,6 +166,22 @@ class SinkPlace(Place):
         orphans = [info for info in found if info.path[at:] not in known]
         self.delete_files(info.path[at:] for info in orphans)
         return orphans
+
+    def discard(self, run: str) -> None:
+        """Forget what was staged under a name; `_staging` stays, as others may be about to write there."""
+        self.delete_directory(self.staging_of(run))
+
+    def _delete(self, paths: Sequence[str]) -> None:
+        """Delete files, and the directories of partitions that they leave empty."""
+        from pyarrow import fs
+
+        self.delete_files(paths)
+        if not isinstance(self.filesystem, fs.LocalFileSystem):
+            return  # object stores have no directories
+        for directory in {Path(path).parent for path in paths}:
+            for parent in (directory, *directory.parents)[: len(directory.parts) - 1]:
+                with suppress(OSError):  # it is not empty
+                    (Path(self.root) / parent).rmdir()
 
     def _of_stream(self) -> Manifest | None:
         manifest = self.manifest()

@@ -1,0 +1,113 @@
+"""Small files that batches left become large ones. Rows and their order within a partition stay.
+
+Rules:
+- Files of the last batch are left alone: it may be committed again, and what it wrote is to be found then.
+- Only files that stand one behind the other are joined, else rows would change their order.
+- A file that outweighs all smaller ones behind it waits until they have caught up: rewriting it for every
+  handful of rows would write it a hundred times until it is large; so it is some seven times.
+- Groups are swapped in portions: a crash in the middle of a large directory costs one of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from kdissect.pipeline.compaction import LARGE_BYTES, plan
+from kdissect.pipeline.parquet_parts import WrittenFile
+from kdissect.pipeline.sink.entry import Entry, Swap
+from kdissect.pipeline.sink.lock import BusyError
+from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.sink.rewriting import Rewriting
+
+# What is staged at a time: as much disk again, and as much work lost if it is killed.
+PORTION_BYTES = 1 << 30
+# Files of a partition that are joined whatever their sizes: opening one costs more than its rows.
+MANY = 32
+FACT = "compacted"
+"""What the manifest calls the batch that was the last one at the latest compaction."""
+
+
+class Compacted(NamedTuple):
+    """How many files became how many, and how many bytes they have."""
+
+    before: int = 0
+    after: int = 0
+    bytes: int = 0
+
+
+def compact(place: SinkPlace, whole: bool = True) -> Compacted:
+    """Join the small files of a place. `whole` also those that would wait for more. Raises OSError."""
+    manifest = place.manifest() or {}
+    last = manifest.get("batch")
+    entries = [entry for entry in place.entries() if last is None or entry.batch != last]
+    done = Compacted()
+    for portion in _portions(groups_of(entries, whole)):
+        with Rewriting(place) as rewriting:
+            made = rewriting.swap([rewriting.write(group) for group in portion])
+        done = _added(done, made)
+    return done
+
+
+def compact_every(place: SinkPlace, batches: int) -> Compacted | None:
+    """Compact if that was not done for so many batches; None if it was. Raises OSError.
+
+    For streams, behind `commit_batch`. What fails here leaves the tables as they were.
+    """
+    manifest = place.manifest() or {}
+    last = manifest.get("batch", -1)
+    if last - manifest.get(FACT, -1) < batches:
+        return None
+    try:
+        done = compact(place, whole=False)
+    except BusyError:  # by hand, or by a cron job: next time
+        return None
+    place.swap("", (), {FACT: last})
+    return done
+
+
+def groups_of(entries: Iterable[Entry], whole: bool = True) -> Iterator[Sequence[Entry]]:
+    """Files that are to become one, in the order of their rows."""
+    partitions: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        partitions[entry.table, entry.directory].append(entry)
+    for partition in partitions.values():
+        for is_small, run in groupby(partition, key=lambda entry: entry.bytes < LARGE_BYTES):
+            if is_small:
+                yield from _groups_of_run(list(run), whole)
+
+
+def _groups_of_run(run: list[Entry], whole: bool) -> Iterator[Sequence[Entry]]:
+    if not whole:
+        run = _caught_up(run)
+    by_path = {entry.path: entry for entry in run}
+    for group in plan(WrittenFile(e.table, e.directory, e.path, e.rows, e.bytes, False) for e in run)[1]:
+        yield [by_path[file.path] for file in group.files]
+
+
+def _caught_up(run: list[Entry]) -> list[Entry]:
+    """Without files at the beginning that outweigh what follows."""
+    while run and len(run) <= MANY and run[0].bytes > sum(entry.bytes for entry in run[1:]):
+        run = run[1:]
+    return run
+
+
+def _portions(groups: Iterable[Sequence[Entry]]) -> Iterator[list[Sequence[Entry]]]:
+    held: list[Sequence[Entry]] = []
+    size = 0
+    for group in groups:
+        held.append(group)
+        size += sum(entry.bytes for entry in group)
+        if size >= PORTION_BYTES:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def _added(done: Compacted, swaps: Sequence[Swap]) -> Compacted:
+    before = sum(len(swap.old) for swap in swaps)
+    size = sum(swap.new.bytes for swap in swaps if swap.new is not None)
+    return Compacted(done.before + before, done.after + len(swaps), done.bytes + size)

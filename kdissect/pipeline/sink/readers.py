@@ -1,0 +1,62 @@
+"""What others read: the committed files of tables, and nothing else that lies beside them.
+
+    from kdissect.pipeline.sink.readers import committed_files, dataset_of
+    dataset_of("out", "exchanges").to_table(filter=pc.field("api") == "Fetch")
+    duckdb.read_parquet(committed_files("out", "rates"), hive_partitioning=True, union_by_name=True)
+
+For tables of `kdissect tables`, of `pipeline run` and of `pipeline watch` alike. A list of files stays good
+for a while after other files took their place (`place.GRACE_S`): ask again for each query.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kdissect.engine.tables.registry import TABLES
+from kdissect.pipeline.output_place import filesystem_of
+from kdissect.pipeline.sink.entry import Entry
+from kdissect.pipeline.sink.place import SinkPlace
+
+
+def committed(output: str, table: str | None = None) -> list[Entry]:
+    """The files of a directory or URL, of all tables or one; none if nothing was committed.
+
+    Raises OSError; NewerTablesError where a newer kdissect wrote them.
+    """
+    return SinkPlace(*filesystem_of(output)).entries(table)
+
+
+def committed_files(output: str, table: str) -> list[str]:
+    """Paths of the files of a table, as `output` is written: what DuckDB and pandas take. Raises OSError."""
+    return [f"{output.rstrip('/')}/{entry.path}" for entry in committed(output, table)]
+
+
+def dataset_of(output: str, table: str) -> Any:
+    """A `pyarrow.dataset.Dataset` of a table, with the columns that this version has. Raises OSError.
+
+    Columns that older files lack are null, those that directories tell have their types.
+    """
+    from kdissect.engine.tables.arrow import arrow_schema
+
+    filesystem, root = filesystem_of(output)
+    entries = SinkPlace(filesystem, root).entries(table)
+    return dataset_of_files(filesystem, root, entries, arrow_schema(TABLES[table]))
+
+
+def dataset_of_files(filesystem: Any, root: str, entries: list[Entry], schema: Any) -> Any:
+    """A dataset of some files below a root."""
+    import pyarrow as pa
+    from pyarrow import dataset
+
+    from kdissect.pipeline.partitions import values_of
+
+    told = {name: None for entry in entries for name in values_of(entry.directory)}
+    partitions = dataset.partitioning(pa.schema([schema.field(name) for name in told]), flavor="hive")
+    return dataset.dataset(
+        [f"{root}/{entry.path}" for entry in entries],
+        schema=schema,
+        format="parquet",
+        filesystem=filesystem,
+        partitioning=partitions if told else None,
+        partition_base_dir=f"{root}/{entries[0].table}" if entries else None,
+    )

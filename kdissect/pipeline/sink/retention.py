@@ -1,0 +1,73 @@
+"""Days that are no longer kept: whole partitions go, files without partitions are written again without them.
+
+What counts is the day of a row's own time, UTC: `day` where a table has it, else `time_ns` (anomalies),
+`last_time_ns` (files). Rows without a time stay, as do tables without any: those of topics, groups,
+producers, transactions and coverage describe the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Any, NamedTuple
+
+from kdissect.pipeline.partitions import values_of
+from kdissect.pipeline.sink.entry import Entry, Swap
+from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.sink.rewriting import Rewriting
+
+DAY = "day"
+_TIMES = ("time_ns", "last_time_ns")
+_DAY_NS = 86_400_000_000_000
+_EPOCH = date(1970, 1, 1)
+
+
+class Retained(NamedTuple):
+    """What went: rows, files that went as a whole, and files that were written again."""
+
+    rows: int = 0
+    files: int = 0
+    rewritten: int = 0
+
+
+def retain(place: SinkPlace, before: date) -> Retained:
+    """Forget rows of days before one. Raises OSError."""
+    with Rewriting(place) as rewriting:
+        made = rewriting.swap(list(_swaps(place, rewriting, before)))
+    rows = sum(swap.old[0].rows - (swap.new.rows if swap.new else 0) for swap in made)
+    rewritten = sum(swap.new is not None for swap in made)
+    return Retained(rows, len(made) - rewritten, rewritten)
+
+
+def _swaps(place: SinkPlace, rewriting: Rewriting, before: date) -> Iterator[Swap]:
+    for entry in place.entries():
+        told = values_of(entry.directory)
+        if DAY in told:
+            day = told[DAY]
+            if day is not None and day < before.isoformat():
+                yield Swap((entry,), None)
+        elif entry.rows:
+            yield from _without_old_rows(place, rewriting, entry, before)
+
+
+def _without_old_rows(place: SinkPlace, rewriting: Rewriting, entry: Entry, before: date) -> Iterator[Swap]:
+    """The file without rows of days before; nothing if it has none."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    path = f"{place.root}/{entry.path}"
+    schema = pq.read_schema(path, filesystem=place.filesystem)
+    column = next((name for name in (DAY, *_TIMES) if name in schema.names), None)
+    if column is None:
+        return
+    least: Any = before if column == DAY else (before - _EPOCH).days * _DAY_NS
+
+    def kept(rows: Any) -> Any:
+        return pc.fill_null(pc.greater_equal(rows.column(column), least), True)
+
+    table = pq.read_table(path, columns=[column], filesystem=place.filesystem, partitioning=None)
+    count = pc.sum(kept(table)).as_py() or 0
+    if count == 0:
+        yield Swap((entry,), None)
+    elif count < table.num_rows:
+        yield rewriting.write([entry], lambda batch: batch.filter(kept(batch)))

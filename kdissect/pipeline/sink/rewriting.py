@@ -1,0 +1,83 @@
+"""Files of a table written again: joined, or without some rows. Readers see those before or those after.
+
+Rules:
+- New files are staged; under the lock they are moved and named, and the old ones are gone. Whoever changed
+  the tables in between wins: what is no longer named is not replaced.
+- Rows get the columns that this version has; their order stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from typing import Any
+from uuid import uuid4
+
+from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.engine.tables.evolution import conform
+from kdissect.engine.tables.registry import TABLES
+from kdissect.pipeline.compaction import batches_of, write_rows
+from kdissect.pipeline.manifest_file import ManifestError
+from kdissect.pipeline.partitions import values_of
+from kdissect.pipeline.sink.entry import Entry, Swap
+from kdissect.pipeline.sink.lock import REWRITING_LOCK, locked
+from kdissect.pipeline.sink.place import SinkPlace, rewritten_path
+
+_RUN = "rewrite-"
+Rows = Callable[[Any], Any]
+"""From a record batch to one with fewer rows."""
+
+
+class Rewriting:
+    """Stages files of a place, then swaps them. Use it in a `with`: what was not swapped is deleted.
+
+    Entering raises BusyError where another one is at work.
+    """
+
+    def __init__(self, place: SinkPlace) -> None:
+        self.place = place
+        self.run = f"{_RUN}{uuid4().hex[:12]}"
+        self._held = ExitStack()
+
+    def __enter__(self) -> Rewriting:
+        place = self.place
+        busy = "files are being rewritten by somebody else"
+        if self._held.enter_context(locked(place.filesystem, place.root, REWRITING_LOCK, busy)):
+            place.sweep(_RUN)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._held:
+            self.place.discard(self.run)
+
+    def write(self, old: Sequence[Entry], rows: Rows | None = None) -> Swap:
+        """Stage one file for some of one partition. Raises OSError, also where rows are missing."""
+        filesystem, first = self.place.filesystem, old[0]
+        paths = [f"{self.place.root}/{entry.path}" for entry in old]
+        schema = _schema(filesystem, paths, first)
+        batches: Iterable[Any] = (conform(batch, schema) for batch in batches_of(filesystem, paths))
+        if rows is not None:
+            batches = map(rows, batches)
+        path = rewritten_path(first.path)
+        staged = f"{self.place.staging_of(self.run)}/{path}"
+        filesystem.create_dir(staged.rpartition("/")[0], recursive=True)
+        count, size = write_rows(filesystem, staged, schema, batches)
+        if rows is None and count != sum(entry.rows for entry in old):
+            raise ManifestError(f"{first.path} and those behind it have not the rows that the manifest tells")
+        batch = max((entry.batch for entry in old if entry.batch is not None), default=None)
+        return Swap(tuple(old), Entry(first.table, path, count, size, batch))
+
+    def swap(self, swaps: Sequence[Swap], **facts: Any) -> list[Swap]:
+        """Put what is staged in its place, all at once; gives the swaps that were made."""
+        return self.place.swap(self.run, swaps, facts)
+
+
+def _schema(filesystem: Any, paths: Sequence[str], entry: Entry) -> Any:
+    """The columns that this version writes to a partition; for tables of others those of their last file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if entry.table not in TABLES:
+        return pq.read_schema(paths[-1], filesystem=filesystem)
+    told = values_of(entry.directory)
+    return pa.schema([field for field in arrow_schema(TABLES[entry.table]) if field.name not in told])
