@@ -2,6 +2,7 @@
 
 Rules:
 - Files of the last batch are left alone: it may be committed again, and what it wrote is to be found then.
+- So are those of parts, which the next batch replaces.
 - Only files that stand one behind the other are joined, else rows would change their order.
 - A file that outweighs all smaller ones behind it waits until they have caught up: rewriting it for every
   handful of rows would write it a hundred times until it is large; so it is some seven times.
@@ -42,7 +43,7 @@ def compact(place: SinkPlace, whole: bool = True) -> Compacted:
     """Join the small files of a place. `whole` also those that would wait for more. Raises OSError."""
     manifest = place.manifest() or {}
     last = manifest.get("batch")
-    entries = [entry for entry in place.entries() if last is None or entry.batch != last]
+    entries = [entry for entry in place.entries() if not entry.part and (last is None or entry.batch != last)]
     done = Compacted()
     for portion in _portions(groups_of(entries, whole)):
         with Rewriting(place) as rewriting:

@@ -65,7 +65,7 @@ class Rewriting:
         if rows is None and count != sum(entry.rows for entry in old):
             raise ManifestError(f"{first.path} and those behind it have not the rows that the manifest tells")
         batch = max((entry.batch for entry in old if entry.batch is not None), default=None)
-        return Swap(tuple(old), Entry(first.table, path, count, size, batch))
+        return Swap(tuple(old), Entry(first.table, path, count, size, batch, first.part))
 
     def swap(self, swaps: Sequence[Swap], **facts: Any) -> list[Swap]:
         """Put what is staged in its place, all at once; gives the swaps that were made."""

@@ -90,8 +90,7 @@ class Batches:
 
     def staging(self, batch: int) -> str:
         """Where the tasks of a batch write, as a URL like that of the output."""
-        below = self._place.staging(batch).removeprefix(self._place.root)
-        return f"{self._settings.output.rstrip('/')}{below}"
+        return staging_url(self._settings, self._place, batch)
 
     # state
 
@@ -168,7 +167,7 @@ class Batches:
             own = [report for report in reports if report.facts.capture_set == found.capture_set]
             open_files = [*found.open_files, *(file for report in own for file in report.open_files)]
             replaced[f"set {found.capture_set}"] = self._compacted(spark, open_files, staging, names)
-        if self._settings.tables & OF_JUDGES:
+        if self._settings.tables & OF_JUDGES and any(report.facts.is_last for report in reports):
             for table, files in self._judged(staging, after).items():
                 replaced[table] = files
         new = [*added, *(file for files in replaced.values() for file in files)]
@@ -231,3 +230,8 @@ class Batches:
             tuple(pair for found in sets for pair in found.unread),
             {report.facts.set_name: report.last_ns for report in reports if report.last_ns is not None},
         )
+
+
+def staging_url(settings: Settings, place: SinkPlace, batch: int) -> str:
+    """Where the tasks of a batch write, as a URL like that of the output."""
+    return f"{settings.output.rstrip('/')}{place.staging(batch).removeprefix(place.root)}"

@@ -54,9 +54,6 @@ class Store(Protocol):
     def remove(self, key: bytes) -> None:
         """Forget a flow."""
 
-    def keys(self) -> list[bytes]:
-        """All flows."""
-
     def head(self) -> bytes | None:
         """What is known of the shard."""
 
