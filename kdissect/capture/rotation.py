@@ -41,7 +41,7 @@ def set_names(paths: Sequence[str]) -> list[str]:
 
 
 def set_keys(paths: Sequence[str], known: Collection[Key] = ()) -> list[Key]:
-    """For each absolute path what tells its capture set from others; `known` are keys of files seen before."""
+    """For each absolute path the key of its capture set; `known` are those of files seen before."""
     keys = [_key(path) for path in paths]
     present = {*keys, *known}
     # tcpdump -C without an extension: trace, trace1, trace2. Only beside a `trace`: host1 and host2 are two

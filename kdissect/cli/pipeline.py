@@ -61,9 +61,7 @@ def _parser() -> ArgumentParser:
     add = parser.add_argument
     add_tables(add)
     add_spark(parser)
-    add(
-        "--partitions", metavar="N", type=count, help="partitions of the shuffle; default: by size and cores"
-    )
+    add("--partitions", metavar="N", type=count, help="partitions of the shuffle; default: by size and cores")
     return parser
 
 

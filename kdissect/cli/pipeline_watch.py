@@ -40,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
 def _parser() -> ArgumentParser:
     parser = command_parser(
         "pipeline watch",
-        "Analyse rotated captures as they arrive in directories, and keep tables up to date (docs/streaming.md).",
+        "Analyse rotated captures as they arrive, and keep their tables up to date (docs/streaming.md).",
     )
     add_inputs(parser)
     add = parser.add_argument
@@ -66,7 +66,9 @@ def _parser() -> ArgumentParser:
         "groups into which the connections of a capture set are dealt; default: as many as cores. "
         "A checkpoint keeps what it was begun with"
     ))  # fmt: skip
-    add("--progress-log", metavar="FILE", help="write Spark's own progress of each batch there, as JSON lines")
+    add(
+        "--progress-log", metavar="FILE", help="write Spark's own progress of each batch there, as JSON lines"
+    )
     add_spark(parser)
     return parser
 
@@ -82,7 +84,9 @@ def _watch(options: Namespace) -> int:
     with pledged(settings) as found:
         if found.orphans:
             say(f"{found.orphans} files that a crash left behind were deleted")
-        session = spark_session(options, {"spark.sql.shuffle.partitions": str(settings.shards), **STREAM_CONF})
+        session = spark_session(
+            options, {"spark.sql.shuffle.partitions": str(settings.shards), **STREAM_CONF}
+        )
         if session is None:
             return USAGE
         try:

@@ -52,8 +52,8 @@ def line_of(done: Done, committing_s: float, now_ns: int) -> str:
     behind = [(now_ns - last_ns) / 1e9 for last_ns in done.last_ns.values()]
     lag = f"  newest packet {_age(min(behind))} old" if behind else ""
     return printable(
-        f"batch {done.batch}: {done.segments:,} segments  {exchanges:,} exchanges  {done.flows:,} open flows  "
-        f"state {done.state_bytes / 1e6:.1f} MB  committed in {committing_s:.1f} s{lag}"
+        f"batch {done.batch}: {done.segments:,} segments  {exchanges:,} exchanges  {done.flows:,} open flows"
+        f"  state {done.state_bytes / 1e6:.1f} MB  committed in {committing_s:.1f} s{lag}"
     )
 
 

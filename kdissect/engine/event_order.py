@@ -75,15 +75,18 @@ class OrderedAnalyzer:
         """Events of one packet, or of the end, with their keys."""
         placed: list[Placed] = []
         here = _place(now_ns, ref)
-        numbers: dict[bytes, int] = {}
+        numbers: dict[tuple[str, bytes], int] = {}  # by capture set: places of others are others
         for event in events:
             at = here
             info = event.connection
-            if info.over_ns:  # its events of now are those of its end: nothing else happens to it in this call
+            if (
+                info.over_ns
+            ):  # its events of now are those of its end: nothing else happens to it in this call
                 at = _place(info.over_ns, _LAST) + self._opened(info)
             elif now_ns == _LAST:
                 at += self._opened(info)
-            number = numbers[at] = numbers.get(at, -1) + 1
+            place = info.capture_set, at
+            number = numbers[place] = numbers.get(place, -1) + 1
             placed.append((at + _NUMBER.pack(number), event))
         return placed
 

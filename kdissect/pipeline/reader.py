@@ -44,8 +44,8 @@ class _Open:
 
 
 class RunReader:
-    """Reads one file. After `runs` is consumed, `file` and `parser` hold the facts, and `end_ns` the time of the
-    last packet, which need not be the latest.
+    """Reads one file. After `runs` is consumed, `file` and `parser` hold the facts, and `end_ns` the time of
+    the last packet, which need not be the latest.
     """
 
     def __init__(self, file: CaptureFile, capture_set: int, partition: Partition) -> None:

@@ -31,7 +31,9 @@ def of_stream(output: Path, table: str) -> Rows:
     """Rows of a table of a stream: those in files that the manifest names."""
     named = json.loads((output / "_kdissect.json").read_text())["files"]
     paths = [str(output / file["path"]) for file in named if file["table"] == table]
-    found = ds.dataset(paths, format="parquet", partitioning=_PARTITIONS, partition_base_dir=str(output / table))
+    found = ds.dataset(
+        paths, format="parquet", partitioning=_PARTITIONS, partition_base_dir=str(output / table)
+    )
     columns = arrow_schema(TABLES[table])
     return _sorted(table, [found.to_table().select(columns.names)] if paths else [])
 

@@ -92,10 +92,11 @@ class SinkPlace(Place):
     ) -> None:
         """Make staged files part of the tables, all at once.
 
-        `appended` files add rows; those of `replaced`, by the name of a table or of a part, are all that it has
-        from now on, also when there are none. A part has files of any tables, whose rows stand beside others. What an earlier attempt of this batch committed is gone; it has to have replaced the
-        same tables, as what they were before is forgotten. `facts` stand in the manifest beside those of
-        earlier batches. Raises ValueError for a batch before the last.
+        `appended` files add rows; those of `replaced`, by the name of a table or of a part, are all that it
+        has from now on, also when there are none. A part has files of any tables, whose rows stand beside
+        others. What an earlier attempt of this batch committed is gone; it has to have replaced the same
+        tables, as what they were before is forgotten. `facts` stand in the manifest beside those of earlier
+        batches. Raises ValueError for a batch before the last.
         """
         with locked(self.filesystem, self.root):
             before = self._of_stream() or {"files": []}

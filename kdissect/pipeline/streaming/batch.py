@@ -1,7 +1,7 @@
 """What makes a micro-batch count: its state, its files, one manifest.
 
-A batch that Spark repeats after a crash reads the state of the batch before, which stays until the next one is
-through, and takes the place of all that it had written. So what was done how far does not matter.
+A batch that Spark repeats after a crash reads the state of the batch before, which stays until the next one
+is through, and takes the place of all that it had written. So what was done how far does not matter.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.history.topics import TopicNames
 from kdissect.pipeline.compaction import plan
@@ -102,9 +102,7 @@ class Batches:
         sets = {int(number): (state, judgement) for number, (state, judgement) in told["sets"].items()}
         return Index(sets, told["names"])
 
-    def _index_after(
-        self, batch: int, before: Index, by_set: dict[int, list[Report]], names: Names
-    ) -> Index:
+    def _index_after(self, batch: int, before: Index, by_set: dict[int, list[Report]], names: Names) -> Index:
         path = self._path(f"{batch:010}.names")
         write_whole(self._filesystem, path, pickle.dumps(names))
         sets = dict(before.sets)
@@ -113,7 +111,9 @@ class Batches:
             old = sets[number][1] if number in sets else None
             sets[number] = state, judgement if held[0].facts.is_last else old
         after = Index(sets, path)
-        write_whole(self._filesystem, self._path(f"{batch:010}{_INDEX}"), json.dumps(after._asdict()).encode())
+        write_whole(
+            self._filesystem, self._path(f"{batch:010}{_INDEX}"), json.dumps(after._asdict()).encode()
+        )
         return after
 
     def _forget(self, batch: int, before: Index, after: Index) -> None:
@@ -139,13 +139,17 @@ class Batches:
         data = None if before.names is None else read_whole(self._filesystem, before.names)
         names: Names = Names(TopicNames(self._settings.topic_ids)) if data is None else pickle.loads(data)
         filesystem, root = filesystem_of(staging)
-        told = [file for report in reports for file in (*report.files, *report.open_files) if file.table == NAMES]
+        told = [
+            file for report in reports for file in (*report.files, *report.open_files) if file.table == NAMES
+        ]
         learn_names(filesystem, root, told, names)
         return names
 
     def _task(self, batch: int, number: int, reports: list[Report], before: Index) -> SetTask:
         state = before.sets[number][0] if number in before.sets else None
-        reports = sorted(reports, key=lambda report: not report.told)  # the shard that tells of files is first
+        reports = sorted(
+            reports, key=lambda report: not report.told
+        )  # the shard that tells of files is first
         return SetTask(tuple(reports), state, *self._state_paths(batch, number))
 
     def _work(self, spark: SparkSession, tasks: list[SetTask], function: SetWork) -> list[SetReport]:
@@ -156,11 +160,12 @@ class Batches:
         return [pickle.loads(row[0]) for row in frame.mapInArrow(function, REPORT_DDL).collect()]
 
     def _commit(
-        self, spark: SparkSession, batch: int, reports: Sequence[Report], sets: Sequence[SetReport], after: Index,
-        names: Names,
+        self, spark: SparkSession, batch: int, reports: Sequence[Report], sets: Sequence[SetReport], after:
+        Index, names: Names,
     ) -> None:  # fmt: skip
         staging = self.staging(batch)
-        final = [file for report in (*reports, *sets) for file in report.files]
+        final = [file for report in reports for file in report.files]
+        final += [file for found in sets for file in found.files]
         added = self._compacted(spark, final, staging, names)
         replaced: dict[str, list[WrittenFile]] = {}
         for found in sets:
@@ -168,8 +173,7 @@ class Batches:
             open_files = [*found.open_files, *(file for report in own for file in report.open_files)]
             replaced[f"set {found.capture_set}"] = self._compacted(spark, open_files, staging, names)
         if self._settings.tables & OF_JUDGES and any(report.facts.is_last for report in reports):
-            for table, files in self._judged(staging, after).items():
-                replaced[table] = files
+            replaced |= self._judged(staging, after)
         new = [*added, *(file for files in replaced.values() for file in files)]
         replaced[EMPTY_TABLES] = self._empty(batch, new, replaced)
         self._place.commit_batch(batch, added, replaced, {"tables": sorted(self._settings.tables | {ALWAYS})})
@@ -217,10 +221,10 @@ class Batches:
 
     def _done(self, batch: int, reports: Sequence[Report], sets: Sequence[SetReport]) -> Done:
         rows: dict[str, int] = {}
-        for found in (*reports, *sets):
-            for file in found.files:
-                if file.table not in STAGED:
-                    rows[file.table] = rows.get(file.table, 0) + file.rows
+        files = [file for report in reports for file in report.files]
+        for file in (*files, *(file for found in sets for file in found.files)):
+            if file.table not in STAGED:
+                rows[file.table] = rows.get(file.table, 0) + file.rows
         return Done(
             batch,
             rows,

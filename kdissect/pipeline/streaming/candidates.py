@@ -17,8 +17,8 @@ STALE_S = 600.0
 
 
 class Patience(NamedTuple):
-    """`settle_s`: how long a size must stay the same. `hold_s`: how long a complete file waits for others that
-    should have come before it.
+    """`settle_s`: how long a size must stay the same. `hold_s`: how long a complete file waits for others
+    that should have come before it.
     """
 
     settle_s: float = 2.0
@@ -40,8 +40,10 @@ class Candidate:
     before.
     """
 
-    __slots__ = ("_content", "_reading", "complete_since", "first_ns", "is_capture", "mtime_ns", "path", "since",
-                 "size", "taken")  # fmt: skip
+    __slots__ = (
+        "_content", "_reading", "complete_since", "first_ns", "is_capture", "mtime_ns", "path", "since",
+        "size", "taken",
+    )  # fmt: skip
 
     def __init__(self, path: str, taken: Taken | None = None) -> None:
         self.path = path

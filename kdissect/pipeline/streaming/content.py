@@ -21,6 +21,9 @@ def content_id(path: str, size: int) -> str:
 
 
 def head_id(path: str, size: int) -> str:
-    """32 hex digits of the first `size` bytes, at most `EDGE`: a file that grew has them still. Raises OSError."""
+    """32 hex digits of the first `size` bytes, at most `EDGE`, which a file that grew has still.
+
+    Raises OSError.
+    """
     with open(path, "rb") as file:  # noqa: PTH123
         return blake2b(file.read(min(size, EDGE)), digest_size=16).hexdigest()

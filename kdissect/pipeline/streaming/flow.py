@@ -41,7 +41,8 @@ class Surroundings:
         self.relayed: list[Relayed] = []
         self.judgement = Judgement()
         shared: dict[str, Any] = {
-            "set": self.capture_set, "catalogue": catalogue, "secrets": secrets, "tables": self.exchange_tables,
+            "set": self.capture_set, "catalogue": catalogue, "secrets": secrets, "tables":
+            self.exchange_tables,
         }  # fmt: skip
         if settings.hosts is not None:
             shared["hosts"] = settings.hosts

@@ -1,4 +1,5 @@
-"""Offsets of the stream: how many entries of the registry a batch takes, and what it tells their capture sets.
+"""Offsets of the stream: how many entries of the registry a batch takes, and what it tells their capture
+sets.
 
 An offset is journaled by Spark before its batch begins, so that a repeated batch has the same files and the
 same facts.
@@ -15,8 +16,8 @@ from kdissect.pipeline.streaming.span import BatchFacts
 
 
 class Offset(NamedTuple):
-    """`taken` entries are through with the batch numbered `batch`; `last` are capture sets of which nothing more
-    was known to wait then.
+    """`taken` entries are through with the batch numbered `batch`; `last` are capture sets of which nothing
+    more was known to wait then.
     """
 
     taken: int = 0
@@ -54,9 +55,7 @@ def facts_of(entries: Sequence[Taken], end: Offset) -> list[BatchFacts]:
     for entry in entries:
         by_set.setdefault(entry.capture_set, []).append(entry)
     return [
-        BatchFacts(
-            end.batch, number, held[0].set_name, _first_times(held), number in end.last
-        )
+        BatchFacts(end.batch, number, held[0].set_name, _first_times(held), number in end.last)
         for number, held in sorted(by_set.items())
     ]
 
@@ -78,5 +77,5 @@ def _first_times(entries: Sequence[Taken]) -> dict[int, int | None]:
     """By file; a file that is there twice, as it grew, counts from where it was taken first."""
     found: dict[int, int | None] = {}
     for entry in entries:
-        found.setdefault(entry.index, entry.first_ns)
+        found.setdefault(entry.file, entry.first_ns)
     return found

@@ -33,7 +33,9 @@ def pledged(settings: Settings) -> Iterator[Recovered]:
         now = _pledge(settings, place)
         if before is None:
             if place.last_batch() is not None:
-                raise PledgeError("the tables there were written with another checkpoint: name it, or another output")
+                raise PledgeError(
+                    "the tables there were written with another checkpoint: name it, or another output"
+                )
             write_whole(filesystem, path, json.dumps(now).encode())
         elif before != now:
             changed = ", ".join(sorted(name for name in now if before.get(name) != now[name]))
@@ -54,4 +56,5 @@ def shards_of(settings: Settings) -> int | None:
     """The shards that a checkpoint was begun with; None for a new one. Raises OSError."""
     filesystem, root = filesystem_of(settings.own)
     before = json.loads(read_whole(filesystem, f"{root}/{_NAME}") or b"{}")
-    return before.get("shards")
+    shards: int | None = before.get("shards")
+    return shards

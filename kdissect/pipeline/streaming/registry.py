@@ -3,7 +3,8 @@
 Rules:
 - An entry never changes. Its index stands in references of packets and in the state of connections, its
   capture set in the identity of connections.
-- A file that grew after it was taken has a second entry, for the packets that came since, with the same index.
+- A file that grew after it was taken has a second entry, for the packets that came since, with the same
+  index.
 - The registry is written before Spark is told an offset that counts its entries. After a crash there may be
   entries that no offset counts: they are next.
 - A capture set keeps the name and the number it had when its first file came.
@@ -24,15 +25,15 @@ _SUFFIX = ".json"
 
 
 class Taken(NamedTuple):
-    """A file that was taken, or what was added to one. `index` is that of the file.
+    """A file that was taken, or what was added to one. `file` is its index.
 
     `number` is its place among the files of its capture set that have packets. `first_ns` is a time at or
     before that of the first packet taken, None without one; `packets` are those of the whole file, of which
-    `skip` were taken before; `end_ns` is the time of the last one. `mtime_ns` and `size` tell whether the path
-    holds another file by now, `head` whether what it holds was added to.
+    `skip` were taken before; `end_ns` is the time of the last one. `mtime_ns` and `size` tell whether the
+    path holds another file by now, `head` whether what it holds was added to.
     """
 
-    index: int
+    file: int
     path: str
     capture_set: int
     set_name: str
@@ -54,7 +55,7 @@ class Taken(NamedTuple):
 
     def input(self) -> Input:
         """The file as tasks read it."""
-        return Input(self.index, self.path, self.name, self.capture_set, self.set_name, self.size, None)
+        return Input(self.file, self.path, self.name, self.capture_set, self.set_name, self.size, None)
 
 
 class Registry:
@@ -150,4 +151,4 @@ class Catalogue(Sequence[str]):
 
     def _refresh(self) -> None:
         self._registry.refresh()
-        self._by_index.update((entry.index, entry) for entry in self._registry.entries)
+        self._by_index.update((entry.file, entry) for entry in self._registry.entries)

@@ -3,8 +3,8 @@
 Rules:
 - A file is complete when it ends where a packet ends and has not grown for a while, or a later file of its
   capture set is there.
-- Files of a capture set are taken in the order of their first packets: one that is there and not complete holds
-  back those behind it.
+- Files of a capture set are taken in the order of their first packets: one that is there and not complete
+  holds back those behind it.
 - What has the content of a file that was taken is that file, whatever it is called now.
 """
 
@@ -20,11 +20,14 @@ from kdissect.pipeline.streaming.candidates import Candidate, Patience
 from kdissect.pipeline.streaming.content import head_id
 from kdissect.pipeline.streaming.registry import Registry, Taken, named_sets
 
+AT_ONCE = Patience(0.0)
 _LATER = 1 << 63  # behind every time
 
 
 class Scan(NamedTuple):
-    """`ready` are to be taken now, `waiting` are there and not complete, `settles_in_s` is when to look again."""
+    """`ready` are to be taken now, `waiting` are there and not complete, `settles_in_s` is when to look
+    again.
+    """
 
     ready: list[Taken]
     waiting: tuple[str, ...]
@@ -35,7 +38,11 @@ class Scanner:
     """Looks at paths: directories and files. Raises OSError for the registry's file system only."""
 
     def __init__(
-        self, paths: Sequence[str], registry: Registry, patience: Patience = Patience(), recursive: bool = False
+        self,
+        paths: Sequence[str],
+        registry: Registry,
+        patience: Patience = AT_ONCE,
+        recursive: bool = False,
     ) -> None:
         self._paths = paths
         self._registry = registry
@@ -103,13 +110,13 @@ class Scanner:
         ordered = sorted(held, key=_order)
         latest = max((natural_order(one.path) for one in held), default=None)
         last_ns = max((one.first_ns for one in held if one.first_ns is not None), default=-_LATER)
+        is_blocked = False
         for one in ordered:
             is_earlier = natural_order(one.path) != latest if one.first_ns is None else one.first_ns < last_ns
-            if not self._is_ready(one, is_earlier, now_s):
-                if one.first_ns is not None:
-                    return  # those behind it wait, too
-                continue
-            yield one
+            is_ready = self._is_ready(one, is_earlier, now_s)  # asked of all: the time that each is held runs
+            if is_ready and not is_blocked:
+                yield one
+            is_blocked = is_blocked or (not is_ready and one.first_ns is not None)
 
     def _is_ready(self, one: Candidate, has_successor: bool, now_s: float) -> bool:
         if not one.is_complete(has_successor, self._patience.settle_s, now_s):
@@ -137,7 +144,7 @@ class Scanner:
     def _taken(self, ready: list[tuple[Key, Candidate]], seen: dict[Key, list[Candidate]]) -> list[Taken]:
         sets = named_sets(self._registry.sets(), seen, (key for key, _ in ready))
         counts = self._registry.files_in_sets()
-        index = 1 + max((entry.index for entry in self._registry.entries), default=-1)
+        index = 1 + max((entry.file for entry in self._registry.entries), default=-1)
         taken = []
         for key, one in ready:
             number, name = sets[key]
@@ -148,7 +155,7 @@ class Scanner:
                 taken.append(_entry(one, (index, counted, 0), number, name, key))
                 index += 1
             else:
-                place = before.index, before.number, before.packets
+                place = before.file, before.number, before.packets
                 taken.append(_entry(one, place, before.capture_set, before.set_name, before.set_key))
         return taken
 

@@ -1,7 +1,7 @@
 """What of a capture set goes on from batch to batch beside its flows: the second stage, and its files.
 
-Events come in their order: all of a batch stand behind all of the batch before (`shard`), so that machines and
-statistics see what one process would show them.
+Events come in their order: all of a batch stand behind all of the batch before (`shard`), so that machines
+and statistics see what one process would show them.
 """
 
 from __future__ import annotations

@@ -71,7 +71,9 @@ class SetWork:
         names = self._names.topics
         freezer = Freezer({"names": names})
         frozen = None if task.before is None else read_whole(filesystem, task.before)
-        state = SetState(facts.set_name, self._settings.tables, names) if frozen is None else freezer.thaw(frozen)
+        state = (
+            SetState(facts.set_name, self._settings.tables, names) if frozen is None else freezer.thaw(frozen)
+        )
         state.judgement.merge(judgement_of(report.judgement for report in task.reports))
         told, late = self._told(task)
         final_rows = state.files.take(told, late)
@@ -107,7 +109,8 @@ class SetWork:
         told = [rows for report in task.reports for rows in report.told]
         told.sort(key=lambda rows: order.get(rows.file["file"], -1))
         kept = [
-            FileRows(rows.file | {"error": TOO_LATE}, ()) if rows.file["file"] in late else rows for rows in told
+            FileRows(rows.file | {"error": TOO_LATE}, ()) if rows.file["file"] in late else rows
+            for rows in told
         ]
         return kept, late
 

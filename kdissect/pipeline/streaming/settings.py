@@ -8,7 +8,8 @@ from typing import NamedTuple
 from kdissect.capture.key_logs import KeyLogFile
 from kdissect.pipeline.streaming.candidates import Patience
 
-# Of a micro-batch: what a core analyses in some minutes, and what the tasks of its connections hold in memory.
+# Of a micro-batch: what a core analyses in some minutes, and what the tasks of its connections hold in
+# memory.
 MAX_FILES = 64
 MAX_BYTES = 256 << 20
 

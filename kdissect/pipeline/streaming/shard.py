@@ -39,7 +39,9 @@ REORDER_NS = 1_000_000_000
 NOTHING = b""
 # Relayed events held before they are written: about 1 KB each.
 _RELAYED = 4096
-TOO_LATE = "came too late: what was captured after its first packet was analysed before; `pipeline run` reads it"
+TOO_LATE = (
+    "came too late: what was captured after its first packet was analysed before; `pipeline run` reads it"
+)
 
 
 class Store(Protocol):

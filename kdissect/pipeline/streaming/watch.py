@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 # Batches after which small files are joined.
 COMPACT_EVERY = 32
-_POLL_S = 0.3
-# Of a session for streams. Spark takes transformWithState with RocksDB only; changes are logged, so that a batch
-# uploads what it changed and not the whole store.
+_POLL_S = 1
+# Of a session for streams. Spark takes transformWithState with RocksDB only; changes are logged, so that a
+# batch uploads what it changed and not the whole store.
 STREAM_CONF = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

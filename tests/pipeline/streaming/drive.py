@@ -1,4 +1,6 @@
-"""Micro-batches without Spark: what it does in between is to deal rows out to shards and to keep their state."""
+"""Micro-batches without Spark: what it does in between is to deal rows out to shards and to keep their
+state.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,11 @@ class Memory:
 def settings_of(folder: Path, *paths: Path, **more: Any) -> Settings:
     """Settings with all tables, which take files as they are."""
     base = Settings(
-        tuple(map(str, paths)), str(folder / "tables"), str(folder / "checkpoint"), ALL, patience=Patience(0.0)
+        tuple(map(str, paths)),
+        str(folder / "tables"),
+        str(folder / "checkpoint"),
+        ALL,
+        patience=Patience(0.0),
     )
     return base._replace(**more)
 
