@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kdissect.engine.tables.registry import TABLES_VERSION
-from kdissect.pipeline.manifest_file import MANIFEST, NEXT, Manifest, read_manifest, write_manifest
+from kdissect.pipeline.manifest_file import MANIFEST, Manifest, read_manifest, write_manifest
 from kdissect.pipeline.parquet_parts import WrittenFile
+from kdissect.pipeline.whole_object import NEXT
 
 STAGING = "_staging"
 
@@ -39,7 +40,7 @@ class Place:
 
     def clear(self, manifest: Manifest) -> None:
         """Delete what an earlier run wrote, and nothing else: its manifest first."""
-        self.delete_files((NEXT, MANIFEST))
+        self.delete_files((MANIFEST + NEXT, MANIFEST))
         self.delete_files(file["path"] for file in (*manifest["files"], *manifest.get("gone", ())))
 
     def commit(self, run: str, files: Sequence[WrittenFile], facts: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ class FindingLog:
 
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding."""
-        self._fold(_key(rule, finding), finding)
+        self._fold(key_of(rule.once, finding), finding)
 
     def merge(self, other: FindingLog) -> None:
         """Take what another log holds, whose findings change with it."""
@@ -63,13 +63,14 @@ def _when(finding: Finding) -> tuple[object, ...]:
     return (*where, place.start, place.end, finding.code, place.path, finding.expected, finding.seen)
 
 
-def _key(rule: Rule, finding: Finding) -> tuple[object, ...]:
-    if rule.once == Once.VALUE:
+def key_of(once: str, finding: Finding) -> tuple[object, ...]:
+    """What findings have in common that are equal; `once` says how often their rule speaks (`Once`)."""
+    if once == Once.VALUE:
         return finding.code, finding.seen
     party, place = finding.party, finding.place
     host = party.address.rpartition(":")[0]
     who = (finding.code, party.role, host, party.software, party.version, party.client_id)
-    if rule.once == Once.PARTY:
+    if once == Once.PARTY:
         return (*who, place.api_key, place.api_version)
     path = _INDEX.sub("[]", place.path)
     return (*who, place.api_key, place.api_version, place.side, path, finding.expected, finding.claim)

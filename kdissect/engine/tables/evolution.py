@@ -70,7 +70,7 @@ def _conformed(column: Any, type_: Any) -> Any:
     if column.type == type_:
         return column
     if pa.types.is_nested(type_):
-        return pa.array(column.to_pylist(), type_)  # Arrow casts such structs only since its version 20
+        return pa.array(column.to_pylist(), type_)  # Arrow casts such structs only since its version 19
     return column.cast(type_)
 
 

@@ -7,7 +7,7 @@ from kdissect.engine.tables.state_tables import GROUPS, PRODUCERS, TOPICS, TRANS
 from kdissect.engine.tables.table import Table
 from kdissect.engine.tables.traffic_tables import LATENCIES, RATES
 
-# Counts changes of a column: a new one, a dropped one, another type or meaning.
+# Grows by one with the first release that has new columns or tables; nothing else may change (`evolution`).
 TABLES_VERSION = 1
 
 TABLES: dict[str, Table] = {

@@ -12,7 +12,7 @@ Rules:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -49,22 +49,31 @@ def compact(place: SinkPlace, whole: bool = True) -> Compacted:
         with Rewriting(place) as rewriting:
             made = rewriting.swap([rewriting.write(group) for group in portion])
         done = _added(done, made)
+    place.tidy()
     return done
 
 
-def compact_every(place: SinkPlace, batches: int) -> Compacted | None:
-    """Compact if that was not done for so many batches; None if it was. Raises OSError.
+def compact_every(
+    place: SinkPlace, batches: int, warn: Callable[[str], None] | None = None
+) -> Compacted | None:
+    """Compact if that was not done for so many batches; None if it was, or did not work.
 
-    For streams, behind `commit_batch`. What fails here leaves the tables as they were.
+    For streams, behind `commit_batch`. What fails leaves the tables as they were and is tried again as many
+    batches later; `warn` gets one line about it. Raises OSError where the manifest cannot be written.
     """
     manifest = place.manifest() or {}
     last = manifest.get("batch", -1)
     if last - manifest.get(FACT, -1) < batches:
         return None
+    done: Compacted | None
     try:
         done = compact(place, whole=False)
     except BusyError:  # by hand, or by a cron job: next time
         return None
+    except (OSError, ValueError) as error:  # ValueError is what Arrow raises, too: a file that is damaged
+        done = None
+        if warn is not None:
+            warn(f"small files were not joined: {error}")
     place.swap("", (), {FACT: last})
     return done
 

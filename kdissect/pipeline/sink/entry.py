@@ -26,6 +26,11 @@ class Entry(NamedTuple):
         """The directory of its partition below that of its table; empty without partitions."""
         return "/".join(self.path.split("/")[1:-1])
 
+    @property
+    def replaced_as(self) -> str:
+        """What `commit_batch` calls that of which it is all, or one of several."""
+        return self.part or self.table
+
     def told(self) -> dict[str, Any]:
         """As the manifest has it."""
         return {name: value for name, value in self._asdict().items() if value is not None}

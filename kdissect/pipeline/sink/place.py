@@ -35,7 +35,7 @@ _OURS = re.compile(r"(b\d{8,}-[0-9a-f]{8}-\d{4,}|.+-c[0-9a-f]{8})\.parquet")
 
 
 class ForeignTablesError(ManifestError):
-    """The directory has tables that were not written batch by batch, or by another stream."""
+    """The directory has tables that were not written batch by batch."""
 
 
 class Recovered(NamedTuple):
@@ -95,15 +95,15 @@ class SinkPlace(Place):
         `appended` files add rows; those of `replaced`, by the name of a table or of a part, are all that it
         has from now on, also when there are none. A part has files of any tables, whose rows stand beside
         others. What an earlier attempt of this batch committed is gone; it has to have replaced the same
-        tables, as what they were before is forgotten. `facts` stand in the manifest beside those of earlier
-        batches. Raises ValueError for a batch before the last.
+        tables and parts, as what they were before is forgotten. `facts` stand in the manifest beside those of
+        earlier batches. Raises ValueError for a batch before the last.
         """
         with locked(self.filesystem, self.root):
             before = self._of_stream() or {"files": []}
             if batch < before.get("batch", 0):
                 last = before["batch"]
                 raise ValueError(f"batch {batch} behind batch {last}: the checkpoint is of other tables")
-            kept = [e for e in entries_of(before) if e.batch != batch and (e.part or e.table) not in replaced]
+            kept = [e for e in entries_of(before) if e.batch != batch and e.replaced_as not in replaced]
             new = self._moved(batch, [(None, file) for file in appended] + _in_parts(replaced))
             own = {"run": before.get("run") or uuid4().hex[:12], "batch": batch}
             self._replace(before | dict(facts) | own, before, [*kept, *new])
@@ -122,6 +122,11 @@ class SinkPlace(Place):
             self.move_in(run, [(swap.new.path, swap.new.path) for swap in made if swap.new is not None])
             self._replace(before | dict(facts), before, swapped(entries, made))
             return made
+
+    def tidy(self) -> None:
+        """Delete what is gone and for which readers had their time, as every commit does."""
+        if (self.manifest() or {}).get("gone"):
+            self.swap("", (), {})
 
     def _replace(self, facts: Manifest, before: Manifest, entries: Sequence[Entry]) -> None:
         """Name other files than before, whose rest is gone: deleted now, or when readers had their time."""

@@ -42,8 +42,10 @@ class Rewriting:
     def __enter__(self) -> Rewriting:
         place = self.place
         busy = "files are being rewritten by somebody else"
-        if self._held.enter_context(locked(place.filesystem, place.root, REWRITING_LOCK, busy)):
-            place.sweep(_RUN)
+        with ExitStack() as held:
+            if held.enter_context(locked(place.filesystem, place.root, REWRITING_LOCK, busy)):
+                place.sweep(_RUN)
+            self._held = held.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:

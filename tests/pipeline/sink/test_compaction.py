@@ -74,6 +74,15 @@ def test_who_holds_the_old_manifest_reads_on_for_a_while(grown: Path) -> None:
     assert [Path(path).exists() for path in held] == [False] * 10 + [True] * 2
 
 
+def test_what_waits_to_be_deleted_goes_when_there_is_nothing_to_join(grown: Path) -> None:
+    clock = Clock()
+    compact(place_at(grown, grace_s=60, clock=clock))
+    assert len(list((grown / "rates").rglob("*.parquet"))) == 14
+    clock.now += 60
+    assert compact(place_at(grown, grace_s=60, clock=clock)) == Compacted()
+    assert len(list((grown / "rates").rglob("*.parquet"))) == 4
+
+
 def test_killed_at_any_change_there_are_the_old_files_or_the_new(grown: Path, tmp_path: Path) -> None:
     changes, seen = 0, set()
     while True:
@@ -175,6 +184,32 @@ def test_every_so_many_batches(tmp_path: Path) -> None:
         done.append(compact_every(place, 4))
     assert [each and each[:2] for each in done] == [None, None, None, (3, 1), None, None, None, (5, 1), None]
     assert numbers_in(tmp_path) == list(range(9))
+
+
+def test_parts_are_not_joined_with_rows_that_stay(tmp_path: Path) -> None:
+    place = place_at(tmp_path, grace_s=0)
+    for batch in range(4):
+        files = staged(place, batch, "rates", rates([batch]), rates([10 + batch]))
+        place.commit_batch(batch, files[:1], {"open": files[1:]} if batch == 1 else {}, {})
+    assert numbers_in(tmp_path) == [0, 1, 11, 2, 3]
+    assert compact(place)[:2] == (3, 1)
+    assert sorted(numbers_in(tmp_path)) == [0, 1, 2, 3, 11]
+    place.commit_batch(4, [], {"open": []}, {})
+    assert sorted(numbers_in(tmp_path)) == [0, 1, 2, 3]
+
+
+def test_a_file_that_is_damaged_does_not_stop_a_stream(tmp_path: Path) -> None:
+    place = place_at(tmp_path, grace_s=0)
+    for batch in range(3):
+        place.commit_batch(batch, staged(place, batch, "rates", rates([batch])), {}, {})
+    Path(files_in(tmp_path)[0]).write_bytes(b"no Parquet")
+    said: list[str] = []
+    assert compact_every(place, 2, said.append) is None
+    assert len(said) == 1
+    assert said[0].startswith("small files were not joined: ")
+    assert compact_every(place, 2, said.append) is None
+    assert len(said) == 1
+    assert len(place.entries()) == 3
 
 
 def test_what_was_replaced_in_the_meantime_is_not_brought_back(grown: Path) -> None:

@@ -13,7 +13,8 @@ import pyarrow.dataset as ds
 import pytest
 
 from kdissect.pipeline.commit import Place
-from kdissect.pipeline.manifest_file import MANIFEST, NEXT, ManifestError, NewerTablesError
+from kdissect.pipeline.manifest_file import MANIFEST, ManifestError, NewerTablesError
+from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.sink.place import ForeignTablesError, Recovered
 from kdissect.pipeline.sink.readers import committed_files, dataset_of
 from tests.pipeline.sink.crashes import CrashError, Crashing
@@ -70,6 +71,24 @@ def test_a_batch_before_the_last_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="batch 2 behind batch 3: the checkpoint is of other tables"):
         commit(place, 2, [9], "b")
     assert numbers_in(tmp_path) == [1]
+
+
+def test_parts_are_replaced_beside_rows_that_stay(tmp_path: Path) -> None:
+    place = place_at(tmp_path)
+
+    def add(batch: int, number: int) -> list[WrittenFile]:
+        return staged(place, batch, "rates", rates([number]))
+
+    begun = staged(place, 0, "rates", rates([1]), rates([10]))
+    place.commit_batch(0, begun[:1], {"set 1": begun[1:]}, {})
+    first = staged(place, 1, "rates", rates([2]), rates([11]))
+    place.commit_batch(1, first[:1], {"set 2": first[1:]}, {})
+    assert numbers_in(tmp_path) == [1, 10, 2, 11]
+    place.commit_batch(2, [], {"set 1": [], "set 2": add(2, 12)}, {})
+    assert numbers_in(tmp_path) == [1, 2, 12]
+    place.commit_batch(2, [], {"set 1": [], "set 2": add(2, 13)}, {})
+    assert numbers_in(tmp_path) == [1, 2, 13]
+    assert [entry.part for entry in place.entries()] == [None, None, "set 2"]
 
 
 def test_a_table_can_become_empty(tmp_path: Path) -> None:
@@ -169,7 +188,7 @@ def test_killed_at_any_change_a_batch_is_there_once(tmp_path: Path, renames_over
         commit(again, 2, [4, 6], "d")
         assert (numbers_in(root), names_in(root)) == ([1, 2, 3, 4, 6], ["d"])
         assert by_pattern(root) == [1, 2, 3, 4, 6]
-        assert not (root / NEXT).exists()
+        assert not list(root.glob("*.next"))
         seen.add((len(found[0]), left.orphans > 0, left.staged > 0))
         changes += 1
     assert changes > 12
@@ -191,6 +210,18 @@ def test_what_a_pattern_finds_between_a_kill_and_the_next_start(tmp_path: Path) 
     assert (left.orphans, left.staged) == (1, 1)
     assert left.orphan_bytes > 0
     assert by_pattern(tmp_path) == by_glob(tmp_path) == numbers_in(tmp_path) == [1]
+
+
+def test_what_a_pattern_finds_while_a_stream_runs(tmp_path: Path) -> None:
+    """Tables that are replaced twice, until readers of the older manifest had their time."""
+    for grace_s, found in ((60, ["a", "b"]), (0, ["b"])):
+        root = tmp_path / str(grace_s)
+        place = place_at(root, grace_s=grace_s)
+        commit(place, 0, [1], "a")
+        commit(place, 1, [2], "b")
+        query = "select topic from read_parquet(?) order by topic"
+        assert [row[0] for row in duckdb.execute(query, [f"{root}/topics/*.parquet"]).fetchall()] == found
+        assert names_in(root) == ["b"]
 
 
 def test_what_others_put_there_stays(tmp_path: Path) -> None:

@@ -1,0 +1,172 @@
+"""Who is told of findings: a file of JSON lines, or a webhook.
+
+A target takes all alerts it is given, or raises `NotToldError`; what it may have taken before it failed is
+given to it again. Its name in messages has nothing of a URL but the host: the path often is a token.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+from urllib.parse import SplitResult, urlsplit
+
+from kdissect.pipeline.sink.alert import Alert
+
+# A person waits for the alert, a stream for the person's webhook: less than the batches of most.
+TIMEOUT_S = 5.0
+# Waits between attempts: three attempts, 17 seconds at most for a host that says nothing.
+PAUSES_S = (0.5, 1.5)
+_TOO_MANY, _SERVER_ERRORS = 429, 500
+_READ_BYTES = 1 << 16
+
+
+class NotToldError(Exception):
+    """A target did not take alerts. The text is one line for people, without secrets."""
+
+
+class Target(Protocol):
+    """Somebody who is told."""
+
+    name: str
+    """What messages call it."""
+    identity: str
+    """What tells it from other targets: may hold a secret."""
+
+    def tell(self, alerts: Sequence[Alert]) -> None:
+        """Tell some. Raises NotToldError."""
+
+
+class JsonLines:
+    """Appends a line to a file for each alert."""
+
+    def __init__(self, path: str) -> None:
+        self.name = path
+        self.identity = f"jsonl={os.path.abspath(path)}"  # noqa: PTH100  pathlib would resolve links
+        self._path = path
+
+    def tell(self, alerts: Sequence[Alert]) -> None:
+        """Write and flush to disk. A line that a kill cut off is taken away first."""
+        lines = "".join(json.dumps(alert, ensure_ascii=True) + "\n" for alert in alerts).encode()
+        try:
+            with open(self._path, "a+b") as file:  # noqa: PTH123
+                _end_of_lines(file)
+                file.write(lines)
+                file.flush()
+                if file.seekable():
+                    os.fsync(file.fileno())
+        except OSError as error:
+            raise NotToldError(error.strerror or str(error)) from error
+
+
+class Webhook:
+    """Posts a JSON list of alerts. Redirections are not followed: they would lead where nobody asked for."""
+
+    def __init__(
+        self, url: str, timeout_s: float = TIMEOUT_S, pauses_s: Sequence[float] = PAUSES_S,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:  # fmt: skip
+        parts = _checked(url)
+        self.name = f"{parts.scheme}://{parts.hostname}"
+        self.identity = f"webhook={url}"
+        self._url = url
+        self._timeout_s = timeout_s
+        self._pauses_s = pauses_s
+        self._sleep = sleep
+
+    def tell(self, alerts: Sequence[Alert]) -> None:
+        """Post; try again where that may help."""
+        body = json.dumps(list(alerts), ensure_ascii=True).encode()
+        for pause in self._pauses_s:
+            why, may_help = self._post(body)
+            if not why:
+                return
+            if not may_help:
+                raise NotToldError(why)
+            self._sleep(pause)
+        why, _ = self._post(body)
+        if why:
+            raise NotToldError(why)
+
+    def _post(self, body: bytes) -> tuple[str, bool]:
+        """Why it did not work (empty: it did), and whether another attempt may."""
+        from http.client import HTTPException
+        from urllib.error import HTTPError, URLError
+        from urllib.request import Request
+
+        from kdissect import __version__
+
+        headers = {"Content-Type": "application/json", "User-Agent": f"kdissect/{__version__}"}
+        request = Request(self._url, body, headers, method="POST")
+        try:
+            with _opener().open(request, timeout=self._timeout_s):
+                return "", False
+        except HTTPError as error:
+            error.close()
+            return f"HTTP status {error.code}", error.code == _TOO_MANY or error.code >= _SERVER_ERRORS
+        except URLError as error:
+            return _reason(error.reason), True
+        except (OSError, HTTPException) as error:
+            return _reason(error), True
+
+
+def target_of(text: str) -> Target:
+    """`jsonl=FILE` or `webhook=URL`. Raises ValueError with one line for people."""
+    kind, _, value = text.partition("=")
+    if kind == "jsonl" and value:
+        return JsonLines(value)
+    if kind == "webhook" and value:
+        return Webhook(value)
+    raise ValueError(f"{kind!r} is neither jsonl=FILE nor webhook=URL")
+
+
+def _checked(url: str) -> SplitResult:
+    """The parts of a URL. The messages do not repeat it."""
+    try:
+        parts = urlsplit(url)
+        is_whole = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        raise ValueError("the URL of the webhook is none") from None
+    if parts.scheme not in ("http", "https"):
+        raise ValueError("the URL of a webhook begins with http:// or https://")
+    if not is_whole or not url.isascii() or not url.isprintable() or " " in url:
+        raise ValueError("the URL of the webhook is none")
+    if "@" in parts.netloc:
+        raise ValueError("the URL of a webhook has no user name in it")
+    return parts
+
+
+def _opener() -> Any:
+    from urllib.request import HTTPRedirectHandler, build_opener
+
+    class Stay(HTTPRedirectHandler):
+        def redirect_request(self, *_: Any) -> None:
+            return None  # the status becomes an error
+
+    return build_opener(Stay)
+
+
+def _reason(error: object) -> str:
+    """What went wrong, without anything of the URL or of what the server said."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
+
+
+def _end_of_lines(file: Any) -> None:
+    """Cut a file behind its last whole line."""
+    if not file.seekable():
+        return  # a pipe or a terminal
+    end = position = file.seek(0, os.SEEK_END)
+    while position:
+        start = max(0, position - _READ_BYTES)
+        file.seek(start)
+        found = file.read(position - start).rfind(b"\n")
+        if found >= 0 or not start:
+            keep = start + found + 1
+            if keep < end:
+                file.truncate(keep)
+            return
+        position = start

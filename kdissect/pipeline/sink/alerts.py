@@ -1,0 +1,140 @@
+"""Tells findings to targets, each finding once to each, also across restarts and kills.
+
+Rules:
+- What was told to whom stands in `_alerts.json` beside the tables, written behind the telling: a kill between
+  the two has it told again, with the same id. A batch that is tried again tells nothing new.
+- What a target does not take waits and is told with the next batch, also by the next process.
+- Nothing here stops a stream: what fails is said, once until it works again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from kdissect.pipeline.sink.alert import Alert, alert_of
+from kdissect.pipeline.sink.alert_targets import NotToldError, Target
+from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.whole_object import NEXT, read_whole, write_whole
+
+STATE = "_alerts.json"
+# Alerts of one request: some hundred kilobytes of JSON.
+MAX_TOGETHER = 100
+# For each target. The judge keeps ten thousand findings; an id is 35 bytes in the file.
+MAX_REMEMBERED = 50_000
+# Some megabytes in the file, which is written with each batch while a target is away.
+MAX_WAITING = 1_000
+
+
+class Alerts:
+    """The targets of a stream. Give `tell` the findings of each batch, behind its commit and within it.
+
+    `warn` takes one line for people.
+    """
+
+    def __init__(self, targets: Sequence[Target], place: SinkPlace, warn: Callable[[str], None]) -> None:
+        self._targets = targets
+        self._place = place
+        self._warn = warn
+        self._mails: list[_Mail] | None = None
+        self._run: str | None = None
+
+    def tell(self, batch: int, findings_rows: Iterable[Mapping[str, Any]]) -> None:
+        """Tell rows of `findings`, those that were not told before, and what waits. Raises nothing.
+
+        The rows may be those of the batch or of all batches so far.
+        """
+        if not self._targets:
+            return
+        try:
+            mails = self._begun()
+            alerts = [alert_of(row) for row in findings_rows]
+            is_news = [mail.deliver(alerts, self._warn) for mail in mails]
+            if any(is_news):
+                self._keep(mails)
+        except Exception as error:  # a stream goes on whatever becomes of its alerts
+            self._warn(f"alerts of batch {batch}: {error}")
+
+    def _begun(self) -> list[_Mail]:
+        """The state of another stream, in a directory that was written anew, is none."""
+        if self._mails is None:
+            self._run = (self._place.manifest() or {}).get("run")
+            held = self._read()
+            known = held["targets"] if held.get("run") == self._run else {}
+            self._mails = [_Mail(target, known.get(_key(target), {})) for target in self._targets]
+        return self._mails
+
+    def _read(self) -> dict[str, Any]:
+        path = f"{self._place.root}/{STATE}"
+        text = read_whole(self._place.filesystem, path) or read_whole(self._place.filesystem, path + NEXT)
+        try:
+            found = json.loads(text or b'{"targets": {}}')
+            return found if isinstance(found["targets"], dict) else {"targets": {}}
+        except (ValueError, KeyError, TypeError):
+            self._warn(f"{STATE} is damaged: findings are told again")
+            return {"targets": {}}
+
+    def _keep(self, mails: Iterable[_Mail]) -> None:
+        targets = {_key(mail.target): mail.state() for mail in mails}
+        document = {"run": self._run, "targets": targets}
+        write_whole(
+            self._place.filesystem, f"{self._place.root}/{STATE}", json.dumps(document, indent=1).encode()
+        )
+
+
+class _Mail:
+    """What one target was told, and what waits for it."""
+
+    def __init__(self, target: Target, held: Mapping[str, Any]) -> None:
+        self.target = target
+        self._told = dict.fromkeys(held.get("told", ()))
+        self._waiting: dict[str, Alert] = {alert["id"]: alert for alert in held.get("waiting", ())}
+        self._is_away = False
+
+    def state(self) -> dict[str, Any]:
+        """What `_Mail` is made from."""
+        return {"told": list(self._told), "waiting": list(self._waiting.values())}
+
+    def deliver(self, alerts: Iterable[Alert], warn: Callable[[str], None]) -> bool:
+        """Tell what is new and what waits; gives whether the state has changed."""
+        before = len(self._told), len(self._waiting)
+        for alert in alerts:
+            if alert["id"] not in self._told:
+                self._waiting.setdefault(alert["id"], alert)
+        try:
+            self._send()
+        except NotToldError as error:
+            self._stay_away(str(error), warn)
+        else:
+            if self._is_away:
+                warn(f"alerts: {self.target.name} takes them again")
+            self._is_away = False
+        is_changed = before != (len(self._told), len(self._waiting))
+        for told in list(self._told)[: len(self._told) - MAX_REMEMBERED]:
+            del self._told[told]
+        return is_changed
+
+    def _send(self) -> None:
+        while self._waiting:
+            together = list(self._waiting.values())[:MAX_TOGETHER]
+            self.target.tell(together)
+            for alert in together:
+                self._told[alert["id"]] = None
+                del self._waiting[alert["id"]]
+
+    def _stay_away(self, why: str, warn: Callable[[str], None]) -> None:
+        too_many = list(self._waiting)[MAX_WAITING:]
+        for each in too_many:
+            del self._waiting[each]
+        if not self._is_away:
+            warn(f"alerts: {self.target.name}: {why}; {len(self._waiting):,} wait for the next batch")
+        if too_many:
+            warn(f"alerts: {self.target.name}: {len(too_many):,} are not kept, as too many wait")
+        self._is_away = True
+
+
+def _key(target: Target) -> str:
+    """Tells targets apart without writing down their URLs, which may hold secrets."""
+    return blake2b(target.identity.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()

@@ -1,0 +1,56 @@
+"""Small files that are there as a whole, before and after they are written.
+
+Rules:
+- A file is written under another name and renamed, so that who reads it finds the old one or the new one.
+  Object stores show an object when it is complete and cannot rename: there it is written at once.
+- Where renaming replaces nothing (HDFS) there is none for a moment; then the other name holds it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+NEXT = ".next"
+# As `type_name` of file systems of pyarrow.
+_OBJECT_STORES = frozenset({"s3", "gcs", "abfs"})
+
+
+def read_whole(filesystem: Any, path: str) -> bytes | None:
+    """The content of a file; None if there is none. Raises OSError."""
+    if not is_file(filesystem, path):
+        return None
+    with filesystem.open_input_stream(path) as stream:
+        content: bytes = stream.read()
+    return content
+
+
+def write_whole(filesystem: Any, path: str, content: bytes) -> None:
+    """Put a file in the place of the one that is there. Raises OSError: then the old one is there."""
+    if filesystem.type_name in _OBJECT_STORES:
+        _write(filesystem, path, content)
+        return
+    _write(filesystem, path + NEXT, content)
+    settle(filesystem, path)
+
+
+def settle(filesystem: Any, path: str) -> None:
+    """Rename what was written completely. Raises OSError."""
+    try:
+        filesystem.move(path + NEXT, path)
+    except OSError:
+        if not is_file(filesystem, path):
+            raise
+        filesystem.delete_file(path)
+        filesystem.move(path + NEXT, path)
+
+
+def is_file(filesystem: Any, path: str) -> bool:
+    """Whether there is a file of this name."""
+    from pyarrow import fs
+
+    return bool(filesystem.get_file_info(path).type == fs.FileType.File)
+
+
+def _write(filesystem: Any, path: str, content: bytes) -> None:
+    with filesystem.open_output_stream(path) as stream:
+        stream.write(content)

@@ -1,0 +1,90 @@
+"""A webhook on loopback that answers as told, and rows of `findings` to tell it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+import pyarrow.parquet as pq
+
+from tests.pipeline.released.freeze import HERE
+
+Row = dict[str, Any]
+
+
+def finding_rows() -> list[Row]:
+    """Findings of a capture, as tables hold them."""
+    (path,) = (HERE / "0.1.0" / "findings").glob("*.parquet")
+    rows: list[Row] = pq.read_table(path).to_pylist()
+    return rows
+
+
+def different(count: int) -> list[Row]:
+    """So many findings, none equal to another."""
+    first = finding_rows()[0]
+    return [first | {"client_id": f"client{number}"} for number in range(count)]
+
+
+class Request(NamedTuple):
+    """What the webhook was sent."""
+
+    path: str
+    headers: Mapping[str, str]
+    alerts: list[Row]
+
+
+class Hook:
+    """`requests` are what came; `answers` what comes of the next ones: a status, or a function to call."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}/hooks/TOKEN"
+        self.requests: list[Request] = []
+        self.answers: list[int | Callable[[], int]] = []
+
+    @property
+    def ids(self) -> list[str]:
+        return [alert["id"] for request in self.requests for alert in request.alerts]
+
+
+@contextmanager
+def listening() -> Iterator[Hook]:
+    """A webhook that says 200 unless told otherwise."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            hook.requests.append(Request(self.path, self.headers, json.loads(body)))
+            answer = hook.answers.pop(0) if hook.answers else 200
+            self.send_response(answer if isinstance(answer, int) else answer())
+            self.send_header("Location", f"{hook.url}/elsewhere")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def handle(self) -> None:
+            try:
+                super().handle()
+            except ConnectionError:  # the other end was killed
+                self.close_connection = True
+
+        def finish(self) -> None:
+            try:
+                super().finish()
+            except ConnectionError:
+                self.close_connection = True
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        hook = Hook(server.server_port)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield hook
+        finally:
+            server.shutdown()
+            thread.join()
