@@ -50,8 +50,9 @@ def main(arguments: list[str]) -> int:
     manifest = json.loads((chosen.work / "tables" / "_kdissect.json").read_text())
     rows = sum(file["rows"] for file in manifest["files"])
     print(
-        f"{chosen.files} files, {size / 1e6:.0f} MB: {seconds:.1f} s, {cpu:.1f} s of CPU, {peak / 1e6:.0f} MB"
-        f" of memory, {rows:,} rows, {rows / seconds:,.0f} rows a second, {size / seconds / 1e6:.2f} MB a second"
+        f"{chosen.files} files, {size / 1e6:.0f} MB: {seconds:.1f} s, {cpu:.1f} s of CPU, "
+        f"{peak / 1e6:.0f} MB of memory, {rows:,} rows, {rows / seconds:,.0f} rows a second, "
+        f"{size / seconds / 1e6:.2f} MB a second"
     )
     return 0
 

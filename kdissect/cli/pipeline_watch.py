@@ -16,6 +16,9 @@ from kdissect.cli.pipeline import INSTALL, add_spark, count, is_installed
 from kdissect.cli.table_files import add_place
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kdissect.pipeline.sink.alert_targets import Target
     from kdissect.pipeline.streaming.settings import Settings
 
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -65,6 +68,9 @@ def _parser() -> ArgumentParser:
     add("--shards", metavar="N", type=count, help=(
         "groups into which the connections of a capture set are dealt; default: as many as cores. "
         "A checkpoint keeps what it was begun with"
+    ))  # fmt: skip
+    add("--alert", metavar="TARGET", type=_alert, action="append", default=[], help=(
+        "tell each new finding to jsonl=FILE or webhook=URL; may be repeated"
     ))  # fmt: skip
     add(
         "--progress-log", metavar="FILE", help="write Spark's own progress of each batch there, as JSON lines"
@@ -127,7 +133,7 @@ def _cores(master: str) -> int:
     return int(inside) if inside.isdigit() else (os.cpu_count() or 2) if master.startswith("local") else 8
 
 
-def _follow(options: Namespace, settings: Settings, session: object) -> int:
+def _follow(options: Namespace, settings: Settings, session: SparkSession) -> int:
     from contextlib import ExitStack
 
     from kdissect.cli.stop_signals import StopSignals
@@ -147,10 +153,20 @@ def _follow(options: Namespace, settings: Settings, session: object) -> int:
                 log.write(json.dumps(told) + "\n")
                 log.flush()
 
-        query = Watch(settings, line.batch).start(session, Pace(options.once, options.interval))  # type: ignore[arg-type]
+        watch = Watch(settings, line.batch, line.warn, options.alert)
+        query = watch.start(session, Pace(options.once, options.interval))
         follow(query, signals.came, progress)
         line.close()
     return UNREADABLE if line.unread else OK
+
+
+def _alert(text: str) -> Target:
+    from kdissect.pipeline.sink.alert_targets import target_of
+
+    try:
+        return target_of(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def _seconds(text: str) -> float:

@@ -25,8 +25,7 @@ class WatchLine:
     def batch(self, done: Done, committing_s: float) -> None:
         """A batch counts now."""
         for name, why in done.unread:
-            self.close()
-            say(f"{name}: {why}")
+            self.warn(f"{name}: {why}")
         self.unread += done.unread
         self._write(line_of(done, committing_s, time.time_ns()))
 
@@ -34,6 +33,11 @@ class WatchLine:
         """Spark tells of a batch that it journaled."""
         seconds = told.get("durationMs", {}).get("triggerExecution", 0) / 1000
         self._write(f"batch {told['batchId']}: journaled after {seconds:.1f} s")
+
+    def warn(self, text: str) -> None:
+        """A line that stays."""
+        self.close()
+        say(text)
 
     def close(self) -> None:
         """Take the line away."""

@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kdissect.engine.rows import Row
 from kdissect.history.topics import TopicNames
 from kdissect.pipeline.compaction import plan
 from kdissect.pipeline.joining import joined
@@ -18,6 +19,7 @@ from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.reduction import parts_in
 from kdissect.pipeline.relay_files import NAMES, STAGED, learn_names
+from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.pipeline.streaming.registry import Catalogue
 from kdissect.pipeline.streaming.set_work import REPORT_DDL, SetReport, SetTask, SetWork
@@ -67,9 +69,10 @@ class Done(NamedTuple):
 class Batches:
     """Commits batches. Keeps nothing between two of them but what stands in the checkpoint."""
 
-    def __init__(self, settings: Settings, place: SinkPlace) -> None:
+    def __init__(self, settings: Settings, place: SinkPlace, alerts: Alerts | None = None) -> None:
         self._settings = settings
         self._place = place
+        self._alerts = alerts
         self._filesystem, self._root = filesystem_of(settings.own)
 
     def commit(self, spark: SparkSession, reports: Sequence[Report]) -> Done:
@@ -172,11 +175,15 @@ class Batches:
             own = [report for report in reports if report.facts.capture_set == found.capture_set]
             open_files = [*found.open_files, *(file for report in own for file in report.open_files)]
             replaced[f"set {found.capture_set}"] = self._compacted(spark, open_files, staging, names)
+        findings: list[Row] = []
         if self._settings.tables & OF_JUDGES and any(report.facts.is_last for report in reports):
-            replaced |= self._judged(staging, after)
+            findings, judged = self._judged(staging, after)
+            replaced |= judged
         new = [*added, *(file for files in replaced.values() for file in files)]
         replaced[EMPTY_TABLES] = self._empty(batch, new, replaced)
         self._place.commit_batch(batch, added, replaced, {"tables": sorted(self._settings.tables | {ALWAYS})})
+        if self._alerts is not None:
+            self._alerts.tell(batch, findings)
 
     def _compacted(
         self, spark: SparkSession, files: Iterable[WrittenFile], staging: str, names: Names
@@ -184,15 +191,16 @@ class Batches:
         stay, groups = plan(file for file in files if file.table not in STAGED)
         return stay + joined(spark, groups, staging, names)
 
-    def _judged(self, staging: str, after: Index) -> dict[str, list[WrittenFile]]:
-        """The tables of what all judges together came to."""
+    def _judged(self, staging: str, after: Index) -> tuple[list[Row], dict[str, list[WrittenFile]]]:
+        """Findings, and the tables of what all judges together came to."""
         judgement = Judgement()
         for _, path in after.sets.values():
             data = None if path is None else read_whole(self._filesystem, path)
             if data is not None:
                 judgement.merge(pickle.loads(data))
         catalogue = Catalogue(self._filesystem, self._root)
-        made = {"findings": finding_rows(judgement, catalogue), "coverage": coverage_rows(judgement)}
+        findings = list(finding_rows(judgement, catalogue))
+        made = {"findings": findings, "coverage": coverage_rows(judgement)}
         wanted = self._settings.tables & OF_JUDGES
         rows = TableRows(wanted)
         for table in wanted:
@@ -202,7 +210,7 @@ class Batches:
         for table, batch in rows.close():
             parts.add(table, batch)
         files = parts.close()
-        return {table: [file for file in files if file.table == table] for table in wanted}
+        return findings, {table: [file for file in files if file.table == table] for table in wanted}
 
     def _empty(
         self, batch: int, new: Iterable[WrittenFile], replaced: dict[str, list[WrittenFile]]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.pipeline.output_place import filesystem_of
+from kdissect.pipeline.sink.alert_targets import Target
+from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.pipeline.sink.compaction import compact_every
 from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.pipeline.streaming.batch import Batches, Done
@@ -42,13 +44,23 @@ class Pace(NamedTuple):
 
 
 class Watch:
-    """A running stream. `on_batch` hears of each batch that counts, with the seconds it took to commit it."""
+    """A running stream. `on_batch` hears of each batch that counts, with the seconds it took to commit it.
 
-    def __init__(self, settings: Settings, on_batch: Callable[[Done, float], None]) -> None:
+    `alerts` are told of findings; `warn` takes one line for people.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        on_batch: Callable[[Done, float], None],
+        warn: Callable[[str], None],
+        alerts: Sequence[Target] = (),
+    ) -> None:
         self._settings = settings
         self._on_batch = on_batch
+        self._warn = warn
         self._place = SinkPlace(*filesystem_of(settings.output))
-        self._batches = Batches(settings, self._place)
+        self._batches = Batches(settings, self._place, Alerts(alerts, self._place, warn))
 
     def start(self, spark: SparkSession, pace: Pace) -> StreamingQuery:
         """Start the query. Raises what Spark raises."""
@@ -70,7 +82,7 @@ class Watch:
             return
         started = time.monotonic()
         done = self._batches.commit(frame.sparkSession, reports)
-        compact_every(self._place, COMPACT_EVERY)
+        compact_every(self._place, COMPACT_EVERY, self._warn)
         self._on_batch(done, time.monotonic() - started)
 
 
