@@ -8,6 +8,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kdissect.capture.source import STDIN
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.inputs import add_inputs
@@ -81,12 +82,15 @@ def _parser() -> ArgumentParser:
 
 def _watch(options: Namespace) -> int:
     from kdissect.cli.pipeline_run import spark_session
-    from kdissect.pipeline.output_place import filesystem_of
+    from kdissect.pipeline.session import CONNECT
     from kdissect.pipeline.streaming.pledge import pledged
     from kdissect.pipeline.streaming.watch import STREAM_CONF
 
+    if STDIN in options.paths:
+        raise ValueError("watch follows directories and files, not standard input")
+    if options.master.startswith(CONNECT):
+        raise ValueError("watch commits batches in its own process: it does not run over Spark Connect")
     settings = _settings(options)
-    filesystem_of(settings.output)
     with pledged(settings) as found:
         if found.orphans:
             say(f"{found.orphans} files that a crash left behind were deleted")
