@@ -34,7 +34,9 @@ def test_state_of_connections_that_are_over_goes(tmp_path: Path) -> None:
     for number in range(6):
         start = START_NS + number * 2 * LINGER_NS
         arrive(
-            tmp_path / "in", number, [p for port in range(5) for p in _versions(start, 41000 + port).packets]
+            tmp_path / "in",
+            number,
+            [p for port in range(5) for p in _versions(start, 41000 + 10 * number + port).packets],
         )
         (done,) = stream.catch_up()
         assert done.flows == 5, "those of the file before are gone"
