@@ -10,10 +10,11 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import SplitResult, urlsplit
 
-from kdissect.pipeline.sink.alert import Alert
+if TYPE_CHECKING:
+    from kdissect.pipeline.sink.alert import Alert
 
 # A person waits for the alert, a stream for the person's webhook: less than the batches of most.
 TIMEOUT_S = 5.0

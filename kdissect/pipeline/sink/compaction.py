@@ -25,8 +25,6 @@ from kdissect.pipeline.sink.rewriting import Rewriting
 
 # What is staged at a time: as much disk again, and as much work lost if it is killed.
 PORTION_BYTES = 1 << 30
-# Files of a partition that are joined whatever their sizes: opening one costs more than its rows.
-MANY = 32
 FACT = "compacted"
 """What the manifest calls the batch that was the last one at the latest compaction."""
 
@@ -98,8 +96,11 @@ def _groups_of_run(run: list[Entry], whole: bool) -> Iterator[Sequence[Entry]]:
 
 
 def _caught_up(run: list[Entry]) -> list[Entry]:
-    """Without files at the beginning that outweigh what follows."""
-    while run and len(run) <= MANY and run[0].bytes > sum(entry.bytes for entry in run[1:]):
+    """Without files at the beginning that outweigh what follows, of which there are few: each is the double.
+
+    Rows are weighed: most of the bytes of a small file are no rows.
+    """
+    while run and run[0].rows > sum(entry.rows for entry in run[1:]):
         run = run[1:]
     return run
 

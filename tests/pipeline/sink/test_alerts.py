@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import threading
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kdissect.cli.alert_options import add_alerts
 from kdissect.pipeline.sink import alerts as alerts_module
 from kdissect.pipeline.sink.alert import alert_of
 from kdissect.pipeline.sink.alert_targets import JsonLines, Target, Webhook, target_of
@@ -261,6 +263,19 @@ def test_targets_that_make_no_sense(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why) as found:
         target_of(text)
     assert "pass@" not in str(found.value)
+
+
+def test_the_option_prints_no_url(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = ArgumentParser()
+    add_alerts(parser.add_argument)
+    options = parser.parse_args(["--alert", "jsonl=a", "--alert", "webhook=https://x/TOKEN"])
+    assert [target.name for target in options.alert] == ["a", "https://x"]
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--alert", "webhook=https://user:pass@x/TOKEN"])
+    said = capsys.readouterr().err
+    assert "has no user name in it" in said
+    assert "TOKEN" not in said
+    assert "pass@" not in said
 
 
 def test_targets_by_name(tmp_path: Path) -> None:
