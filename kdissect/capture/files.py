@@ -61,6 +61,16 @@ def ends_of(files: Iterable[CaptureFile]) -> dict[str, int]:
     return ends
 
 
+def numbers_in_sets(capture_sets: Iterable[str]) -> list[int]:
+    """For each file, given by its capture set in the order of the files, its number within the set."""
+    counts: dict[str, int] = {}
+    numbers = []
+    for name in capture_sets:
+        numbers.append(counts.get(name, 0))
+        counts[name] = numbers[-1] + 1
+    return numbers
+
+
 class CaptureSet:
     """Everything the user named, as one stream of packets. Made by `open_captures`.
 

@@ -77,8 +77,8 @@ def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, objec
 
 def _captures_in(directory: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
     found = False
-    for path in _files_in(directory, recursive):
-        if _begins_like_capture(path):
+    for path in files_in(directory, recursive):
+        if begins_like_capture(path):
             found = True
             yield from _inputs_of(path, recursive, None)
     if not found:
@@ -88,7 +88,7 @@ def _captures_in(directory: str, recursive: bool) -> Iterator[tuple[CaptureFile,
         yield _unreadable(directory, why)
 
 
-def _files_in(directory: str, recursive: bool) -> Iterator[str]:
+def files_in(directory: str, recursive: bool) -> Iterator[str]:
     """Paths of the regular files that are not hidden, in natural order, directories after files."""
     try:
         with os.scandir(directory) as entries:
@@ -99,10 +99,10 @@ def _files_in(directory: str, recursive: bool) -> Iterator[str]:
     if recursive:
         for entry in visible:
             if entry.is_dir(follow_symlinks=False):  # links to directories may form a circle
-                yield from _files_in(entry.path, recursive)
+                yield from files_in(entry.path, recursive)
 
 
-def _begins_like_capture(path: str) -> bool:
+def begins_like_capture(path: str) -> bool:
     """Whether to read a file of a directory; one that cannot be opened counts by its name."""
     source = FileSource(path)
     source.chunk_size = _SNIFF

@@ -5,7 +5,7 @@ Sources: tcpdump(1) options -C, -W, -G and -w; dumpcap(1) option -b (ring buffer
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import count
 
 _COMPRESSED = (".gz", ".zst", ".zstd", ".lz4")
@@ -23,6 +23,8 @@ _EPOCH = r"1\d{9}"  # strftime's %s: seconds since 1970, of the years 2001 to 20
 _MARK = rf"(?:^|[-_.])(?:\d{{5,}}_{_TIME}|{_TIME}_\d{{5,}}|{_TIME}|{_EPOCH})$"
 _MARK_DIGITS = 8  # every mark has a day or more; the pattern is compiled only for names with that many digits
 
+Key = tuple[str, str]
+"""Directory and base name of the files of a capture set."""
 _UNNAMED = "capture"  # for files that are called by their time alone
 
 
@@ -33,17 +35,21 @@ def set_names(paths: Sequence[str]) -> list[str]:
     what is left without directory, extension and marks; where two directories hold sets of the same name, as
     many of their parents stand before it as tell them apart (`host1/trace`, `host2/trace`).
     """
-    keys = [_key(path) for path in paths]
-    present = set(keys)
-    # tcpdump -C without an extension: trace, trace1, trace2. Only beside a `trace`: host1 and host2 are two
-    # captures.
-    keys = [_numbered(key, present) for key in keys]
-    labels = _labels(set(keys))
+    keys = set_keys(paths)
+    labels = set_labels(set(keys))
     return [labels[key] for key in keys]
 
 
-def _key(path: str) -> tuple[str, str]:
-    """(directory, base name) of a path."""
+def set_keys(paths: Sequence[str], known: Collection[Key] = ()) -> list[Key]:
+    """For each absolute path the key of its capture set; `known` are those of files seen before."""
+    keys = [_key(path) for path in paths]
+    present = {*keys, *known}
+    # tcpdump -C without an extension: trace, trace1, trace2. Only beside a `trace`: host1 and host2 are two
+    # captures.
+    return [_numbered(key, present) for key in keys]
+
+
+def _key(path: str) -> Key:
     directory, _, name = path.replace("\\", "/").rpartition("/")
     if name.lower().endswith(_COMPRESSED):
         name = name.rpartition(".")[0]
@@ -55,13 +61,14 @@ def _key(path: str) -> tuple[str, str]:
     return directory, name or _UNNAMED
 
 
-def _numbered(key: tuple[str, str], present: set[tuple[str, str]]) -> tuple[str, str]:
+def _numbered(key: Key, present: set[Key]) -> Key:
     directory, name = key
     unnumbered = directory, name.rstrip(_DIGITS)
     return unnumbered if unnumbered in present else key
 
 
-def _labels(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def set_labels(keys: Iterable[Key]) -> dict[Key, str]:
+    """Names of capture sets by key, as `set_names` gives them."""
     directories = defaultdict(list)
     for directory, name in keys:
         directories[name].append(directory)

@@ -15,6 +15,7 @@ _NEEDS = ("pyspark", "pyarrow", "pandas")
 INSTALL = "kdissect pipeline needs the extra spark: pip install 'kdissect[spark]'"
 ACTIONS = {
     "run": "analyse everything that is there",
+    "watch": "analyse captures as they arrive (docs/streaming.md)",
     "files": "list the files that are committed (docs/tables-at-rest.md)",
     "compact": "join small files",
     "retain": "delete old days",
@@ -34,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if options.action != "run":
         parser.error(f"{options.action} goes first, its options behind it")
-    if not _is_installed():
+    if not is_installed():
         say(INSTALL)
         return USAGE
     from kdissect.cli.pipeline_run import run_pipeline
@@ -59,21 +60,29 @@ def _parser() -> ArgumentParser:
     add_inputs(parser)
     add = parser.add_argument
     add_tables(add)
+    add_spark(parser)
+    add("--partitions", metavar="N", type=count, help="partitions of the shuffle; default: by size and cores")
+    return parser
+
+
+def add_spark(parser: ArgumentParser) -> None:
+    """Add the options that `run` and `watch` share."""
+    add = parser.add_argument
     add("--master", default="local[*]", metavar="URL", help=(
         "Spark master, or sc://HOST:PORT for Spark Connect; default: local[*], this process"
     ))  # fmt: skip
     add("--conf", metavar="NAME=VALUE", type=_setting, action="append", default=[], help=(
         "setting of Spark; may be repeated"
     ))  # fmt: skip
-    add("--partition-by", metavar="COLUMN,...", default="day,broker", help=(
-        "columns that make directories; default: %(default)s; 'none' for no directories"
+    add("--partition-by", metavar="COLUMN,...", type=_columns, default=("day", "broker"), help=(
+        "columns that make directories; default: day,broker; 'none' for no directories"
     ))  # fmt: skip
-    add(
-        "--partitions", metavar="N", type=_count, help="partitions of the shuffle; default: by size and cores"
-    )
     add("--recursive", action="store_true", help="search directories below those named, too")
     add_topic_ids(parser)
-    return parser
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    return () if text == "none" else tuple(filter(None, text.split(",")))
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -83,13 +92,15 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """A number from 1 on, for argparse."""
     if not text.isdigit() or not int(text):
         raise ArgumentTypeError(f"{text!r} is no number from 1 on")
     return int(text)
 
 
-def _is_installed() -> bool:
+def is_installed() -> bool:
+    """Whether the extra is there."""
     from importlib.util import find_spec
 
     return all(find_spec(name) is not None for name in _NEEDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kdissect.capture.source import STDIN
@@ -16,7 +16,7 @@ from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.java import NoJavaError, find_java, quiet_home
 from kdissect.pipeline.job import Job, OutputExistsError, Summary, run
-from kdissect.pipeline.output_place import filesystem_of
+from kdissect.pipeline.output_place import absolute, filesystem_of
 from kdissect.pipeline.progress import watched
 from kdissect.pipeline.session import CONNECT, LOCAL, open_session
 from kdissect.pipeline.setup import Setup
@@ -30,21 +30,20 @@ def run_pipeline(options: Namespace) -> int:
     tables = options.tables | (NEEDED if options.report else frozenset())
     if STDIN in options.paths:
         raise ValueError("the pipeline reads files, not standard input")
-    partition_by = tuple(filter(None, options.partition_by.split(",")))
     inputs = find(options.paths, options.recursive)
     hosts = None if options.numeric else options.hosts
     setup = Setup.of(inputs, frozenset(options.port), hosts, tuple(options.keylog))
     job = Job(
         inputs,
         setup,
-        _absolute(options.output),
+        absolute(options.output),
         tables,
-        () if partition_by == ("none",) else partition_by,
+        options.partition_by,
         options.partitions or 0,
         options.overwrite,
         options.topic_ids,
     )
-    session = _session(options)
+    session = spark_session(options, {})
     if session is None:
         return USAGE
     code = _run(session, job)
@@ -52,11 +51,6 @@ def run_pipeline(options: Namespace) -> int:
         filesystem, root = filesystem_of(job.output)
         write_reports(filesystem, root, options.report)
     return code
-
-
-def _absolute(output: str) -> str:
-    """The directory of the tables for tasks, which have working directories of their own."""
-    return output if "://" in output else str(Path(output).absolute())
 
 
 def _run(session: SparkSession, job: Job) -> int:
@@ -70,8 +64,11 @@ def _run(session: SparkSession, job: Job) -> int:
     return _tell(job.inputs, summary)
 
 
-def _session(options: Namespace) -> SparkSession | None:
-    """The Spark session; None, after a word about it, where there is no Java for it."""
+def spark_session(options: Namespace, conf: Mapping[str, str]) -> SparkSession | None:
+    """The Spark session; None, after a word about it, where there is no Java for it.
+
+    `conf` are settings that the user's go before.
+    """
     if not options.master.startswith(CONNECT):
         try:
             java = find_java()
@@ -83,7 +80,7 @@ def _session(options: Namespace) -> SparkSession | None:
         say(java.told)
     if options.master != LOCAL:
         say(f"Spark at {options.master}")
-    return open_session(options.master, dict(options.conf))
+    return open_session(options.master, {**conf, **dict(options.conf)})
 
 
 def _tell(inputs: Inputs, summary: Summary) -> int:

@@ -73,18 +73,23 @@ class _Describe(Action):
 
 def add_tables(add: Callable[..., object]) -> None:
     """Add the options that say which tables and reports are written, and where, to a parser or group."""
+    add_place(add)
+    add("--overwrite", action="store_true", help="replace tables that an earlier run wrote there")
+    add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
+        f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
+    ))  # fmt: skip
+
+
+def add_place(add: Callable[..., object]) -> None:
+    """Add `--output` and `--tables`."""
     add(
         "--output",
         metavar="DIR",
         required=True,
         help="directory of the tables: a path, or s3://, hdfs:// ...",
     )
-    add("--overwrite", action="store_true", help="replace tables that an earlier run wrote there")
     add("--tables", metavar="NAME,...", type=table_names, default=frozenset(TABLES) - NOT_BY_DEFAULT, help=(
         "tables to write; default: all but records"
-    ))  # fmt: skip
-    add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
-        f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
     ))  # fmt: skip
 
 

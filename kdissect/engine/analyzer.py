@@ -82,7 +82,7 @@ class Analyzer:
         self.parser = SegmentParser(self.limits)
         self._ports = ports
         self._secrets = secrets
-        self._names = dict(names or {})
+        self._names: Mapping[str, str] = {} if names is None else names
         self._capture_set_of = capture_set_of or _one_set
         self._tables: dict[str, dict[bytes, Flow]] = {}
         self._file = -1
@@ -178,6 +178,10 @@ class Analyzer:
         if time_ns > self._due.time_ns:
             self._sweep(time_ns)
         return self._take() if self._events else _NOTHING
+
+    def next_end_ns(self) -> int | None:
+        """When the first open connection is over if nothing more comes, told by `advance`; None without."""
+        return min((_over_ns(c) for table in self._tables.values() for c, _ in _once(table)), default=None)
 
     def close(self, ends: Mapping[str, int] = _NO_ENDS) -> list[Event]:
         """The capture is over: flush every connection, in the order of their first packets.

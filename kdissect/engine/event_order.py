@@ -13,13 +13,14 @@ Python, Arrow and Spark all do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from struct import Struct
 
 from kdissect.engine.analyzer import Analyzer
-from kdissect.model.packet import PlainPacket
+from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK, PlainPacket
 from kdissect.model.segment import PlainSegment
 from kdissect.session.events import Event
+from kdissect.session.info import ConnectionInfo
 
 _PLACE = Struct(">QQ")  # time and reference of a packet
 _NUMBER = Struct(">I")
@@ -34,11 +35,13 @@ class OrderedAnalyzer:
     """Feeds an analyzer one packet at a time and gives each event with its place.
 
     For one process, all packets go through one; for many, each gets the segments of some flows, in the same
-    order. `analyzer` is to be fed by nobody else.
+    order. `analyzer` is to be fed by nobody else. `number_of` gives for the index of a file its number among
+    those of its capture set, without which the places of one set would depend on which others are read too.
     """
 
-    def __init__(self, analyzer: Analyzer) -> None:
+    def __init__(self, analyzer: Analyzer, number_of: Callable[[int], int] | None = None) -> None:
         self.analyzer = analyzer
+        self._number_of = number_of or int
         self._now_ns = 0
 
     def feed_batch(self, packets: Sequence[PlainPacket]) -> Iterator[list[Placed]]:
@@ -55,31 +58,45 @@ class OrderedAnalyzer:
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int, now_ns: int) -> list[Placed]:
         """Take the segment of one packet. `now_ns` is the running maximum of time within its file."""
         analyzer = self.analyzer
-        over = _placed(analyzer.advance(ref, now_ns), ref, now_ns) if analyzer.is_due(ref, now_ns) else []
+        over = self.advance(ref, now_ns) if analyzer.is_due(ref, now_ns) else []
         analyzer.place = now_ns, ref
         events = analyzer.feed_segment(segment, ref, time_ns)
-        return over + _placed(events, ref, now_ns) if events else over
+        return over + self._placed(events, self._in_set(ref), now_ns) if events else over
+
+    def advance(self, ref: int, now_ns: int) -> list[Placed]:
+        """Time came to `now_ns` in the capture set of a packet: what was silent for too long is over."""
+        return self._placed(self.analyzer.advance(ref, now_ns), self._in_set(ref), now_ns)
 
     def close(self, ends: Mapping[str, int]) -> list[Placed]:
         """The capture is over; `ends` are the latest times of all packets by capture set."""
-        return _placed(self.analyzer.close(ends), _LAST, _LAST)
+        return self._placed(self.analyzer.close(ends), _LAST, _LAST)
 
+    def _placed(self, events: list[Event], ref: int, now_ns: int) -> list[Placed]:
+        """Events of one packet, or of the end, with their keys."""
+        placed: list[Placed] = []
+        here = _place(now_ns, ref)
+        numbers: dict[tuple[str, bytes], int] = {}  # by capture set: places of others are others
+        for event in events:
+            at = here
+            info = event.connection
+            if (
+                info.over_ns
+            ):  # its events of now are those of its end: nothing else happens to it in this call
+                at = _place(info.over_ns, _LAST) + self._opened(info)
+            elif now_ns == _LAST:
+                at += self._opened(info)
+            place = info.capture_set, at
+            number = numbers[place] = numbers.get(place, -1) + 1
+            placed.append((at + _NUMBER.pack(number), event))
+        return placed
 
-def _placed(events: list[Event], ref: int, now_ns: int) -> list[Placed]:
-    """Events of one packet, or of the end, with their keys."""
-    placed: list[Placed] = []
-    here = _place(now_ns, ref)
-    numbers: dict[bytes, int] = {}
-    for event in events:
-        at = here
-        info = event.connection
-        if info.over_ns:  # its events of now are those of its end: nothing else happens to it in this call
-            at = _place(info.over_ns, _LAST) + _place(*info.opened_at)
-        elif now_ns == _LAST:
-            at += _place(*info.opened_at)
-        number = numbers[at] = numbers.get(at, -1) + 1
-        placed.append((at + _NUMBER.pack(number), event))
-    return placed
+    def _opened(self, info: ConnectionInfo) -> bytes:
+        opened_ns, ref = info.opened_at
+        return _place(opened_ns, self._in_set(ref))
+
+    def _in_set(self, ref: int) -> int:
+        """A reference of a packet with the number of its file within the capture set."""
+        return self._number_of(ref >> FILE_SHIFT) << FILE_SHIFT | ref & NUMBER_MASK
 
 
 def _place(now_ns: int, ref: int) -> bytes:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
 
-from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
 from kdissect.model.packet import FILE_SHIFT
 from kdissect.pipeline.news import KEY, News
@@ -27,17 +26,18 @@ def flows(runs: Iterable[Run], setup: Setup, news: News | None = None) -> Iterat
     """
     news = news or News()
     secrets = setup.secrets(news)
+    numbers = setup.numbers()
     for key, rows in groupby(runs, key=attrgetter("key")):
         if key == KEY:
             for row in rows:
                 news.take(row)
         else:
-            yield _events(rows, setup, news, secrets)
+            analyzer = OrderedAnalyzer(setup.analyzer(secrets), numbers.__getitem__)
+            yield _events(analyzer, rows, setup, news)
 
 
-def _events(rows: Iterator[Run], setup: Setup, news: News, secrets: KeyLogs) -> Iterator[Placed]:
+def _events(analyzer: OrderedAnalyzer, rows: Iterator[Run], setup: Setup, news: News) -> Iterator[Placed]:
     """All events of one flow."""
-    analyzer = OrderedAnalyzer(setup.analyzer(secrets))
     files: set[int] = set()
     feed = analyzer.feed_segment
     for now_ns, ref, segment, time_ns in merged(_noting(rows, files)):

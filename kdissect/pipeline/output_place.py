@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 
+def absolute(place: str) -> str:
+    """A place as tasks name it, which have working directories of their own."""
+    from pathlib import Path
+
+    return place if "://" in place else str(Path(place).absolute())
+
+
 def filesystem_of(url: str) -> tuple[Any, str]:
     """A `pyarrow.fs` file system and the path in it.
 

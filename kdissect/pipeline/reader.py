@@ -44,7 +44,9 @@ class _Open:
 
 
 class RunReader:
-    """Reads one file. After `runs` is consumed, `file` and `parser` hold the facts."""
+    """Reads one file. After `runs` is consumed, `file` and `parser` hold the facts, and `end_ns` the time of
+    the last packet, which need not be the latest.
+    """
 
     def __init__(self, file: CaptureFile, partition: Partition) -> None:
         self.file = file
@@ -52,6 +54,7 @@ class RunReader:
         self._partition = partition
         self._flows: dict[bytes, tuple[_Open, int]] = {}
         self._buffered = 0
+        self.end_ns: int | None = None
 
     def runs(self) -> Iterator[Run]:
         """The runs of the file, those of one connection in order. Raises nothing on bad input."""
@@ -60,6 +63,7 @@ class RunReader:
             packets = list(batch)
             orders = list(accumulate(map(_time_of, packets), max, initial=latest))[1:]
             latest = orders[-1]
+            self.end_ns = packets[-1][1]
             yield from self._take(packets, orders)
         self.parser.close()
         yield from self._flush()

@@ -28,14 +28,19 @@ def split_relayed(batch: Any) -> tuple[Any, Any]:
 
 def names_in(filesystem: Any, root: str, files: Iterable[WrittenFile], known: TopicNames) -> Names:
     """All names that were told, learned in the order in which one process learns them."""
+    names = Names(known)
+    learn_names(filesystem, root, files, names)
+    return names
+
+
+def learn_names(filesystem: Any, root: str, files: Iterable[WrittenFile], names: Names) -> None:
+    """Learn more names that were told."""
     told = [
         (row["event_order"], row["blob"])
         for batch in _batches(filesystem, root, files, NAMES)
         for row in batch.to_pylist()
     ]
-    names = Names(known)
     names.learn(sorted(told))
-    return names
 
 
 def judgements_in(filesystem: Any, root: str, files: Iterable[WrittenFile]) -> Judgement:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from kdissect.capture.files import numbers_in_sets
 from kdissect.capture.key_logs import KeyLogFile, KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.twins import Twins
@@ -57,6 +58,10 @@ class Setup(NamedTuple):
     def capture_set_of(self, file: int) -> str:
         """Name of the capture set a file belongs to."""
         return self.capture_sets[self.set_of_file[file]]
+
+    def numbers(self) -> list[int]:
+        """The number of each file within its capture set."""
+        return numbers_in_sets(map(self.capture_set_of, range(len(self.files))))
 
     def secrets(self, news: News) -> KeyLogs:
         """Secrets of the key logs, and of the captures."""

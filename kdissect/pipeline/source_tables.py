@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from kdissect.api import Dissection
-from kdissect.capture.files import ends_of
+from kdissect.capture.files import ends_of, numbers_in_sets
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
 from kdissect.engine.tables.registry import TABLES
 from kdissect.engine.tables.table import Table
@@ -94,7 +94,8 @@ def _events(dissection: Dissection, share: Share) -> Iterator[Placed]:
         yield from placed_events(dissection)
         return
     # Each share takes all packets apart, which is the cheap part, and analyses its own.
-    analyzer = OrderedAnalyzer(dissection.analyzer)
+    numbers = numbers_in_sets(file.capture_set for file in dissection.captures.files)
+    analyzer = OrderedAnalyzer(dissection.analyzer, numbers.__getitem__)
     captures, parse = dissection.captures, dissection.analyzer.parser.parse_batch
     now_ns = 0
     for packets in captures.batches():

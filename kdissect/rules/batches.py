@@ -64,21 +64,35 @@ class _Rules:
         self.codes = tuple(rule.code for rule in rules)
 
 
+def _by_kind(rules: Sequence[BatchSubject]) -> dict[tuple[bool, int], _Rules]:
+    """Rules for batches that are produced or given out, by magic."""
+    return {
+        (produced, magic): _Rules(
+            [rule for rule in rules if rule.produced in (None, produced) and magic in rule.magics]
+        )
+        for produced in (True, False)
+        for magic in range(CURRENT_MAGIC + 1)
+    }
+
+
 class BatchJudge:
     """`faults(body)` gives what rules say of the batches in a body. Raises nothing."""
 
     def __init__(self, rules: Sequence[Rule], coverage: Coverage) -> None:
         self._coverage = coverage
         self._rules = [rule for rule in rules if isinstance(rule, BatchSubject)]
-        self._by_kind = {
-            (produced, magic): _Rules(
-                [rule for rule in self._rules if rule.produced in (None, produced) and magic in rule.magics]
-            )
-            for produced in (True, False)
-            for magic in range(CURRENT_MAGIC + 1)
-        }
+        self._by_kind = _by_kind(self._rules)
         self._names = TopicNames()
         self._usual: set[tuple[int, ...]] = set()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """What a judge that goes on elsewhere needs: usual batches are looked through once more there."""
+        return self._coverage, self._rules, self._names
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._coverage, self._rules, self._names = state
+        self._by_kind = _by_kind(self._rules)
+        self._usual = set()
 
     def forget_names(self) -> None:
         """Forget what other connections told of topic ids."""

@@ -42,12 +42,19 @@ class Judging(NamedTuple):
 class FirstStage:
     """Takes events with `add`; `take` and `close` give (name, record batch) of tables, RELAY and JUDGEMENT.
 
-    `files` are the inputs' names by file index.
+    `files` are the inputs' names by file index. Stages that make rows into one `tables_into` give none of
+    them back.
     """
 
-    def __init__(self, files: Sequence[str], tables: frozenset[str], judging: Judging | None = None) -> None:
+    def __init__(
+        self,
+        files: Sequence[str],
+        tables: frozenset[str],
+        judging: Judging | None = None,
+        tables_into: ExchangeTables | None = None,
+    ) -> None:
         self._rows = TableRows(tables & OF_CONNECTIONS)
-        self._tables = ExchangeTables(files, self._rows)
+        self._tables = tables_into or ExchangeTables(files, self._rows)
         self._relay = Relay() if tables & (OF_JUDGES | OF_STATES) else None
         self._relayed: list[Relayed] = []
         self._relayed_bytes = 0
@@ -107,14 +114,24 @@ class FirstStage:
             yield RELAY, relayed_batch(self._relayed)
             self._relayed, self._relayed_bytes = [], 0
 
+    def take_relayed(self) -> list[Relayed]:
+        """The relayed events that have come together, as they are."""
+        relayed, self._relayed, self._relayed_bytes = self._relayed, [], 0
+        return relayed
+
+    def judge(self) -> Judgement | None:
+        """All flows are over: what the judge came to; None where nobody judges."""
+        if self._judge is None:
+            return None
+        self._judge.finish()
+        judgement = Judgement()
+        judgement.merge(self._judge)
+        return judgement
+
     def close(self) -> Iterator[tuple[str, Any]]:
         """All flows are over: the rest, and what the judge came to."""
-        if self._judge is not None:
-            self._judge.finish()
-            judgement = Judgement()
-            judgement.merge(self._judge)
-            if self._relay is not None:
-                self._relayed += self._relay.take()
+        judgement = self.judge()
+        if judgement is not None:
             yield JUDGEMENT, judgement_batch(judgement)
         yield from self._rows.close()
         if self._relayed:

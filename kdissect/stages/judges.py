@@ -21,7 +21,7 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
-from kdissect.stages.relay import NO_CODES, Codes
+from kdissect.stages.relay import NO_CODES, Codes, Silenced
 
 # Machines whose keys begin with the connection, and which ask nothing of others (docs/architecture.md).
 OF_CONNECTIONS = frozenset({"versions", "sasl", "throttling", "quorum_epochs", "snapshot_fetches"})
@@ -91,10 +91,10 @@ class SecondJudge(Judge):
         super().__init__(rules, judge, labels, ACROSS)
         self._silenced: dict[tuple[str, int], Codes] = {}
 
-    def add_replayed(self, event: Event, silenced: Codes) -> None:
+    def add_replayed(self, event: Event, silenced: Silenced) -> None:
         """Judge what an event of the first stage completes."""
-        if silenced and isinstance(event, Exchange):
-            self._silenced[event.connection.id, event.ordinal] = silenced
+        for connection, ordinal, codes in silenced:
+            self._silenced[connection, ordinal] = frozenset(codes)
         self.add(event)
 
     def _exchange(self, exchange: Exchange, view: ConnectionView) -> None:

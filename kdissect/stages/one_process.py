@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.api import Dissection
-from kdissect.capture.files import ends_of
+from kdissect.capture.files import ends_of, numbers_in_sets
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
 from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed
@@ -36,8 +36,9 @@ def produce(
 
 def placed_events(dissection: Dissection) -> Iterator[Placed]:
     """The events of all inputs with their places."""
-    ordered = OrderedAnalyzer(dissection.analyzer)
     captures = dissection.captures
+    numbers = numbers_in_sets(file.capture_set for file in captures.files)
+    ordered = OrderedAnalyzer(dissection.analyzer, numbers.__getitem__)
     for packets in captures.batches():
         for placed in ordered.feed_batch(packets):
             yield from placed

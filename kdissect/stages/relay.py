@@ -30,6 +30,8 @@ NAMES = b"\0"
 MAX_TOLD = 4096
 Codes = frozenset[str]
 NO_CODES: Codes = frozenset()
+Silenced = tuple[tuple[str, int, tuple[str, ...]], ...]
+"""Exchanges, by connection and ordinal, and the codes that rules silenced about them."""
 
 
 class Relayed(NamedTuple):
@@ -43,28 +45,29 @@ class Relayed(NamedTuple):
 class Relay:
     """Makes the rows of connections, whose events come one after the other.
 
-    An exchange is held until `judged` says what rules of the first stage silenced about it.
+    The row of an event also says what rules of the first stage silenced about exchanges whose turn it was
+    with this event, its own or held ones: rows stand in the order of events, and none waits for a later one.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Any, ...]] = {}
-        self._held: dict[tuple[str, int], tuple[bytes, str, tuple[Any, ...]]] = {}
+        self._held: tuple[bytes, str, tuple[Any, ...]] | None = None
+        self._silenced: list[tuple[str, int, tuple[str, ...]]] = []
         self._ready: list[Relayed] = []
         self._told: set[int] = set()
 
     def add(self, placed: Placed) -> None:
         """Take the next event of a connection."""
+        self._settle()
         order, event = placed
         info = event.connection
         if isinstance(event, Exchange):
             fields = exchange_fields(event)
             place = EXCHANGE, info.id
-            self._held[info.id, event.ordinal] = (
-                order, info.capture_set, (*place, self._news(info), *fields)
-            )  # fmt: skip
+            self._held = order, info.capture_set, (*place, self._news(info), *fields)
             self.add_names(placed, fields)
         elif isinstance(event, ConnectionClosed):
-            self._ready.append(_row(order, info.capture_set, (CLOSED, info.id, self._news(info, True))))
+            self._held = order, info.capture_set, (CLOSED, info.id, self._news(info, True))
             self._known.pop(info.id, None)
 
     def add_names(self, placed: Placed, fields: tuple[Any, ...] | None = None) -> None:
@@ -77,16 +80,22 @@ class Relay:
             self._ready.append(_row(NAMES + order, info.capture_set, named))
 
     def judged(self, exchange: Exchange, silenced: Codes = NO_CODES) -> None:
-        """The first stage is done with an exchange."""
-        held = self._held.pop((exchange.connection.id, exchange.ordinal), None)
-        if held is not None:
-            order, capture_set, fields = held
-            self._ready.append(_row(order, capture_set, (*fields, tuple(sorted(silenced)))))
+        """The first stage judged an exchange, with the event that was added last."""
+        if silenced:
+            self._silenced.append((exchange.connection.id, exchange.ordinal, tuple(sorted(silenced))))
 
     def take(self) -> Iterator[Relayed]:
-        """The rows that are ready."""
+        """The rows of the events that were added, which are judged."""
+        self._settle()
         ready, self._ready = self._ready, []
         return iter(ready)
+
+    def _settle(self) -> None:
+        """All is known of the event that was added last."""
+        if self._held is not None:
+            order, capture_set, fields = self._held
+            self._ready.append(_row(order, capture_set, (*fields, tuple(self._silenced))))
+            self._held, self._silenced = None, []
 
     def _tells_names(self, exchange: Exchange) -> bool:
         """Whether an exchange tells names that no exchange before did."""

@@ -13,15 +13,15 @@ from kdissect.model.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
-from kdissect.stages.relay import ASKED, EXCHANGE, NO_CODES, Codes
+from kdissect.stages.relay import ASKED, EXCHANGE, Silenced
 from kdissect.stages.thin import thick
 
 
 class Replayed(NamedTuple):
-    """An event, and the codes that rules of the first stage silenced about it."""
+    """An event, and what rules of the first stage silenced when it came."""
 
     event: Event
-    silenced: Codes
+    silenced: Silenced
 
 
 def replay(blobs: Iterable[bytes]) -> Iterator[Replayed]:
@@ -29,19 +29,30 @@ def replay(blobs: Iterable[bytes]) -> Iterator[Replayed]:
 
     The blobs are those of `relay` in the same run: they are unpickled.
     """
-    open_: dict[str, ConnectionInfo] = {}
-    for blob in blobs:
-        what, connection, news, *rest = pickle.loads(blob)  # made by this run
-        info = open_.get(connection)
-        if news is not None:
-            info = open_[connection] = _connection(connection, info, news)
-        assert info is not None, f"the first event of connection {connection} is missing"
-        if what == EXCHANGE:
+    return Replay().events(blobs)
+
+
+class Replay:
+    """`replay` that goes on: what is known of open connections stays between calls. Picklable."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, ConnectionInfo] = {}
+
+    def events(self, blobs: Iterable[bytes]) -> Iterator[Replayed]:
+        """The next events."""
+        open_ = self._open
+        for blob in blobs:
+            what, connection, news, *rest = pickle.loads(blob)  # made by this run
+            info = open_.get(connection)
+            if news is not None:
+                info = open_[connection] = _connection(connection, info, news)
+            assert info is not None, f"the first event of connection {connection} is missing"
             *fields, silenced = rest
-            yield Replayed(_exchange(info, fields), frozenset(silenced) if silenced else NO_CODES)
-        else:
-            del open_[connection]
-            yield Replayed(ConnectionClosed(info), NO_CODES)
+            if what == EXCHANGE:
+                yield Replayed(_exchange(info, fields), silenced)
+            else:
+                del open_[connection]
+                yield Replayed(ConnectionClosed(info), silenced)
 
 
 def _exchange(info: ConnectionInfo, fields: list[Any]) -> Exchange:

@@ -19,7 +19,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.stages.first import JUDGEMENT, OF_JUDGES, OF_STATES, Judging, judgement_batch
 from kdissect.stages.judges import Judgement, SecondJudge
 from kdissect.stages.latency_rows import LatencyRows
-from kdissect.stages.relay import NAMES, Codes
+from kdissect.stages.relay import NAMES, Silenced
 from kdissect.stages.replay import replay
 from kdissect.stages.state_rows import group_rows, producer_rows, topic_rows, transaction_rows
 from kdissect.stages.table_rows import TableRows
@@ -82,8 +82,8 @@ class SecondStage:
     def _wants(self, *tables: str) -> bool:
         return not self._tables.isdisjoint(tables)
 
-    def add(self, event: Event, silenced: Codes) -> None:
-        """Take the next event; `silenced` are the codes that rules of the first stage silenced about it."""
+    def add(self, event: Event, silenced: Silenced) -> None:
+        """Take the next event; `silenced` is what rules of the first stage silenced when it came."""
         if isinstance(event, Exchange):
             event.bodies()  # decoded once for all
         self.add_kept(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,17 @@ def of_run(output: Path, table: str) -> Rows:
         return []
     found = ds.dataset(output / table, format="parquet", partitioning=_PARTITIONS).to_table()
     return _sorted(table, [found.select(arrow_schema(TABLES[table]).names)])
+
+
+def of_stream(output: Path, table: str) -> Rows:
+    """Rows of a table of a stream: those in files that the manifest names."""
+    named = json.loads((output / "_kdissect.json").read_text())["files"]
+    paths = [str(output / file["path"]) for file in named if file["table"] == table]
+    found = ds.dataset(
+        paths, format="parquet", partitioning=_PARTITIONS, partition_base_dir=str(output / table)
+    )
+    columns = arrow_schema(TABLES[table])
+    return _sorted(table, [found.to_table().select(columns.names)] if paths else [])
 
 
 def of_one_process(paths: Sequence[Path], key_logs: Sequence[str] = ()) -> dict[str, Rows]:

@@ -60,6 +60,24 @@ def test_options_that_make_no_sense_are_refused_before_spark_starts(
     assert why in found.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--max-bytes", "12"], "'12' is no size: give a number with kB, MB, GB"),
+        (["--interval", "-1"], "'-1' is no number of seconds"),
+        (["--alert", "mail=x"], "'mail' is neither jsonl=FILE nor webhook=URL"),
+        (["--master", "sc://host"], "it does not run over Spark Connect"),
+    ],
+)
+def test_a_stream_refuses_options_that_make_no_sense(options: list[str], why: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="needs the extra spark")
+    places = ["--output", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "checkpoint")]
+    found = _python(MAIN, "pipeline", "watch", str(CAPTURE), *places, *options)
+    assert found.returncode == 2
+    assert why in found.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_run_on_a_terminal_without_a_system_java(tmp_path: Path) -> None:
     """JAVA_HOME and PATH hidden: all of Spark runs on the packaged Java; an unreadable input is exit 3.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.api import Dissection
-from kdissect.capture.files import ends_of
+from kdissect.capture.files import ends_of, numbers_in_sets
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.tables.registry import TABLES
@@ -98,11 +98,12 @@ def _flows(dissection: Dissection) -> dict[tuple[str, bytes], list[tuple[Any, in
 def _first(dissection: Dissection, flows: list[Any], tables: frozenset[str]) -> Iterator[tuple[str, Any]]:
     files = dissection.captures.files
     stage = FirstStage(dissection.file_names, tables)
+    numbers = numbers_in_sets(file.capture_set for file in files)
     for (capture_set, _), segments in flows:
         analyzer = Analyzer(
             capture_set_of=lambda index: files[index].capture_set, secrets=dissection.key_logs
         )
-        ordered_analyzer = OrderedAnalyzer(analyzer)
+        ordered_analyzer = OrderedAnalyzer(analyzer, numbers.__getitem__)
         stage.begin_flow()
         for segment in segments:
             for placed in ordered_analyzer.feed_segment(*segment):

@@ -19,7 +19,7 @@ from kdissect.rules.rule import BodyRule, ExchangeRule, Rule
 from kdissect.session.exchange import Exchange
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.judges import FirstJudge, Judgement, SecondJudge
-from kdissect.stages.relay import NAMES, NO_CODES, Codes, Relay, Relayed
+from kdissect.stages.relay import NAMES, NO_CODES, Codes, Relay, Relayed, Silenced
 from kdissect.stages.replay import replay
 from tests.rules.test_rules import CASES
 
@@ -66,7 +66,10 @@ def _in_stages(told: Said, lost_at: int = -1, silenced: Codes = NO_CODES) -> Tol
     judge = SecondJudge()
     events = sorted(row for row in relayed if not row.event_order.startswith(NAMES))
     for event, told_silenced in replay(row.blob for row in events):
-        judge.add_replayed(event, silenced | told_silenced)
+        also: Silenced = ()
+        if silenced and isinstance(event, Exchange):
+            also = ((event.connection.id, event.ordinal, tuple(silenced)),)
+        judge.add_replayed(event, told_silenced + also)
     judge.finish()
     total.merge(judge)
     return _told(total)

@@ -1,0 +1,96 @@
+"""One flow while it goes on from batch to batch: its analyzer, and its first stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from kdissect.capture.key_logs import KeyLogs
+from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.event_order import OrderedAnalyzer, Placed
+from kdissect.pipeline.streaming.freezer import Freezer
+from kdissect.pipeline.streaming.registry import Catalogue
+from kdissect.pipeline.streaming.settings import Settings
+from kdissect.stages.exchange_tables import ExchangeTables
+from kdissect.stages.first import FirstStage
+from kdissect.stages.judges import Judgement
+from kdissect.stages.relay import Relayed
+from kdissect.stages.table_rows import TableRows
+
+
+class OneSet(NamedTuple):
+    """The capture set of every file that a shard sees."""
+
+    name: str
+
+    def of(self, _file: int) -> str:
+        """Its name."""
+        return self.name
+
+
+class Surroundings:
+    """What the flows of a shard share: where their rows go, names of files, secrets."""
+
+    def __init__(self, settings: Settings, set_name: str, catalogue: Catalogue, secrets: KeyLogs) -> None:
+        self.settings = settings
+        self.capture_set = OneSet(set_name)
+        self.catalogue = catalogue
+        self.secrets = secrets
+        self.rows = TableRows(settings.tables)
+        self.exchange_tables = ExchangeTables(catalogue, self.rows)
+        self.relayed: list[Relayed] = []
+        self.judgement = Judgement()
+        shared: dict[str, Any] = {
+            "set": self.capture_set, "catalogue": catalogue, "secrets": secrets, "tables":
+            self.exchange_tables,
+        }  # fmt: skip
+        if settings.hosts is not None:
+            shared["hosts"] = settings.hosts
+        self.freezer = Freezer(shared)
+
+
+class Flow:
+    """Takes segments with `feed` and `advance`; `close` ends what is open. Picklable by a `Freezer`."""
+
+    def __init__(self, around: Surroundings) -> None:
+        settings = around.settings
+        analyzer = Analyzer(
+            settings.ports, around.capture_set.of, around.secrets, settings.hosts, settings.limits
+        )
+        self._ordered = OrderedAnalyzer(analyzer, around.catalogue.number_of)
+        self._stage = FirstStage((), settings.tables, None, around.exchange_tables)
+
+    def feed(self, placed: Iterable[tuple[int, int, Any, int]]) -> None:
+        """Take segments in canonical order."""
+        take = self._ordered.feed_segment
+        for now_ns, ref, segment, time_ns in placed:
+            events = take(segment, ref, time_ns, now_ns)
+            if events:
+                self._add(events)
+
+    def advance(self, ref: int, now_ns: int) -> None:
+        """Time came to `now_ns` in the file of `ref`, and the flow has nothing before it any more."""
+        self._add(self._ordered.advance(ref, now_ns))
+
+    def close(self, ends: Mapping[str, int]) -> None:
+        """The capture is over."""
+        self._add(self._ordered.close(ends))
+
+    @property
+    def next_end_ns(self) -> int | None:
+        """When silence ends a connection of it; None if none is open."""
+        return self._ordered.analyzer.next_end_ns()
+
+    def hand_over(self, around: Surroundings) -> None:
+        """Give what was relayed so far."""
+        around.relayed += self._stage.take_relayed()
+
+    def judge(self, around: Surroundings) -> None:
+        """No connection of it is open: give what the judge came to."""
+        judgement = self._stage.judge()
+        if judgement is not None:
+            around.judgement.merge(judgement)
+
+    def _add(self, events: Iterable[Placed]) -> None:
+        for placed in events:
+            self._stage.add(placed)

@@ -1,0 +1,82 @@
+"""The shard as Spark runs it: a stateful processor over the RocksDB state store.
+
+A grouping key is one shard; each of its flows is an entry of a map, so that a batch reads and writes the
+flows it has packets of, and those whose time is up. Grouping by flow was rejected: silence that ends a
+connection would need a timer for each, by a watermark that all capture sets share.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from kdissect.model.limits import use
+from kdissect.pipeline.output_place import filesystem_of
+from kdissect.pipeline.run import Run
+from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.streaming.batch import staging_url
+from kdissect.pipeline.streaming.registry import Catalogue
+from kdissect.pipeline.streaming.settings import Settings
+from kdissect.pipeline.streaming.shard import Shard
+
+REPORTS_DDL = "part INT, report BINARY"
+
+
+class ShardProcessor(StatefulProcessor):
+    """Runs a `Shard` for each key; gives one row with its pickled `Report`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Open the state."""
+        use(self._settings.limits)
+        self._store = SparkStore(handle)
+        self._catalogue = Catalogue(*filesystem_of(self._settings.own))
+        self._place = SinkPlace(*filesystem_of(self._settings.output))
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        """Work through the rows of a shard."""
+        runs = (Run(row.part, bytes(row.key), row.order_ns, row.ref, bytes(row.data)) for row in rows)
+        report = Shard(self._settings, self._store, self._catalogue, self._staging).run(runs)
+        yield Row(part=key[0], report=pickle.dumps(report))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _staging(self, batch: int) -> str:
+        return staging_url(self._settings, self._place, batch)
+
+
+class SparkStore:
+    """The state of the shard whose key Spark works on."""
+
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
+        self._flows = handle.getMapState("flows", "key BINARY", "flow BINARY, waiting BINARY")
+        self._head = handle.getValueState("head", "head BINARY")
+
+    def get(self, key: bytes) -> tuple[bytes, bytes] | None:
+        """A flow; None if there is none."""
+        found: Any = self._flows.getValue((key,))
+        return None if found is None else (bytes(found[0]), bytes(found[1]))
+
+    def put(self, key: bytes, flow: bytes, waiting: bytes) -> None:
+        """Keep a flow."""
+        self._flows.updateValue((key,), (flow, waiting))
+
+    def remove(self, key: bytes) -> None:
+        """Forget a flow."""
+        self._flows.removeKey((key,))
+
+    def head(self) -> bytes | None:
+        """What is known of the shard."""
+        found = self._head.get() if self._head.exists() else None
+        return None if found is None else bytes(found[0])
+
+    def put_head(self, head: bytes) -> None:
+        """Keep it."""
+        self._head.update((head,))

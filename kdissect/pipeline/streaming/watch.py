@@ -1,0 +1,102 @@
+"""The query: starts it, lets it go on until somebody stops it, and says how it fares."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kdissect.pipeline.output_place import filesystem_of
+from kdissect.pipeline.sink.alert_targets import Target
+from kdissect.pipeline.sink.alerts import Alerts
+from kdissect.pipeline.sink.compaction import compact_every
+from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.streaming.batch import Batches, Done
+from kdissect.pipeline.streaming.processor import REPORTS_DDL, ShardProcessor
+from kdissect.pipeline.streaming.settings import Settings
+from kdissect.pipeline.streaming.source import NAME, StreamSource, option_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+# Batches after which small files are joined.
+COMPACT_EVERY = 32
+_POLL_S = 1
+# Of a session for streams. Spark takes transformWithState with RocksDB only; changes are logged, so that a
+# batch uploads what it changed and not the whole store.
+STREAM_CONF = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # A directory that was not looked into does not stop the query.
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+}
+
+
+class Pace(NamedTuple):
+    """`once`: catch up and end. Otherwise directories are looked into every so many seconds."""
+
+    once: bool = False
+    interval_s: float = 10.0
+
+
+class Watch:
+    """A running stream. `on_batch` hears of each batch that counts, with the seconds it took to commit it.
+
+    `alerts` are told of findings; `warn` takes one line for people.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        on_batch: Callable[[Done, float], None],
+        warn: Callable[[str], None],
+        alerts: Sequence[Target] = (),
+    ) -> None:
+        self._settings = settings
+        self._on_batch = on_batch
+        self._warn = warn
+        self._place = SinkPlace(*filesystem_of(settings.output))
+        self._batches = Batches(settings, self._place, Alerts(alerts, self._place, warn))
+
+    def start(self, spark: SparkSession, pace: Pace) -> StreamingQuery:
+        """Start the query. Raises what Spark raises."""
+        settings = self._settings
+        spark.dataSource.register(StreamSource)
+        runs = spark.readStream.format(NAME).option("settings", option_of(settings)).load()
+        reports = runs.groupBy("part").transformWithState(
+            ShardProcessor(settings), REPORTS_DDL, "Update", "None"
+        )
+        writer = reports.writeStream.foreachBatch(self._commit).outputMode("update")
+        writer = writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/spark")
+        if pace.once:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{max(1, round(pace.interval_s * 1000))} milliseconds").start()
+
+    def _commit(self, frame: DataFrame, batch: int) -> None:
+        reports = [pickle.loads(row.report) for row in frame.collect()]
+        if not reports:
+            return
+        started = time.monotonic()
+        done = self._batches.commit(frame.sparkSession, reports)
+        compact_every(self._place, COMPACT_EVERY, self._warn)
+        self._on_batch(done, time.monotonic() - started)
+
+
+def follow(query: StreamingQuery, is_over: Callable[[], bool], on_progress: Callable[[Any], None]) -> None:
+    """Wait until the query ends or is to end; hears of Spark's own progress. Raises what the query raises."""
+    told = -1
+    while True:
+        ended = query.awaitTermination(_POLL_S)
+        for progress in query.recentProgress:
+            if progress.batchId > told and progress.numInputRows:
+                told = progress.batchId
+                on_progress(progress)
+        if ended:
+            return
+        if is_over():
+            query.stop()
+            return

@@ -1,0 +1,46 @@
+"""Captures cut into rotated files, and what a stream made of them against one process, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from kdissect.capture.files import open_captures
+from kdissect.engine.tables.registry import TABLES
+from kdissect.model.packet import Packet
+from tests.pipeline.conftest import CHECKOUT
+from tests.pipeline.parquet import of_one_process, of_stream
+from tests.support.pcaps import write_pcap
+
+CAPTURES = CHECKOUT / "captures"
+
+
+def packets_of(name: str) -> list[Packet]:
+    """The packets of a capture that the repository ships."""
+    return list(open_captures([str(CAPTURES / name)]).packets())
+
+
+def rotated_name(number: int, stem: str = "trace") -> str:
+    """As tcpdump -C calls the files of one capture."""
+    return f"{stem}.pcap{number or ''}"
+
+
+def cut(packets: Sequence[Packet], files: int) -> list[list[Packet]]:
+    """So many files' packets, wherever a connection or a frame is cut by that."""
+    share = -(-len(packets) // files)
+    return [list(packets[first : first + share]) for first in range(0, len(packets), share)]
+
+
+def arrive(folder: Path, number: int, packets: Iterable[Packet], stem: str = "trace") -> Path:
+    """One of the files is there."""
+    folder.mkdir(exist_ok=True)
+    path = folder / rotated_name(number, stem)
+    write_pcap(path, packets)
+    return path
+
+
+def assert_equal(tables: Path, paths: Sequence[Path], keys: Sequence[str] = ()) -> None:
+    """The tables of a stream are those of one process over the files."""
+    one = of_one_process(paths, keys)
+    for table in TABLES:
+        assert of_stream(tables, table) == one[table], table

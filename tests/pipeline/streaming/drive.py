@@ -1,0 +1,115 @@
+"""Micro-batches without Spark: what it does in between is to deal rows out to shards and to keep their
+state.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+from kdissect.engine.tables.registry import TABLES
+from kdissect.pipeline.arrow_runs import from_batches, to_batches
+from kdissect.pipeline.output_place import filesystem_of
+from kdissect.pipeline.run import Run
+from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.streaming.batch import Batches, Done
+from kdissect.pipeline.streaming.candidates import Patience
+from kdissect.pipeline.streaming.planning import Offset, facts_of, next_offset, tasks_of
+from kdissect.pipeline.streaming.registry import Catalogue, Registry
+from kdissect.pipeline.streaming.scanner import Scanner
+from kdissect.pipeline.streaming.settings import Settings
+from kdissect.pipeline.streaming.shard import Report, Shard
+from kdissect.pipeline.streaming.span import StreamMapping
+from tests.pipeline.frames import Frames
+
+ALL = frozenset(TABLES)
+
+
+class Memory:
+    """A `Store`."""
+
+    def __init__(self) -> None:
+        self.flows: dict[bytes, tuple[bytes, bytes]] = {}
+        self._head: bytes | None = None
+
+    def get(self, key: bytes) -> tuple[bytes, bytes] | None:
+        return self.flows.get(key)
+
+    def put(self, key: bytes, flow: bytes, waiting: bytes) -> None:
+        self.flows[key] = flow, waiting
+
+    def remove(self, key: bytes) -> None:
+        del self.flows[key]
+
+    def head(self) -> bytes | None:
+        return self._head
+
+    def put_head(self, head: bytes) -> None:
+        self._head = head
+
+
+def settings_of(folder: Path, *paths: Path, **more: Any) -> Settings:
+    """Settings with all tables, which take files as they are."""
+    base = Settings(
+        tuple(map(str, paths)),
+        str(folder / "tables"),
+        str(folder / "checkpoint"),
+        ALL,
+        patience=Patience(0.0),
+    )
+    return base._replace(**more)
+
+
+class Stream:
+    """Takes what is ready, batch by batch."""
+
+    def __init__(self, settings: Settings, seed: int = 1) -> None:
+        self.settings = settings
+        self.offset = Offset()
+        self.stores: dict[int, Memory] = {}
+        self._dice = random.Random(seed)
+        self._filesystem, self._root = filesystem_of(settings.own)
+        self.registry = Registry(self._filesystem, self._root)
+        self.scanner = Scanner(settings.paths, self.registry, settings.patience, settings.recursive)
+        self.place = SinkPlace(*filesystem_of(settings.output))
+        self.batches = Batches(settings, self.place)
+
+    def catch_up(self, now_s: float = 2e9) -> list[Done]:
+        """All batches until nothing is ready."""
+        done = []
+        while (found := self.step(now_s)) is not None:
+            done.append(found)
+        return done
+
+    def step(self, now_s: float = 2e9) -> Done | None:
+        """One batch; None where nothing is ready."""
+        ready = self.scanner.scan(now_s).ready
+        if ready:
+            self.registry.add(ready)
+        start, settings = self.offset, self.settings
+        end = next_offset(start, self.registry.entries, settings.max_files, settings.max_bytes)
+        if end == start:
+            return None
+        reports = self.shards(start, end)
+        done = self.batches.commit(Frames(), reports)  # type: ignore[arg-type]
+        self.offset = Offset.of(end.told())
+        return done
+
+    def shards(self, start: Offset, end: Offset) -> list[Report]:
+        """What the shards make of a batch."""
+        entries = self.registry.entries[start.taken : end.taken]
+        mapping = StreamMapping(self.settings.shards)
+        runs = [run for facts in facts_of(entries, end) for run in facts.runs(self.settings.shards)]
+        for task in tasks_of(entries):
+            runs += from_batches(to_batches(mapping.runs(task)))
+        self._dice.shuffle(runs)
+        by_part: dict[int, list[Run]] = {}
+        for run in runs:
+            by_part.setdefault(run.part, []).append(run)
+        return [self._shard(part, rows) for part, rows in by_part.items()]
+
+    def _shard(self, part: int, rows: list[Run]) -> Report:
+        store = self.stores.setdefault(part, Memory())
+        catalogue = Catalogue(self._filesystem, self._root)
+        return Shard(self.settings, store, catalogue, self.batches.staging).run(rows)  # type: ignore[arg-type]

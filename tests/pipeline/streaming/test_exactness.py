@@ -1,0 +1,94 @@
+"""File by file, the tables of a stream equal those of one process, row by row; here without Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="needs the extra arrow")
+
+from kdissect.capture.key_logs import KeyLogs
+from kdissect.pipeline.streaming import shard
+from tests.pipeline.parquet import of_stream
+from tests.pipeline.streaming.arriving import CAPTURES, arrive, assert_equal, cut, packets_of
+from tests.pipeline.streaming.drive import Stream, settings_of
+
+NAMES = (
+    "mock_rdk216_txn.pcap",
+    "tansu_kp202_admin.pcap",
+    "kafka44_java_errors.pcapng",
+    "kafka44_java_kip848.pcapng",
+    "kafka44_kp3_transactions.pcapng",
+    "kafka44_java_share.pcapng",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_file_by_file(name: str, tmp_path: Path) -> None:
+    """Connections, frames and histories cross every border; the tables are right after each file."""
+    stream = Stream(settings_of(tmp_path, tmp_path / "in"))
+    for number, packets in enumerate(cut(packets_of(name), 4)):
+        arrive(tmp_path / "in", number, packets)
+        assert len(stream.catch_up()) == 1
+        if number in (1, 3):
+            assert_equal(tmp_path / "tables", [tmp_path / "in"])
+
+
+def test_batches_of_any_size_give_the_same(
+    rotated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """20 files with reordering and loss, in batches of three. All of them last less than a second."""
+    monkeypatch.setattr(shard, "REORDER_NS", 5_000_000)
+    stream = Stream(settings_of(tmp_path, rotated, max_files=3, shards=3))
+    done = stream.catch_up()
+    assert len(done) == 7
+    assert sum(batch.segments for batch in done) > 1000, "nothing was analysed before the end"
+    assert_equal(tmp_path / "tables", [rotated])
+
+
+@pytest.mark.parametrize("swapped", [1, 7, 40])
+def test_packets_out_of_order_across_a_border(swapped: int, tmp_path: Path) -> None:
+    """What was captured last before a rotation is in the next file, and the other way round."""
+    first, second = cut(packets_of("mock_rdk216_txn.pcap"), 2)
+    first[-swapped:], second[:swapped] = second[:swapped], first[-swapped:]
+    stream = Stream(settings_of(tmp_path, tmp_path / "in"))
+    for number, packets in enumerate((first, second)):
+        arrive(tmp_path / "in", number, packets)
+        stream.catch_up()
+        assert_equal(tmp_path / "tables", [tmp_path / "in"])
+
+
+def test_files_that_overlap_by_less_than_a_second(tmp_path: Path) -> None:
+    packets = packets_of("mock_rdk216_txn.pcap")
+    middle = packets[len(packets) // 2].time_ns
+    first = [p for p in packets if p.time_ns < middle - 400_000_000 or (p.ref % 2 and p.time_ns < middle)]
+    names = {p.ref for p in first}
+    stream = Stream(settings_of(tmp_path, tmp_path / "in"))
+    for number, part in enumerate((first, [p for p in packets if p.ref not in names])):
+        arrive(tmp_path / "in", number, part)
+        stream.catch_up()
+    assert_equal(tmp_path / "tables", [tmp_path / "in"])
+
+
+def test_encrypted_connections_across_files(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography", reason="needs the extra tls")
+    keys = str(CAPTURES / "kafka44_java_tls13.keys")
+    settings = settings_of(tmp_path, tmp_path / "in", key_logs=tuple(KeyLogs((keys,)).files))
+    stream = Stream(settings)
+    for number, packets in enumerate(cut(packets_of("kafka44_java_tls13.pcapng"), 3)):
+        arrive(tmp_path / "in", number, packets)
+        stream.catch_up()
+    assert_equal(tmp_path / "tables", [tmp_path / "in"], [keys])
+    assert of_stream(tmp_path / "tables", "exchanges")
+
+
+def test_a_clock_that_jumps_within_a_file(tmp_path: Path) -> None:
+    """One packet of the next century, and an hour back later on: what is behind them waits for its place."""
+    parts = cut(packets_of("mock_rdk216_txn.pcap"), 3)
+    parts[0][20] = parts[0][20]._replace(time_ns=parts[0][20].time_ns + 10**18)
+    stream = Stream(settings_of(tmp_path, tmp_path / "in"))
+    for number, packets in enumerate(parts):
+        arrive(tmp_path / "in", number, packets)
+        stream.catch_up()
+        assert_equal(tmp_path / "tables", [tmp_path / "in"])

@@ -1,0 +1,74 @@
+"""A batch that is repeated after a crash, wherever the first attempt came to its end, without Spark."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="needs the extra arrow")
+
+from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.streaming import batch, set_work
+from kdissect.pipeline.streaming.batch import Batches
+from tests.pipeline.streaming.arriving import arrive, assert_equal, cut, packets_of
+from tests.pipeline.streaming.drive import Stream, settings_of
+
+
+class KilledError(Exception):
+    """Stands for a kill."""
+
+
+def _killed_at(calls: int, real: Callable[..., Any]) -> Callable[..., Any]:
+    """The function until its n-th call, which is the last thing that happens."""
+    left = [calls]
+
+    def function(*arguments: Any, **named: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise KilledError
+        return real(*arguments, **named)
+
+    return function
+
+
+MOMENTS = {
+    "while the state of a capture set is written": (set_work, "write_whole", 1),
+    "while the judgement is written": (set_work, "write_whole", 2),
+    "while names are written": (batch, "write_whole", 1),
+    "while the index is written": (batch, "write_whole", 2),
+    "before the commit": (SinkPlace, "commit_batch", 1),
+    "while files move": (SinkPlace, "move_in", 1),
+    "before the manifest": (SinkPlace, "_replace", 1),
+    "behind the commit": (Batches, "_forget", 1),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_the_batch_is_repeated(moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, name, calls = MOMENTS[moment]
+    parts = cut(packets_of("mock_rdk216_txn.pcap"), 3)
+    stream = Stream(settings_of(tmp_path, tmp_path / "in"))
+    for number in (0, 1):
+        arrive(tmp_path / "in", number, parts[number])
+        stores = copy.deepcopy(stream.stores)
+        if number:
+            with monkeypatch.context() as patched:
+                patched.setattr(place, name, _killed_at(calls, getattr(place, name)))
+                with pytest.raises(KilledError):
+                    stream.step()
+        stream.stores = stores  # as Spark loads the version of the batch before
+        stream.place.recover()
+        stream.batches = Batches(stream.settings, SinkPlace(stream.place.filesystem, stream.place.root))
+        stream.step()
+    arrive(tmp_path / "in", 2, parts[2])
+    stream.step()
+    assert_equal(tmp_path / "tables", [tmp_path / "in"])
+    manifest = stream.place.manifest()
+    assert manifest is not None
+    known = {file["path"] for file in (*manifest["files"], *manifest["gone"])}
+    there = {str(path.relative_to(tmp_path / "tables")) for path in (tmp_path / "tables").rglob("*.parquet")}
+    assert there == known
