@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kdissect.capture.source import STDIN
+from kdissect.cli.alert_options import add_alerts
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.inputs import add_inputs
@@ -19,7 +20,6 @@ from kdissect.cli.table_files import add_place
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kdissect.pipeline.sink.alert_targets import Target
     from kdissect.pipeline.streaming.settings import Settings
 
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -70,9 +70,7 @@ def _parser() -> ArgumentParser:
         "groups into which the connections of a capture set are dealt; default: as many as cores. "
         "A checkpoint keeps what it was begun with"
     ))  # fmt: skip
-    add("--alert", metavar="TARGET", type=_alert, action="append", default=[], help=(
-        "tell each new finding to jsonl=FILE or webhook=URL; may be repeated"
-    ))  # fmt: skip
+    add_alerts(add)
     add(
         "--progress-log", metavar="FILE", help="write Spark's own progress of each batch there, as JSON lines"
     )
@@ -165,15 +163,6 @@ def _follow(options: Namespace, settings: Settings, session: SparkSession) -> in
         follow(query, signals.came, progress)
         line.close()
     return UNREADABLE if line.unread else OK
-
-
-def _alert(text: str) -> Target:
-    from kdissect.pipeline.sink.alert_targets import target_of
-
-    try:
-        return target_of(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None
 
 
 def _seconds(text: str) -> float:
