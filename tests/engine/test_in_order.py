@@ -163,7 +163,12 @@ def test_most_segments_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_most_full_segments_are_read_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
-    monkeypatch.setattr(in_order, "take_run", lambda *of: [taken.append(take_run(*of)), taken[-1]][1])
+
+    def counted(*of: Any) -> int:
+        taken.append(take_run(*of))
+        return taken[-1]
+
+    monkeypatch.setattr(in_order, "take_run", counted)
     packets = large_frames()
     told(list(blocks(packets, [])))
     assert sum(taken) > sum(len(packet[3]) > 1448 for packet in packets) / 2
