@@ -14,6 +14,8 @@ from kdissect.capture.files import open_captures
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.frame import Frame
 from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket
+from kdissect.net import in_order
+from kdissect.net.runs import take_run
 from kdissect.session.exchange import Exchange
 from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
 
@@ -30,6 +32,7 @@ CUTS = st.lists(st.integers(1, 150), max_size=5)
 @cache
 def large_frames() -> list[PlainPacket]:
     """Three connections in turns, frames of up to 50 KB in segments of an MTU, eight to an acknowledgment."""
+    found: list[PlainPacket] = []
     talks = [Conversation(ports=(40000 + number, 9092)) for number in range(3)]
     for number in range(6):
         for index, talk in enumerate(talks):
@@ -39,9 +42,11 @@ def large_frames() -> list[PlainPacket]:
             answer = response(number, bytes(range(256)) * 40 * number)
             for at in range(0, len(answer), 8 * 1448):
                 talk.broker(answer[at : at + 8 * 1448], mss=1448).packet(CLIENT)
+            found += talk.packets  # in turns of a frame: what follows one another can be a run
+            talk.packets.clear()
     talks[0].fin(CLIENT).fin(BROKER)
     talks[1].rst(BROKER)
-    return sorted(chain.from_iterable(talk.packets for talk in talks), key=lambda packet: packet[1])
+    return [*found, *talks[0].packets, *talks[1].packets]
 
 
 @cache
@@ -154,6 +159,19 @@ def test_most_segments_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None
     packets = large_frames()
     told(list(blocks(packets, [])))
     assert len(asked) < len(packets) / 10
+
+
+def test_most_full_segments_are_read_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+
+    def counted(*of: Any) -> int:
+        taken.append(take_run(*of))
+        return taken[-1]
+
+    monkeypatch.setattr(in_order, "take_run", counted)
+    packets = large_frames()
+    told(list(blocks(packets, [])))
+    assert sum(taken) > sum(len(packet[3]) > 1448 for packet in packets) / 2
 
 
 def test_a_block_is_the_sequence_of_its_packets() -> None:
