@@ -11,12 +11,12 @@ Rules:
 import struct
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Protocol
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
 from kdissect.net.store import Store
+from kdissect.session.frame_owner import FrameOwner
 
 _SIZE = struct.Struct(">i")
 _size_of = _SIZE.unpack_from
@@ -44,31 +44,6 @@ class Mode(IntEnum):
     LOST = 2  # looking for the next frame
     OPAQUE = 3  # not Kafka: counted by the TCP layer, not looked at
     THROUGH = 4  # TLS: handed to what decrypts it
-
-
-class FrameOwner(Protocol):
-    """What a reader asks of the connection it belongs to. `direction` is the reader's."""
-
-    def undecided(self, direction: int, payload: bytes, ref: int, time_ns: int) -> None:
-        """Bytes of a connection whose kind is not known yet."""
-
-    def undecided_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
-        """Missing bytes of a connection whose kind is not known yet."""
-
-    def find_frame(self, direction: int, data: bytes, first: int) -> int:
-        """Offset of the next plausible frame in `data`; ~offset of the undecided end if there is none."""
-
-    def lost(self, direction: int, why: str) -> None:
-        """The reader lost its position."""
-
-    def is_middle_start(self, direction: int) -> bool:
-        """Whether the beginning of the direction was not captured."""
-
-    def note(self, anomaly: Anomaly) -> None:
-        """An anomaly of the connection."""
-
-    def ended(self, direction: int, how: CloseKind, time_ns: int) -> None:
-        """The direction ended."""
 
 
 _FRAMES = Mode.FRAMES  # a module's own name is found faster than an enum's member, once a packet

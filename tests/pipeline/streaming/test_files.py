@@ -14,10 +14,11 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 from kdissect.pipeline.streaming.candidates import STALE_S, Patience
 from kdissect.pipeline.streaming.shard import TOO_LATE
 from tests.pipeline.parquet import of_stream
-from tests.pipeline.streaming.arriving import arrive, assert_equal, cut, packets_of, rotated_name
+from tests.pipeline.streaming.arriving import arrive, assert_equal, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of
 
 NAME = "mock_rdk216_txn.pcap"
+OTHER = "tansu_kp3_groups.pcap"  # not the same traffic, which a run marks and a stream does not
 
 
 def _files(stream: Stream, tmp_path: Path) -> dict[str, Any]:
@@ -179,7 +180,7 @@ def test_files_that_arrive_in_any_order_within_the_time_they_are_held(tmp_path: 
 def test_hosts_whose_clocks_differ_stay_apart(tmp_path: Path) -> None:
     """One host is an hour behind, and its files arrive after those of the other."""
     packets = packets_of(NAME)
-    behind = [packet._replace(time_ns=packet.time_ns - 3600 * 10**9) for packet in packets]
+    behind = [packet._replace(time_ns=packet.time_ns - 3600 * 10**9) for packet in packets_of(OTHER)]
     folders = [tmp_path / "host_a", tmp_path / "host_b"]
     for folder in folders:
         folder.mkdir()
@@ -200,7 +201,7 @@ def test_what_is_wrong_with_files_is_told(tmp_path: Path, folder: Path) -> None:
     stream = Stream(settings_of(tmp_path, folder))
     packets = packets_of(NAME)
     arrive(folder, 0, packets)
-    good = (folder / rotated_name(0)).read_bytes()
+    good = arrive(folder, 0, packets_of(OTHER), "corrupt").rename(folder / "corrupt.pcap").read_bytes()
     (folder / "empty.pcap").write_bytes(good[:24])
     (folder / "corrupt.pcap").write_bytes(good[:5000] + b"\xff" * 64 + good[5064:])
     (folder / "note.txt").write_text("no capture")
