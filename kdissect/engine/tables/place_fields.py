@@ -48,7 +48,7 @@ CLIENT = (
 
 
 def distribution(name: str, doc: str) -> tuple[RowField, ...]:
-    """Columns of a `stats.distribution.Distribution`: exact figures and percentiles."""
+    """Columns of a `sketches.distribution.Distribution`: exact figures and percentiles."""
     return (
         RowField(name, "struct", f"{doc}; null for none"),
         RowField(f"{name}.count", "int64", "values"),
