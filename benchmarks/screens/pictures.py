@@ -39,6 +39,9 @@ async def picture(capture: str, keys: tuple[str | float, ...]) -> str:
                 await pilot.pause(key)
             else:
                 await pilot.press(key)
+        while set(session.results) - session.final:  # still counting, on a machine with other work
+            await pilot.pause(0.1)
+        await pilot.pause(0.5)
         return plain(app.export_screenshot(title=f"kdissect tui {capture}"))
 
 

@@ -18,6 +18,7 @@ from kdissect.query import FilterError
 from kdissect.tui.bars import TopLine, ViewBar
 from kdissect.tui.filter_bar import FilterBar
 from kdissect.tui.garbage import Garbage
+from kdissect.tui.hand_over import is_there
 from kdissect.tui.inert import text
 from kdissect.tui.session import Change, Session
 from kdissect.tui.state import State
@@ -158,13 +159,13 @@ class KdissectApp(App[None]):
 
     def _session_changed(self, change: Change, what: str) -> None:
         self._changes[change, what] = None
-        if change is Change.TROUBLE:
+        if change is Change.TROUBLE and self.is_running:
             self.notify(text(what).plain, severity="warning", markup=False, timeout=10)
 
     def _pass_on(self) -> None:
         """Tell the widgets what is new, a few times a second, however often it changes."""
         changes, self._changes = self._changes, {}
-        if not changes or not self._top.is_attached:
+        if not changes or not is_there(self._top):
             return
         kinds = {change for change, _ in changes}
         if Change.ROWS in kinds or Change.SHOWN in kinds:

@@ -16,10 +16,14 @@ def hand_over(widget: Widget, take: Callable[..., object], *values: Any) -> None
     A thread does not end when its screen is left or the application quits. What it brings afterwards has
     nowhere to go: the widgets below are taken down one by one, and `take` would look for them in vain.
     """
-    app = widget.app
 
     def receive() -> None:
-        if app.is_running and widget.is_attached and widget.screen in app.screen_stack:
+        if is_there(widget):
             take(*values)
 
-    app.call_from_thread(receive)
+    widget.app.call_from_thread(receive)
+
+
+def is_there(widget: Widget) -> bool:
+    """Whether a widget is on a screen of an application that runs: timers outlive what they look at, too."""
+    return widget.app.is_running and widget.is_attached and widget.screen in widget.app.screen_stack

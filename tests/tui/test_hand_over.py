@@ -7,9 +7,12 @@ import threading
 
 import pytest
 
+from kdissect.tui.app import KdissectApp
 from kdissect.tui.dissection import Dissected
+from kdissect.tui.session import Change
 from kdissect.tui.views import exchanges as exchanges_module
 from kdissect.tui.views.exchanges import ExchangesView
+from kdissect.tui.views.lines_below import LinesBelowView
 from tests.support.console import CAPTURES
 from tests.tui.screens import PATIENCE_S, screen, until
 
@@ -39,3 +42,28 @@ def test_an_answer_that_comes_when_the_screen_is_gone_is_dropped(monkeypatch: py
 
     asyncio.run(look())
     assert gone.is_set()
+
+
+def test_timers_and_news_that_come_when_the_screen_is_gone_do_no_harm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+
+    def late(view: ExchangesView | LinesBelowView) -> None:
+        assert not view.query("#list, #main")
+        view._rested()
+        app = view.app
+        assert isinstance(app, KdissectApp)
+        app._session_changed(Change.TROUBLE, "a file is broken")
+        app._session_changed(Change.ROWS, "")
+        app._pass_on()
+        told.append(view.id or "")
+
+    async def look() -> None:
+        async with screen(monkeypatch, GROUPS) as (_, pilot):
+            await pilot.press("8", "1")
+            for kind in (ExchangesView, LinesBelowView):
+                monkeypatch.setattr(kind, "on_unmount", late, raising=False)
+
+    asyncio.run(look())
+    assert sorted(told) == ["view-exchanges", "view-statistics"]

@@ -16,6 +16,7 @@ from kdissect.tui.shown import Shown
 from kdissect.tui.view import UseFilter
 from kdissect.tui.views.exchanges import ExchangesView
 from kdissect.tui.widgets.ordering import DOWN, UP, Order, ordered, rank
+from kdissect.tui.widgets.rows_table import RowsTable
 from tests.support.console import CAPTURES
 from tests.tui.inline import Loaded
 from tests.tui.screens import screen, shows, text_of, until
@@ -151,3 +152,23 @@ def test_next_error_follows_the_order() -> None:
         assert next_flagged(flags, found, 10, 1) == 90
         assert next_flagged(flags, found, 90, -1) == 10
         assert next_flagged(flags, found, 90, 1) is None
+
+
+def test_the_cursor_stays_above_until_it_is_moved_and_with_its_row_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    columns = [TableColumn("v", lambda row: Cell(str(row["v"])))]
+
+    async def look() -> None:
+        async with screen(monkeypatch, TRANSACTIONS, size=(120, 40)) as (_, pilot):
+            await pilot.press("8")
+            table = RowsTable(lambda row: row["v"])
+            await pilot.app.screen.mount(table)
+            table.show(columns, [{"v": "all"}])
+            table.show(columns, [{"v": "a"}, {"v": "b"}, {"v": "all"}])
+            assert table.row == {"v": "a"}
+            table.go_to(1)
+            table.show(columns, [{"v": "new"}, {"v": "a"}, {"v": "b"}, {"v": "all"}])
+            assert table.row == {"v": "b"}
+
+    asyncio.run(look())

@@ -17,7 +17,7 @@ from kdissect.tui.exchange_columns import known
 from kdissect.tui.exchange_list import ExchangeList
 from kdissect.tui.exchange_order import Ordered, next_flagged
 from kdissect.tui.field_tree import FieldTree
-from kdissect.tui.hand_over import hand_over
+from kdissect.tui.hand_over import hand_over, is_there
 from kdissect.tui.hex_pane import HexPane
 from kdissect.tui.inert import text
 from kdissect.tui.session import Change
@@ -134,6 +134,8 @@ class ExchangesView(View):
         self._rest = self.set_timer(REST_S, self._rested)
 
     def _rested(self) -> None:
+        if not is_there(self):
+            return
         row = self.rows.row
         if row is not None and (self._dissected is None or self._dissected.row != row):
             self._dissect(row)

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.timer import Timer
 from textual.widgets import Static
 
-from kdissect.tui.hand_over import hand_over
+from kdissect.tui.hand_over import hand_over, is_there
 from kdissect.tui.views.tables import TablesView
 from kdissect.tui.widgets.lines import Line, Lines
 from kdissect.tui.widgets.rows_table import Row, RowsTable
@@ -56,6 +56,8 @@ class LinesBelowView(TablesView):
         self._rest = self.set_timer(REST_S, self._rested)
 
     def _rested(self) -> None:
+        if not is_there(self):
+            return
         row = self.table.row
         if row is None:
             self._told = None

@@ -100,6 +100,7 @@ class RowsTable(ScrollView, can_focus=True):
         self.stays: Callable[[Row], bool] = lambda row: False
         """Rows that stand last in any order: sums."""
         self._given: Sequence[Row] = ()
+        self._is_moved = False
         self._empty = empty
         self._columns: Sequence[TableColumn] = ()
         self._rows: Sequence[Row] = ()
@@ -117,7 +118,8 @@ class RowsTable(ScrollView, can_focus=True):
         self._columns, self._rows = columns, ordered(rows, columns, self.order, self.stays)
         if empty is not None:
             self._empty = empty
-        self._at = self._place_of(before)
+        # Nobody chose the first row of a first snapshot: it may be the sum, the last row of the next.
+        self._at = self._place_of(before) if self._is_moved else 0
         self._measured = -1
         self._lay_out()
         if self._named(self.row) != self._named(before) or before is None:
@@ -151,6 +153,7 @@ class RowsTable(ScrollView, can_focus=True):
         """Put the cursor on a row."""
         place = max(0, min(place, len(self._rows) - 1))
         if place != self._at:
+            self._is_moved = True
             self._at = place
             self.post_message(self.Highlighted(self, self.row))
         self._reveal()
