@@ -147,7 +147,7 @@ def counted(run: Run, path: Path, *more: str) -> dict[str, int]:
     return dict(json.loads(told)["anomalies"])
 
 
-@pytest.mark.parametrize("name", LIMIT_NOTES.keys() - IN_WORDS)
+@pytest.mark.parametrize("name", sorted(LIMIT_NOTES.keys() - IN_WORDS))
 def test_reaching_one_is_told_and_counted(name: str, tmp_path: Path, run: Run) -> None:
     value, make = REACHED[name]
     path = tmp_path / "a.pcap"

@@ -18,8 +18,9 @@ from kdissect.decoders.records.spans import nest_records
 from kdissect.decoders.tree import render
 from kdissect.schema import registry
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Array, Primitive
-from kdissect.schema.walk import all_fields, has_payloads, may_hold_secrets
+from kdissect.schema.walk import all_fields, has_payloads
 from tests.decoders.payloads.vectors import assert_tiles, groups, records
 from tests.support.batches import kafka_python_batch, kafka_python_messages
 
