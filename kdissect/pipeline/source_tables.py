@@ -9,6 +9,7 @@ from zlib import crc32
 from kdissect.api import Dissection
 from kdissect.capture.files import ends_of, numbers_in_sets
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
+from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.engine.tables.registry import TABLES
 from kdissect.engine.tables.table import Table
 from kdissect.history.topics import TopicNames
@@ -65,10 +66,11 @@ def _of_files(share: Share, table: str) -> Iterator[Any]:
 def _of_flows(share: Share, options: SourceOptions) -> Iterator[Any]:
     dissection = _dissection(share, options)
     rows = TableRows({options.table})
+    pieces = SnapshotPieces()
     tables = ExchangeTables(dissection.file_names, rows, dissection.topics)
     for order, event in _events(dissection, share):
         if isinstance(event, Exchange):
-            tables.exchange(event, order)
+            tables.exchange(event, order, pieces)
         elif isinstance(event, ConnectionClosed):
             tables.connection(event.connection, order)
         yield from (batch for _, batch in rows.take())

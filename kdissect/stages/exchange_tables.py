@@ -13,6 +13,7 @@ from kdissect.engine.record_sets import RecordSet, record_sets
 from kdissect.engine.row_tables import arrow_row
 from kdissect.engine.rows import ExchangeRows, Row, topic_id_text, wire_topics
 from kdissect.engine.segment_rows import batch_attributes, millis
+from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.history.partitions import topic_namer
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
@@ -45,15 +46,15 @@ class ExchangeTables:
         self._exchanges = ExchangeRows(files, topics_of=wire_topics if names is None else names.topics_of)
         self._records = RecordRows(files, "raw", "raw", topic_name=self._name)
 
-    def exchange(self, exchange: Exchange, order: bytes) -> None:
-        """The rows of an exchange."""
+    def exchange(self, exchange: Exchange, order: bytes, pieces: SnapshotPieces) -> None:
+        """The rows of an exchange; `pieces` are those of its connection, perhaps of others too."""
         if "exchanges" in self._wanted:
             row = _exchange_row(self._exchanges.row(exchange), order)
             self._rows.add("exchanges", row | {"same_as": exchange.connection.same_as})
         if "anomalies" in self._wanted:
             self._anomalies(exchange.connection, "exchange", exchange.ordinal, exchange.all_anomalies())
         if self._wanted & _BY_RECORDS:
-            self._record_sets(exchange, order)
+            self._record_sets(exchange, order, pieces)
 
     def connection(self, info: ConnectionInfo, order: bytes) -> None:
         """The rows of a connection that is over."""
@@ -70,9 +71,10 @@ class ExchangeTables:
 
     # records
 
-    def _record_sets(self, exchange: Exchange, order: bytes) -> None:
+    def _record_sets(self, exchange: Exchange, order: bytes, pieces: SnapshotPieces) -> None:
         errors: dict[Any, int] | None = None
         for number, records in enumerate(record_sets(exchange)):
+            pieces.join(records)
             if errors is None:
                 errors = _errors(exchange)
             head = self._head(records, number) | {"event_order": order}

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kdissect.engine.event_order import Placed
+from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.model.finding import Who
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
@@ -55,6 +56,7 @@ class FirstStage:
     ) -> None:
         self._rows = TableRows(tables & OF_CONNECTIONS)
         self._tables = tables_into or ExchangeTables(files, self._rows)
+        self._pieces = SnapshotPieces()
         self._relay = Relay() if tables & (OF_JUDGES | OF_STATES) else None
         self._relayed: list[Relayed] = []
         self._relayed_bytes = 0
@@ -64,6 +66,7 @@ class FirstStage:
 
     def begin_flow(self) -> None:
         """The next events are those of another flow."""
+        self._pieces = SnapshotPieces()
         if self._judge is not None:
             self._judge.begin_flow()
 
@@ -78,7 +81,7 @@ class FirstStage:
         if self._relay is not None:
             self._relay.add(placed)
         if isinstance(event, Exchange):
-            self._tables.exchange(event, order)
+            self._tables.exchange(event, order, self._pieces)
         elif isinstance(event, ConnectionClosed):
             self._tables.connection(event.connection, order)
         if self._judge is not None:
@@ -93,7 +96,7 @@ class FirstStage:
         """Take an event that another capture set counts: it has rows, and may tell names."""
         order, event = placed
         if isinstance(event, Exchange):
-            self._tables.exchange(event, order)
+            self._tables.exchange(event, order, self._pieces)
             if self._relay is not None:
                 self._relay.add_names(placed)
             event.forget_bodies()

@@ -11,6 +11,7 @@ from typing import Any
 from kdissect.api import Dissection
 from kdissect.capture.files import ends_of, numbers_in_sets
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
+from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
@@ -52,6 +53,7 @@ class _Production:
         self._dissection = dissection
         self._tables = tables
         self.rows = TableRows(tables)
+        self._pieces = SnapshotPieces()
         self._connections = ExchangeTables(dissection.file_names, self.rows, dissection.topics)
         self._wants_connections = not tables.isdisjoint(OF_CONNECTIONS)
         self._judge = Judge(*judging) if tables & OF_JUDGES else None
@@ -62,7 +64,7 @@ class _Production:
         if isinstance(event, Exchange):
             event.bodies()
             if self._wants_connections:
-                self._connections.exchange(event, order)
+                self._connections.exchange(event, order, self._pieces)
         elif isinstance(event, ConnectionClosed) and self._wants_connections:
             self._connections.connection(event.connection, order)
         if self._tables & OF_STATES and event.connection.same_as is None:

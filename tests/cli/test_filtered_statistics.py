@@ -19,7 +19,7 @@ PRODUCE = CAPTURES / "kafka44_java_produce.pcapng"
 GENERATIONS = CAPTURES / "kafka28_java_generations_early.pcapng"
 ERRORS = CAPTURES / "kafka44_java_errors.pcapng"
 # They read no exchanges: there is nothing to filter.
-WITHOUT_EXCHANGES = {"segments", "rules", "fields", "decode", "schema", "completion"}
+WITHOUT_EXCHANGES = {"segments", "rules", "fields", "limits", "decode", "schema", "completion"}
 # Tables hold everything, so that they can be joined; what is wanted of them is a query's business.
 WITHOUT_FILTER = {"tables", "pipeline"}
 FILTERED = sorted(COMMANDS.keys() - WITHOUT_EXCHANGES - WITHOUT_FILTER)

@@ -112,7 +112,8 @@ def test_no_log_segment_shows_one(tmp_path: Path, capfdbinary: pytest.CaptureFix
             assert captured.out
             search(captured.out + captured.err, (form, more))
     assert main(["segments", str(segment), "--format", "jsonl", "--records", "--show-secrets"]) == 0
-    assert any(needle in capfdbinary.readouterr().out for needle in ALL_NEEDLES)
+    out = capfdbinary.readouterr().out
+    assert any(needle in out for needle in ALL_NEEDLES)
 
 
 def test_no_metric_holds_one(capture: str) -> None:

@@ -45,7 +45,8 @@ class Terminal:
         self._screen = pyte.Screen(COLUMNS, ROWS)
         self._drawn = pyte.ByteStream(self._screen)
         self._kept = TemporaryDirectory()  # what other tests leave in a user's folder is none of its business
-        environment = os.environ | {
+        sizes = {"COLUMNS", "LINES"}  # of another terminal
+        environment = {name: value for name, value in os.environ.items() if name not in sizes} | {
             "TERM": "xterm-256color", "PYTHONPATH": str(CHECKOUT), "XDG_CONFIG_HOME": self._kept.name,
         }  # fmt: skip
         self.process = subprocess.Popen(
