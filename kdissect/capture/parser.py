@@ -10,13 +10,16 @@ Rules of a parser:
   `feed` returns does: `Packet.data` is owned.
 """
 
+from bisect import bisect_left
 from collections import Counter
+from operator import attrgetter
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import in_force
 from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket, packet_ref
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
+_ref_of = attrgetter("ref")
 
 
 class CaptureParser:
@@ -110,7 +113,8 @@ class CaptureParser:
         self.anomaly_counts[AnomalyKind.TIME_STEP_BACK] += 1
         if len(self.anomalies) < (self._most + 1) // 2:
             detail = f"the clock went backwards by {step_ns / 1e9:.3f} s"
-            self.anomalies.append(Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
+            at = bisect_left(self.anomalies, ref, key=_ref_of)  # what is behind it may be known already
+            self.anomalies.insert(at, Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
 
     def _parse(self, data: bytes, places: list[PlacedPacket], turns: list[int]) -> int:
         """Append the complete packets of `data` and the numbers of those that are not like the one before.

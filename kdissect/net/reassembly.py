@@ -336,6 +336,9 @@ class Reassembly:
         )
 
     def _deliver_beyond_hole(self, segment: Parked) -> None:
+        if self.ended:  # by a FIN that was parked before this
+            self._note_after_end(segment)
+            return
         if segment.offset > self.offset:
             self.skip(segment.offset - self.offset, segment.ref, segment.time_ns)
         self.deliver(segment)

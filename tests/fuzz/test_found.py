@@ -9,6 +9,7 @@ import pytest
 import zstandard
 
 from fuzz.counters import count
+from fuzz.targets import TARGETS
 from kdissect.capture.compression import Compression, decompress
 from kdissect.capture.files import open_captures
 from kdissect.capture.pcapng import PcapngParser
@@ -276,3 +277,20 @@ def test_a_star_in_a_hex_dump_takes_no_gigabytes() -> None:
     for far in ("10000000", "ffffffffffff"):
         with pytest.raises(HexError, match="stands for"):
             parse_hex(f"{line}\n*\n{far}\n")
+
+
+def test_strays_behind_a_parked_fin_bring_no_bytes_after_the_end() -> None:
+    """A segment from elsewhere is believed at last; what was parked, with a FIN in it, is delivered first."""
+    found = (
+        "000000000400000080000080808080013f8000000000000001000000140000011000001500000100000016000001100"
+        "000170000010000001800000110000019000001dbb3c6ea55ec121000001b0000010600000000000116000000000001"
+    )
+    TARGETS["reassembly"]().run(bytes.fromhex(found))
+
+
+def test_a_clock_that_went_back_is_told_before_a_later_fault_however_the_file_is_cut() -> None:
+    found = (
+        "1f8b0800000000000203bb7278d3422606160618f8ff9f818111c2e4001136504c09809a073"
+        "78b110afed733e201c84ec0ae8209cd5c2632c00728cd8c661633050000373430b054010000"
+    )
+    TARGETS["compressed"]().run(bytes.fromhex(found))
