@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from traffic.options import parse_size
 
@@ -130,17 +130,23 @@ def measured(command: list[str]) -> Cost:
     started = time.monotonic()
     with tempfile.TemporaryFile("w+") as said:  # a pipe that nobody reads would stop who fills it
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
-        ticks: dict[int, int] = {}
-        peak = 0
-        while process.poll() is None:
-            found = list(family(process.pid))
-            ticks.update({pid: used for pid, used, _ in found})
-            peak = max(peak, sum(size for _, _, size in found))
-            time.sleep(POLL_S)
+        cpu_s, peak = followed(process)
         if process.returncode:
             said.seek(0)
             raise SystemExit(f"{' '.join(command)}\n{said.read()}")
-    return Cost(time.monotonic() - started, sum(ticks.values()) / TICKS, peak)
+    return Cost(time.monotonic() - started, cpu_s, peak)
+
+
+def followed(process: subprocess.Popen[Any]) -> tuple[float, int]:
+    """Look at a process until it ends: seconds of CPU and peak bytes of memory of it and all below it."""
+    ticks: dict[int, int] = {}
+    peak = 0
+    while process.poll() is None:
+        found = list(family(process.pid))
+        ticks.update({pid: used for pid, used, _ in found})
+        peak = max(peak, sum(size for _, _, size in found))
+        time.sleep(POLL_S)
+    return sum(ticks.values()) / TICKS, peak
 
 
 def family(root: int) -> Iterator[tuple[int, int, int]]:

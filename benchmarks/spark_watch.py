@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from spark_growth import POLL_S, TICKS, family
+from spark_growth import followed
 
 HERE = Path(__file__).parent
 
@@ -85,17 +85,11 @@ def command(chosen: argparse.Namespace, captures: Path, log: Path) -> list[str]:
 def watched(command: list[str]) -> tuple[float, float, int]:
     """Run a command; seconds, seconds of CPU, and peak bytes of memory of all its processes."""
     started = time.monotonic()
-    ticks: dict[int, int] = {}
-    peak = 0
     with subprocess.Popen(command) as process:
-        while process.poll() is None:
-            found = list(family(process.pid))
-            ticks.update({pid: used for pid, used, _ in found})
-            peak = max(peak, sum(size for _, _, size in found))
-            time.sleep(POLL_S)
+        cpu_s, peak = followed(process)
         if process.returncode:
             raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-    return time.monotonic() - started, sum(ticks.values()) / TICKS, peak
+    return time.monotonic() - started, cpu_s, peak
 
 
 def line_of(batch: dict[str, Any]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
+from kdissect.cli.seconds import seconds
 
 if TYPE_CHECKING:
     from kdissect.pipeline.sink.place import SinkPlace
@@ -22,7 +23,7 @@ def add_directory(parser: ArgumentParser) -> None:
 
 def add_grace(parser: ArgumentParser) -> None:
     """Add `--grace`."""
-    parser.add_argument("--grace", metavar="SECONDS", type=_seconds, default=300.0, help=(
+    parser.add_argument("--grace", metavar="SECONDS", type=seconds, default=300.0, help=(
         "how long files that are no longer part of the tables stay for who is reading them; default: 300"
     ))  # fmt: skip
 
@@ -48,16 +49,6 @@ def with_tables(directory: str, grace_s: float, act: Callable[[SinkPlace], None]
         say(f"{directory}: {getattr(error, 'strerror', None) or error}")
         return UNREADABLE
     return OK
-
-
-def _seconds(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found < float("inf"):
-        raise ArgumentTypeError(f"{text!r} is no number of seconds")
-    return found
 
 
 def _is_installed() -> bool:

@@ -15,6 +15,7 @@ from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.inputs import add_inputs
 from kdissect.cli.parser import command_parser
 from kdissect.cli.pipeline import INSTALL, add_spark, count, is_installed
+from kdissect.cli.seconds import seconds
 from kdissect.cli.table_files import add_place
 
 if TYPE_CHECKING:
@@ -53,13 +54,13 @@ def _parser() -> ArgumentParser:
         "directory of what is known so far, where the next start goes on: a path, or s3://, hdfs:// ..."
     ))  # fmt: skip
     add("--once", action="store_true", help="catch up with what is there, and end")
-    add("--interval", metavar="SECONDS", type=_seconds, default=10.0, help=(
+    add("--interval", metavar="SECONDS", type=seconds, default=10.0, help=(
         "how often to look for files; default: 10"
     ))  # fmt: skip
-    add("--settle", metavar="SECONDS", type=_seconds, default=2.0, help=(
+    add("--settle", metavar="SECONDS", type=seconds, default=2.0, help=(
         "for how long a file that nothing follows must not have grown; default: 2"
     ))  # fmt: skip
-    add("--hold", metavar="SECONDS", type=_seconds, default=0.0, help=(
+    add("--hold", metavar="SECONDS", type=seconds, default=0.0, help=(
         "for how long a complete file waits for others that may come before it; default: 0"
     ))  # fmt: skip
     add("--max-files", metavar="N", type=count, default=64, help="files of a micro-batch; default: 64")
@@ -163,16 +164,6 @@ def _follow(options: Namespace, settings: Settings, session: SparkSession) -> in
         follow(query, signals.came, progress)
         line.close()
     return UNREADABLE if line.unread else OK
-
-
-def _seconds(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found < float("inf"):
-        raise ArgumentTypeError(f"{text!r} is no number of seconds")
-    return found
 
 
 def _size(text: str) -> int:

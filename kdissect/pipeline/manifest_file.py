@@ -45,7 +45,6 @@ def read_manifest(filesystem: Any, root: str, name: str = MANIFEST) -> Manifest 
 
 def write_manifest(filesystem: Any, root: str, manifest: Manifest, name: str = MANIFEST) -> None:
     """Put a manifest in the place of the one that is there. Raises OSError: then the old one holds."""
-    filesystem.create_dir(root, recursive=True)
     write_whole(filesystem, f"{root}/{name}", json.dumps(manifest, indent=1).encode())
 
 

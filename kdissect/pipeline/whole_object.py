@@ -25,7 +25,11 @@ def read_whole(filesystem: Any, path: str) -> bytes | None:
 
 
 def write_whole(filesystem: Any, path: str, content: bytes) -> None:
-    """Put a file in the place of the one that is there. Raises OSError: then the old one is there."""
+    """Put a file in the place of the one that is there. Raises OSError: then the old one is there.
+
+    Makes the directory it is to be in.
+    """
+    filesystem.create_dir(path.rpartition("/")[0], recursive=True)
     if filesystem.type_name in _OBJECT_STORES:
         _write(filesystem, path, content)
         return
@@ -49,6 +53,14 @@ def is_file(filesystem: Any, path: str) -> bool:
     from pyarrow import fs
 
     return bool(filesystem.get_file_info(path).type == fs.FileType.File)
+
+
+def names_in(filesystem: Any, directory: str, suffix: str) -> list[str]:
+    """Names of the files of a directory with a suffix, sorted; none where there is no directory."""
+    from pyarrow import fs
+
+    found = filesystem.get_file_info(fs.FileSelector(directory, allow_not_found=True))
+    return sorted(info.base_name for info in found if info.base_name.endswith(suffix))
 
 
 def _write(filesystem: Any, path: str, content: bytes) -> None:

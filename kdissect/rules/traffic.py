@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdissect.session.exchange import Exchange, State
 from kdissect.sketches.distribution import Distribution
-from kdissect.sketches.intervals import Intervals
+from kdissect.sketches.intervals import Counts
 
 Kind = tuple[int | None, int | None]
 
@@ -16,7 +16,7 @@ MAX_SLOTS = 240
 FIRST_SLOT_NS = 1_000_000
 
 
-class TimeLine(Intervals):
+class TimeLine(Counts):
     """Exchanges by the time of their first byte, in at most `MAX_SLOTS` slots: how many, and how many of
     them without an answer they should have.
     """
@@ -30,15 +30,19 @@ class TimeLine(Intervals):
         """Count one exchange."""
         self.count(time_ns, (1, int(is_lost)))
 
+    def empty(self) -> list[int]:
+        """No exchanges."""
+        return [0, 0]
+
     @property
     def start_ns(self) -> int:
         """Where the first slot begins."""
-        return min(self._counts, default=0) * self.width_ns
+        return min(self._held, default=0) * self.width_ns
 
     def row(self) -> list[tuple[int, int]]:
         """Every slot from the first to the last, empty ones too."""
-        first = min(self._counts, default=0)
-        slots = (self._counts.get(number, (0, 0)) for number in range(first, first + self.span()))
+        first = min(self._held, default=0)
+        slots = (self._held.get(number, (0, 0)) for number in range(first, first + self.span()))
         return [(slot[0], slot[1]) for slot in slots]
 
     def is_full(self) -> bool:

@@ -1,4 +1,4 @@
-"""Counts over time, in intervals that become wider as time goes on.
+"""What is counted over time, in intervals that become wider as time goes on.
 
 Every width divides the next one and intervals begin at multiples of their width since 1970, so that two of
 them can be added up exactly, whatever the widths they have come to.
@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
 
 
-class Intervals(ABC):
-    """Rows of counts by interval. Picklable; `width_ns` is that of an interval now.
+class Intervals(ABC, Generic[T]):
+    """Something that can be added up by interval. Picklable; `width_ns` is that of an interval now.
 
-    What is made of it says how many intervals are too many (`is_full`) and which width comes next (`wider`).
+    What is made of it says how many intervals are too many (`is_full`), which width comes next (`wider`), and
+    what an interval holds (`empty`, `join`).
     """
 
-    __slots__ = ("_counts", "width_ns")
+    __slots__ = ("_held", "width_ns")
 
     def __init__(self, width_ns: int) -> None:
         self.width_ns = width_ns
-        self._counts: dict[int, list[int]] = {}
+        self._held: dict[int, T] = {}
 
     @abstractmethod
     def is_full(self) -> bool:
@@ -30,35 +34,65 @@ class Intervals(ABC):
     def wider(self, width_ns: int) -> int:
         """The width after this one, a multiple of it."""
 
-    def count(self, time_ns: int, counts: Sequence[int]) -> None:
-        """Add to the counts of the interval that holds a time."""
-        held = self._counts.get(time_ns // self.width_ns)
-        if held is not None:
-            for i, count in enumerate(counts):
-                held[i] += count
-            return
-        self._counts[time_ns // self.width_ns] = list(counts)
-        while self.is_full():
-            self.widen()
+    @abstractmethod
+    def empty(self) -> T:
+        """What a new interval holds."""
 
-    def merge(self, other: Intervals) -> None:
-        """Count everything of another one, which stays as it is. One width has to divide the other."""
+    @abstractmethod
+    def join(self, held: T, other: T) -> None:
+        """Add what another interval holds, which stays as it is."""
+
+    def at(self, time_ns: int) -> T:
+        """What the interval that holds a time holds, to be added to."""
+        held = self._held.get(time_ns // self.width_ns)
+        if held is None:
+            held = self._held[time_ns // self.width_ns] = self.empty()
+            while self.is_full():
+                self.widen()
+                held = self._held[time_ns // self.width_ns]
+        return held
+
+    def merge(self, other: Intervals[T]) -> None:
+        """Add everything of another one, which stays as it is. One width has to divide the other."""
         while self.width_ns < other.width_ns:
             self.widen()
-        for index, counts in other.items():
-            self.count(index * other.width_ns, counts)
+        for index, held in other.items():
+            self.join(self.at(index * other.width_ns), held)
 
-    def items(self) -> list[tuple[int, list[int]]]:
-        """Number (time divided by the width) and counts of each interval with any, in order."""
-        return sorted(self._counts.items())
+    def items(self) -> list[tuple[int, T]]:
+        """Number (time divided by the width) and content of each interval with any, in order."""
+        return sorted(self._held.items(), key=_number)
 
     def span(self) -> int:
-        """Intervals from the first with counts to the last."""
-        return max(self._counts) - min(self._counts) + 1 if self._counts else 0
+        """Intervals from the first that holds something to the last."""
+        return max(self._held) - min(self._held) + 1 if self._held else 0
 
     def widen(self) -> None:
         """Go on with the next width."""
         before, self.width_ns = self.width_ns, self.wider(self.width_ns)
-        held, self._counts = self._counts, {}
-        for index, counts in held.items():
-            self.count(index * before, counts)
+        held, self._held = self._held, {}
+        for index, one in held.items():
+            self.join(self.at(index * before), one)
+
+
+class Counts(Intervals[list[int]]):
+    """A row of counts by interval."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def empty(self) -> list[int]:
+        """So many zeros as there are counts."""
+
+    def count(self, time_ns: int, counts: Sequence[int]) -> None:
+        """Add to the counts of the interval that holds a time."""
+        self.join(self.at(time_ns), counts)
+
+    def join(self, held: list[int], other: Sequence[int]) -> None:
+        """Add counts."""
+        for i, count in enumerate(other):
+            held[i] += count
+
+
+def _number(item: tuple[int, object]) -> int:
+    return item[0]

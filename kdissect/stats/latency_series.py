@@ -3,49 +3,50 @@
 from __future__ import annotations
 
 from kdissect.sketches.distribution import Distribution
+from kdissect.sketches.intervals import Intervals
 from kdissect.stats.series import MAX_POINTS, WIDTHS_NS, Series, next_width
 
 
-class LatencySeries:
+class LatencySeries(Intervals[Distribution]):
     """Nanoseconds by interval. Picklable. Up to 9 KB an interval, 5 MB for all.
 
     Intervals become wider as those of a `Series` that counts the same exchanges do, so that `like` always has
     the same intervals as that.
     """
 
-    __slots__ = ("_points", "width_ns")
+    __slots__ = ()
 
     def __init__(self, width_ns: int = WIDTHS_NS[0]) -> None:
-        self.width_ns = width_ns
-        self._points: dict[int, Distribution] = {}
+        super().__init__(width_ns)
 
     def add(self, time_ns: int, latency_ns: int) -> None:
         """Count one response time."""
-        self._at(time_ns // self.width_ns).add(latency_ns)
-        while len(self._points) > MAX_POINTS:
-            self._widen()
+        self.at(time_ns).add(latency_ns)
 
     def like(self, series: Series) -> LatencySeries:
         """The same in the intervals of `series`, which are as wide or wider."""
         found = LatencySeries(self.width_ns)
-        for index, point in self._points.items():
-            found._at(index).merge(point)
+        found.merge(self)
         while found.width_ns < series.width_ns:
-            found._widen()
+            found.widen()
         return found
 
     def points(self) -> list[tuple[int, Distribution]]:
         """Begin and response times of the intervals that have some, in order."""
-        return [(index * self.width_ns, self._points[index]) for index in sorted(self._points)]
+        return [(index * self.width_ns, times) for index, times in self.items()]
 
-    def _at(self, index: int) -> Distribution:
-        point = self._points.get(index)
-        if point is None:
-            point = self._points[index] = Distribution()
-        return point
+    def empty(self) -> Distribution:
+        """No response times."""
+        return Distribution()
 
-    def _widen(self) -> None:
-        before, self.width_ns = self.width_ns, next_width(self.width_ns)
-        points, self._points = self._points, {}
-        for index, point in points.items():
-            self._at(index * before // self.width_ns).merge(point)
+    def join(self, held: Distribution, other: Distribution) -> None:
+        """Add response times."""
+        held.merge(other)
+
+    def is_full(self) -> bool:
+        """Beyond `MAX_POINTS` intervals with exchanges."""
+        return len(self._held) > MAX_POINTS
+
+    def wider(self, width_ns: int) -> int:
+        """The next of `stats.series.WIDTHS_NS`."""
+        return next_width(width_ns)

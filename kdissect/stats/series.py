@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from kdissect.sketches.intervals import Intervals
+from kdissect.sketches.intervals import Counts
 
 _MS = 1_000_000
 # Each divides the next: 10 ms to a day.
@@ -28,7 +28,7 @@ class Point(NamedTuple):
     errors: int
 
 
-class Series(Intervals):
+class Series(Counts):
     """Exchanges, bytes and errors over time. Points without traffic are left out."""
 
     __slots__ = ()
@@ -39,6 +39,10 @@ class Series(Intervals):
     def add(self, time_ns: int, request_bytes: int, response_bytes: int, errors: int) -> None:
         """Count one exchange."""
         self.count(time_ns, (1, request_bytes, response_bytes, errors))
+
+    def empty(self) -> list[int]:
+        """No exchanges, bytes or errors."""
+        return [0, 0, 0, 0]
 
     def points(self) -> list[Point]:
         """The intervals with traffic, in order."""
@@ -54,7 +58,7 @@ class Series(Intervals):
 
     def is_full(self) -> bool:
         """Beyond `MAX_POINTS` intervals with traffic."""
-        return len(self._counts) > MAX_POINTS
+        return len(self._held) > MAX_POINTS
 
     def wider(self, width_ns: int) -> int:
         """The next of `WIDTHS_NS`."""

@@ -25,8 +25,8 @@ from kdissect.pipeline.streaming.registry import Catalogue
 from kdissect.pipeline.streaming.set_work import REPORT_DDL, SetReport, SetTask, SetWork
 from kdissect.pipeline.streaming.settings import Settings
 from kdissect.pipeline.streaming.shard import Report
-from kdissect.pipeline.streaming.storage import names_in as files_named
-from kdissect.pipeline.streaming.storage import read_whole, write_whole
+from kdissect.pipeline.whole_object import names_in as files_named
+from kdissect.pipeline.whole_object import read_whole, write_whole
 from kdissect.stages.first import OF_JUDGES
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.judges import Judgement

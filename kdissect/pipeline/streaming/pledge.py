@@ -10,7 +10,7 @@ from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.sink.lock import locked
 from kdissect.pipeline.sink.place import Recovered, SinkPlace
 from kdissect.pipeline.streaming.settings import Settings
-from kdissect.pipeline.streaming.storage import read_whole, write_whole
+from kdissect.pipeline.whole_object import read_whole, write_whole
 
 _NAME = "stream.json"
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, overload
 
 from kdissect.capture.rotation import Key, set_labels
 from kdissect.pipeline.inputs import Input
-from kdissect.pipeline.streaming.storage import names_in, read_whole, write_whole
+from kdissect.pipeline.whole_object import names_in, read_whole, write_whole
 
 _DIRECTORY = "files"
 _SUFFIX = ".json"

@@ -17,7 +17,7 @@ from kdissect.pipeline.streaming.registry import Catalogue
 from kdissect.pipeline.streaming.set_state import SetState, rows_of
 from kdissect.pipeline.streaming.settings import Settings
 from kdissect.pipeline.streaming.shard import TOO_LATE, Report, judgement_of
-from kdissect.pipeline.streaming.storage import read_whole, write_whole
+from kdissect.pipeline.whole_object import read_whole, write_whole
 from kdissect.stages.first import OF_JUDGES, OF_STATES, RELAY
 from kdissect.stages.names import Names
 from kdissect.stages.second import Ordered

@@ -188,7 +188,8 @@ def test_nothing_stops_a_stream(place: SinkPlace, tmp_path: Path, hook: Hook) ->
     assert len(hook.ids) == 1
     said.clear()
     lost = place_at(tmp_path / "out")
-    lost.root = str(tmp_path / "alerts" / "of" / "nobody")
+    (tmp_path / "file").touch()
+    lost.root = str(tmp_path / "file" / "of" / "nobody")
     alerting(lost, quick(hook), said=said).tell(1, different(1))
     alerting(place, quick(hook), said=said).tell(1, [{"code": "nonsense"}])
     assert [line.partition(":")[0] for line in said] == ["alerts of batch 1"] * 2
