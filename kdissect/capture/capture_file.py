@@ -101,10 +101,15 @@ class CaptureFile:
         return self._parser.secrets if self._parser else []
 
     @property
+    def can_resume(self) -> bool:
+        """Whether reading can begin in the middle: of a plain file of this machine."""
+        return type(self.source) is FileSource and self.compression is Compression.NONE
+
+    @property
     def resume_point(self) -> ResumePoint | None:
         """Where reading stands; None before the first packet, and where nobody can begin in the middle."""
         parser = self._parser
-        if parser is None or self.is_stream or self.compression is not Compression.NONE or not parser.packets:
+        if parser is None or not self.can_resume or not parser.packets:
             return None
         return ResumePoint(parser.packets, parser.offset, parser.preamble)
 

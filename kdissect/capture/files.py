@@ -12,6 +12,7 @@ from itertools import chain
 from typing import BinaryIO, Protocol
 
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.filesystems import absolute, without_options
 from kdissect.capture.paths import find_inputs
 from kdissect.capture.rotation import set_names
 from kdissect.capture.source import CHUNK, STDIN
@@ -168,7 +169,7 @@ def open_captures(
     """
     files = find_inputs(paths, recursive, stdin)
     named = [file for file in files if file.path != STDIN]
-    names = set_names([os.path.abspath(file.path) for file in named])  # noqa: PTH100  see paths.py
+    names = set_names([absolute(without_options(file.path)) for file in named])
     for file in files:
         file.capture_set = _STDIN_SET
     for file, name in zip(named, names, strict=True):

@@ -13,13 +13,14 @@ from typing import BinaryIO
 from kdissect.capture.capture_file import CaptureFile, peek
 from kdissect.capture.compression import CorruptStreamError, CutStreamError, decompress, detect_compression
 from kdissect.capture.detect import parser_for
+from kdissect.capture.filesystems import is_url
+from kdissect.capture.natural_order import natural_order
 from kdissect.capture.source import STDIN, FileSource, StreamSource
 from kdissect.model.errors import CaptureError
 
 _SNIFF = 1 << 12  # bytes: enough compressed data of any format for the first 4 bytes
 # Patterns are compiled where they are used: most runs need none of them.
 _CAPTURE_NAME = r"(?i)\.(?:pcapng|pcap|cap)\d*(?:\.(?:gz|zst|lz4))?$"
-_DIGITS = r"(\d+)"
 _PATTERN = r"[*?[]"
 
 
@@ -28,9 +29,10 @@ def find_inputs(
 ) -> list[CaptureFile]:
     """The inputs in the order named; those of a directory or pattern in natural order of their names.
 
-    A path that is missing, unreadable, or a directory without captures becomes an input with its `error` set.
-    In a directory only files that begin like a capture count, hidden ones do not; those below it only if
-    `recursive`. A file named twice, also through a link, is taken once.
+    A URL (`s3://...`) is read through the file system that it names, see `capture.objects`. A path that is
+    missing, unreadable, or a directory without captures becomes an input with its `error` set. In a directory
+    only files that begin like a capture count, hidden ones do not; those below it only if `recursive`. A file
+    named twice, also through a link, is taken once.
     """
     seen: set[object] = set()
     inputs = []
@@ -50,7 +52,9 @@ def _inputs_of(path: str, recursive: bool, stdin: BinaryIO | None) -> Iterator[t
     try:
         facts = os.stat(path)  # noqa: PTH116
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        if re.search(_PATTERN, path):
+        if is_url(path):
+            yield from _objects(path, recursive)
+        elif re.search(_PATTERN, path):
             yield from _matches(path, recursive)
         else:
             yield _unreadable(path, getattr(error, "strerror", None) or str(error))
@@ -73,6 +77,22 @@ def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, objec
         yield _unreadable(pattern, "no file matches")
     for path in found:
         yield from _inputs_of(path, recursive, None)
+
+
+def _objects(url: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
+    """The inputs that a URL stands for."""
+    from kdissect.capture.objects import ObjectSource, objects_at, without_credentials
+
+    try:
+        found, is_file = objects_at(url, recursive)
+    except OSError as error:
+        yield _unreadable(without_credentials(url), error.strerror or str(error))
+        return
+    captures = [(place, size) for place, size in found if is_file or _begins(ObjectSource(place))]
+    if not captures:
+        yield _unreadable(url, "no captures there")
+    for place, size in captures:
+        yield CaptureFile(place, ObjectSource(place), size), place
 
 
 def _captures_in(directory: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
@@ -104,13 +124,16 @@ def files_in(directory: str, recursive: bool) -> Iterator[str]:
 
 def begins_like_capture(path: str) -> bool:
     """Whether to read a file of a directory; one that cannot be opened counts by its name."""
-    source = FileSource(path)
+    return _begins(FileSource(path))
+
+
+def _begins(source: FileSource) -> bool:
     source.chunk_size = _SNIFF
     try:
         head, chunks = peek(source.chunks())
         head, _ = peek(decompress(chunks, detect_compression(head)))
     except OSError:
-        return bool(re.search(_CAPTURE_NAME, path))
+        return bool(re.search(_CAPTURE_NAME, source.path.partition("?")[0]))
     except (CutStreamError, CorruptStreamError):
         return False
     return parser_for(head) is not None
@@ -118,9 +141,3 @@ def begins_like_capture(path: str) -> bool:
 
 def _unreadable(path: str, why: str) -> tuple[CaptureFile, object]:
     return CaptureFile(path, FileSource(path), None, CaptureError(path, why)), path
-
-
-def natural_order(name: str) -> list[tuple[int, int, str]]:
-    """Sort key that puts `trace10` behind `trace9`."""
-    parts = re.split(_DIGITS, name)
-    return [(int(part), len(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(parts)]

@@ -36,7 +36,7 @@ def with_tables(directory: str, grace_s: float, act: Callable[[SinkPlace], None]
     if not _is_installed():
         say(INSTALL)
         return USAGE
-    from kdissect.pipeline.output_place import filesystem_of
+    from kdissect.capture.filesystems import filesystem_of
     from kdissect.pipeline.sink.place import SinkPlace
 
     try:

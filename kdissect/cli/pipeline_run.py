@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from kdissect.capture.filesystems import absolute, filesystem_of
 from kdissect.capture.source import STDIN
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
@@ -16,7 +17,6 @@ from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.java import NoJavaError, find_java, quiet_home
 from kdissect.pipeline.job import Job, OutputExistsError, Summary, run
-from kdissect.pipeline.output_place import absolute, filesystem_of
 from kdissect.pipeline.progress import watched
 from kdissect.pipeline.session import CONNECT, LOCAL, open_session
 from kdissect.pipeline.setup import Setup

@@ -105,9 +105,9 @@ def _watch(options: Namespace) -> int:
 
 
 def _settings(options: Namespace) -> Settings:
+    from kdissect.capture.filesystems import absolute
     from kdissect.capture.key_logs import KeyLogs
     from kdissect.model.limits import in_force
-    from kdissect.pipeline.output_place import absolute
     from kdissect.pipeline.streaming.candidates import Patience
     from kdissect.pipeline.streaming.pledge import shards_of
     from kdissect.pipeline.streaming.settings import Settings

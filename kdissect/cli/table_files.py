@@ -123,9 +123,9 @@ def _written(dissection: Dissection, options: Namespace) -> list[WrittenFile] | 
     """The files that were written; None where there are tables already. Raises OSError."""
     from uuid import uuid4
 
+    from kdissect.capture.filesystems import filesystem_of
     from kdissect.cli.table_reports import write_reports
     from kdissect.pipeline.commit import Place
-    from kdissect.pipeline.output_place import filesystem_of
     from kdissect.pipeline.parquet_parts import ParquetParts
 
     filesystem, root = filesystem_of(options.output)

@@ -1,12 +1,13 @@
 """What a run reads: files in canonical order, and how they are dealt out to tasks."""
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.compression import Compression
 from kdissect.capture.files import open_captures
+from kdissect.capture.filesystems import absolute, is_url
+from kdissect.capture.objects import ObjectSource
 from kdissect.capture.source import FileSource
 from kdissect.model.errors import CaptureError
 
@@ -33,7 +34,8 @@ class Input(NamedTuple):
     def open(self) -> CaptureFile:
         """The file, to be read on any machine that reaches its path."""
         error = None if self.error is None else CaptureError(self.path, self.error)
-        file = CaptureFile(self.path, FileSource(self.place), self.size, error)
+        source = ObjectSource(self.place) if is_url(self.place) else FileSource(self.place)
+        file = CaptureFile(self.path, source, self.size, error)
         file.index = self.number
         file.compression = self.compression  # of what is not read again, as it is no capture
         file.capture_set = self.set_name
@@ -80,6 +82,6 @@ def _inputs(files: Sequence[CaptureFile], numbers: dict[str, int]) -> Iterable[I
             error = "a stream is read by one process: give files"
         name = file.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         capture_set = file.capture_set
-        number, place = numbers[capture_set], os.path.abspath(file.path)  # noqa: PTH100  names are bytes
+        number, place = numbers[capture_set], absolute(file.path)
         packed = file.compression
         yield Input(file.index, file.path, name, number, capture_set, file.size, error, place, packed)

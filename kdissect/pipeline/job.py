@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.history.topics import TopicNames
 from kdissect.pipeline.commit import Place
 from kdissect.pipeline.compaction import plan
 from kdissect.pipeline.inputs import Inputs
 from kdissect.pipeline.joining import joined
-from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.progress import FIRST, JOINING, SECOND, begin
 from kdissect.pipeline.reduction import Reduction, parts_in

@@ -6,8 +6,8 @@ import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.pipeline.compaction import Group, join
-from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.written import WRITTEN_DDL, written_batch
 from kdissect.stages.names import Names

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import uuid4
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
 from kdissect.pipeline.arrow_runs import from_batches
 from kdissect.pipeline.connections import flows
 from kdissect.pipeline.file_rows import note_empty
 from kdissect.pipeline.news import News
-from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.parquet_parts import ParquetParts
 from kdissect.pipeline.relay_files import NAMES, split_relayed
 from kdissect.pipeline.setup import Setup

@@ -7,8 +7,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import in_force, use
-from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.reduction import parts_in
 from kdissect.pipeline.written import WRITTEN_DDL, written_batch

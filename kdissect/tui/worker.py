@@ -18,7 +18,6 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
-from kdissect.capture.compression import Compression
 from kdissect.capture.files import Captures
 from kdissect.engine.log_writer import LogWriter
 from kdissect.history.topics import TopicNames
@@ -158,8 +157,7 @@ class Worker:
         if self._spool is None:
             return None
         file = self._dissection.captures.files[frame.first_ref >> FILE_SHIFT]
-        seekable = not file.is_stream and file.compression is Compression.NONE
-        return None if seekable and exchange.connection.tls is None else self._spool.put(frame.data)
+        return None if file.can_resume and exchange.connection.tls is None else self._spool.put(frame.data)
 
     def _note_points(self) -> None:
         for file in self._dissection.captures.files:

@@ -19,12 +19,12 @@ pytest.importorskip("pyspark", reason="needs the extra spark")
 
 from pyarrow import parquet
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.cli import main
 from kdissect.cli.reports import render
 from kdissect.cli.table_reports import statistics
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.inputs import find
-from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.setup import Setup
 from kdissect.stages.from_tables import TableDirectory
 from tests.pipeline.conftest import CHECKOUT

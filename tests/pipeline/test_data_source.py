@@ -59,6 +59,15 @@ def test_packets_segments_and_files(source: SparkSession, tmp_path: Path) -> Non
     assert segments.where(segments.file == str(CAPTURE)).count() == segments.count() > 0
 
 
+def test_captures_behind_a_url_are_read_by_tasks(source: SparkSession, rotated: Path) -> None:
+    def latencies(place: str) -> dict[tuple[str, int], int | None]:
+        frame = source.read.format("kdissect").options(table="exchanges", shards="2").load(place)
+        return {(row.connection, row.exchange): row.latency_ns for row in frame.collect()}
+
+    assert len(latencies(str(rotated))) > 0
+    assert latencies(rotated.as_uri()) == latencies(str(rotated))
+
+
 def test_an_unknown_table_is_refused_with_the_names_of_those_there_are(source: SparkSession) -> None:
     from pyspark.errors import PySparkException
 

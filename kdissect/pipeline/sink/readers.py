@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.tables.registry import TABLES
-from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.sink.entry import Entry
 from kdissect.pipeline.sink.place import SinkPlace
 

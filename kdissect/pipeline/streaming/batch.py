@@ -11,11 +11,11 @@ import pickle
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.rows import Row
 from kdissect.history.topics import TopicNames
 from kdissect.pipeline.compaction import plan
 from kdissect.pipeline.joining import joined
-from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.reduction import parts_in
 from kdissect.pipeline.relay_files import NAMES, STAGED, learn_names

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kdissect.pipeline.output_place import filesystem_of
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.pipeline.sink.lock import locked
 from kdissect.pipeline.sink.place import Recovered, SinkPlace
 from kdissect.pipeline.streaming.settings import Settings

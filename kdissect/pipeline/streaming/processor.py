@@ -14,8 +14,8 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
-from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.run import Run
 from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.pipeline.streaming.batch import staging_url

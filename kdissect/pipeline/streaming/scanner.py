@@ -14,7 +14,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kdissect.capture.paths import files_in, natural_order
+from kdissect.capture.natural_order import natural_order
+from kdissect.capture.paths import files_in
 from kdissect.capture.rotation import Key, set_keys
 from kdissect.pipeline.streaming.candidates import Candidate, Patience
 from kdissect.pipeline.streaming.content import head_id

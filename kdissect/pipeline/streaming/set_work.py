@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
 from kdissect.pipeline.file_rows import FileRows
-from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.parquet_parts import ParquetParts, WrittenFile
 from kdissect.pipeline.reduction import parts_in
 from kdissect.pipeline.streaming.freezer import Freezer

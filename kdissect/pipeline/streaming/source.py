@@ -19,9 +19,9 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
 from kdissect.pipeline.arrow_runs import RUN_DDL, to_batches
-from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.streaming.planning import Offset, facts_of, next_offset, tasks_of
 from kdissect.pipeline.streaming.registry import Registry, Taken
 from kdissect.pipeline.streaming.scanner import Scanner

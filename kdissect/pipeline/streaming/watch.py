@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kdissect.pipeline.output_place import filesystem_of
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.pipeline.sink.alert_targets import Target
 from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.pipeline.sink.compaction import compact_every

@@ -8,9 +8,9 @@ import random
 from pathlib import Path
 from typing import Any
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.arrow_runs import from_batches, to_batches
-from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.run import Run
 from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.pipeline.streaming.batch import Batches, Done

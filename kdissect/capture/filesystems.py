@@ -1,26 +1,35 @@
-"""Where tables are written: a directory on any file system that pyarrow or fsspec reaches."""
+"""File systems that are named by a URL: object stores, HDFS, and what else pyarrow or fsspec reaches."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 
-def absolute(place: str) -> str:
-    """A place as tasks name it, which have working directories of their own."""
-    from pathlib import Path
+def is_url(place: str) -> bool:
+    """Whether a place is a URL rather than a path of this machine."""
+    return "://" in place
 
-    return place if "://" in place else str(Path(place).absolute())
+
+def without_options(place: str) -> str:
+    """A URL without what its file system is told (`?region=...`); a path as it is."""
+    return place.partition("?")[0] if is_url(place) else place
+
+
+def absolute(place: str) -> str:
+    """A place as everybody can name it: tasks have working directories of their own."""
+    return place if is_url(place) else os.path.abspath(place)  # noqa: PTH100  see paths.py
 
 
 def filesystem_of(url: str) -> tuple[Any, str]:
-    """A `pyarrow.fs` file system and the path in it.
+    """A `pyarrow.fs` file system and the path in it, of a URL or a path of this machine.
 
     pyarrow itself knows local paths, `s3://`, `gs://`, `abfss://` and `hdfs://`; what else there is comes
     through fsspec where that is installed. Raises ValueError, OSError, ImportError.
     """
     from pyarrow import fs
 
-    if "://" not in url:
+    if not is_url(url):
         from pathlib import Path
 
         return fs.LocalFileSystem(), str(Path(url).absolute())

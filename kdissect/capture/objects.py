@@ -1,0 +1,113 @@
+"""Captures that are named by a URL: `s3://bucket/traces/`, `hdfs://...`, `file://...`.
+
+Read through pyarrow or fsspec (`filesystems`), which find credentials where their users expect them: in the
+environment, a profile, the role of the machine. A URL stands in rows and logs, so that one with credentials
+is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+from kdissect.capture.filesystems import filesystem_of
+from kdissect.capture.natural_order import natural_order
+from kdissect.capture.source import CHUNK, FileSource
+
+# A request to an object store costs some ten milliseconds: bytes asked for at once.
+_REQUEST = 4 << 20
+_INSTALL = "a URL is read by pyarrow (pip install 'kdissect[arrow]') or, where that knows none, by fsspec"
+_CREDENTIALS = r"://[^/]*@"
+
+Place = tuple[str, int | None]
+"""URL and size in bytes of a file."""
+
+
+class ObjectSource(FileSource):
+    """A file that a URL names. Without `keep_open` it is opened anew for each request."""
+
+    __slots__ = ()
+
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes from the start, never an empty chunk. Raises OSError."""
+        self.bytes_read = 0
+        handle = None
+        try:
+            while True:
+                handle = handle or _guarded(_opened, self.path, self.bytes_read)
+                data = _guarded(handle.read, self.chunk_size if self.chunk_size < CHUNK else _REQUEST)
+                if not data:
+                    return
+                if not self.keep_open:
+                    handle = handle.close()
+                for start in range(0, len(data), self.chunk_size):
+                    piece = data[start : start + self.chunk_size]
+                    self.bytes_read += len(piece)
+                    yield piece
+        finally:
+            if handle is not None:
+                handle.close()
+
+
+def objects_at(url: str, recursive: bool) -> tuple[list[Place], bool]:
+    """The files that a URL stands for, and whether it names one file.
+
+    A directory stands for the files in it, hidden ones left out, in natural order; `*` and `[...]` in the
+    last part of a URL stand for names. Raises OSError with the reason.
+    """
+    if re.search(_CREDENTIALS, url):
+        raise OSError("credentials in a URL would be printed: give them by the environment or a profile")
+    found: tuple[list[Place], bool] = _guarded(_listed, url, recursive)
+    return found
+
+
+def without_credentials(url: str) -> str:
+    """A URL that can be printed."""
+    return re.sub(_CREDENTIALS, "://***@", url)
+
+
+def _listed(url: str, recursive: bool) -> tuple[list[Place], bool]:
+    from pyarrow import fs
+
+    bare, mark, options = url.partition("?")
+    base, pattern = bare.rstrip("/"), None
+    if re.search(r"[*\[][^/]*$", base):
+        base, _, pattern = base.rpartition("/")
+    filesystem, path = filesystem_of(base + mark + options)
+    facts = filesystem.get_file_info(path)
+    if facts.is_file and pattern is None:
+        return [(url, facts.size)], True
+    infos = filesystem.get_file_info(fs.FileSelector(path, recursive=recursive))
+    sizes = {info.path.removeprefix(path).lstrip("/"): info.size for info in infos if info.is_file}
+    names = [name for name in sizes if pattern is None or fnmatchcase(name, pattern)]
+    return [
+        (f"{base}/{name}{mark}{options}", sizes[name])
+        for name in sorted(names, key=_files_first)
+        if not name.startswith(".") and "/." not in name
+    ], False
+
+
+def _files_first(name: str) -> list[tuple[bool, list[tuple[int, int, str]]]]:
+    *directories, last = name.split("/")
+    return [*((True, natural_order(part)) for part in directories), (False, natural_order(last))]
+
+
+def _opened(url: str, position: int) -> Any:
+    filesystem, path = filesystem_of(url)
+    handle = filesystem.open_input_file(path)
+    handle.seek(position)
+    return handle
+
+
+def _guarded(act: Any, *of: object) -> Any:
+    """What a file system answers. Raises OSError, whatever the file system raises."""
+    try:
+        return act(*of)
+    except ImportError as error:
+        raise OSError(_INSTALL) from error
+    except OSError:
+        raise
+    except Exception as error:
+        raise OSError(str(error) or type(error).__name__) from error
