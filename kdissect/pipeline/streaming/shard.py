@@ -7,6 +7,8 @@ Rules:
   analysed as in one reading.
 - A file that begins before the horizon came too late: it is told, and not analysed.
 - State of a flow without an open connection goes. A flow that is silent is not touched before its time is up.
+- Where there are several capture sets, what they share of a flow outlives its connections for a while
+  (`twin_memory`).
 - If nothing more waits for its turn, copies of what is open are closed: what comes of that is told until the
   next batch tells better.
 """
@@ -15,10 +17,11 @@ from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from kdissect.capture.key_logs import KeyLogs
+from kdissect.engine.sightings import Sighting
 from kdissect.model.packet import FILE_SHIFT, packet_ref
 from kdissect.pipeline.file_rows import FileRows
 from kdissect.pipeline.news import KEY, News
@@ -26,47 +29,30 @@ from kdissect.pipeline.parquet_parts import ParquetParts, WrittenFile
 from kdissect.pipeline.reduction import parts_in
 from kdissect.pipeline.relay_files import NAMES, split_relayed
 from kdissect.pipeline.run import Run
-from kdissect.pipeline.streaming.flow import Flow, Surroundings
+from kdissect.pipeline.streaming.flow import Flow, Judged, Surroundings
 from kdissect.pipeline.streaming.registry import Catalogue
 from kdissect.pipeline.streaming.settings import Settings
 from kdissect.pipeline.streaming.span import BATCH, END, BatchFacts, end_of, in_order, packed
+from kdissect.pipeline.streaming.store import NOTHING, ShardStore, Store
+from kdissect.pipeline.streaming.twin_memory import Mark, TwinMemory
 from kdissect.stages.first import RELAY, relayed_batch
-from kdissect.stages.judges import Judgement
 
 # Packets of several queues stand milliseconds out of order; a second is a clock that was set
 # (`capture.capture_file.STEP_NS`).
 REORDER_NS = 1_000_000_000
-NOTHING = b""
 # Relayed events held before they are written: about 1 KB each.
 _RELAYED = 4096
+_NO_KEYS = pickle.dumps(())
 TOO_LATE = (
     "came too late: what was captured after its first packet was analysed before; `pipeline run` reads it"
 )
 
 
-class Store(Protocol):
-    """The state of one shard, as Spark keeps it: flows by key, and one entry for all of them."""
-
-    def get(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """The frozen flow, and the run of its segments that wait; either may be empty."""
-
-    def put(self, key: bytes, flow: bytes, waiting: bytes) -> None:
-        """Keep both."""
-
-    def remove(self, key: bytes) -> None:
-        """Forget a flow."""
-
-    def head(self) -> bytes | None:
-        """What is known of the shard."""
-
-    def put_head(self, head: bytes) -> None:
-        """Keep it."""
-
-
 class Head(NamedTuple):
     """What a shard knows. `due_ns` says for each flow when it must be looked at, whatever comes.
 
-    `sizes` are the bytes of each flow's state.
+    `sizes` are the bytes of each flow's state. `timers` are times, each with the number of the entry that
+    says which flows are to be forgotten then, the first to come before.
     """
 
     horizon_ns: int = -(1 << 63)
@@ -74,43 +60,74 @@ class Head(NamedTuple):
     secrets: tuple[tuple[int, bytes], ...] = ()
     due_ns: dict[bytes, int] = {}  # noqa: RUF012  replaced, never changed
     sizes: dict[bytes, int] = {}  # noqa: RUF012
+    timers: tuple[tuple[int, int], ...] = ()
 
 
 class Report(NamedTuple):
-    """What became of a shard in a batch. `judgement` and `open_judgement` are pickled; `open_` is what holds
-    until the next batch only.
+    """What became of a shard in a batch. `judged` are connections that are over; `open_` is what holds until
+    the next batch only. `marks` are those of all capture sets, in the last report of a group of flows.
     """
 
     facts: BatchFacts
     files: tuple[WrittenFile, ...]
     open_files: tuple[WrittenFile, ...]
-    judgement: bytes
-    open_judgement: bytes
+    judged: tuple[Judged, ...]
+    open_judged: tuple[Judged, ...]
     told: tuple[FileRows, ...]
     late: frozenset[int]
     flows: int
     state_bytes: int
     segments: int
     last_ns: int | None
+    marks: tuple[Mark, ...] = ()
+
+
+Staging = Callable[[int], str]
+"""Where the tasks of a batch write."""
+
+
+def work_through(
+    rows: Iterable[Run], settings: Settings, store: Store, catalogue: Catalogue, staging: Staging
+) -> list[Report]:
+    """One group of flows in one batch: the shards of all capture sets that have rows, in any order."""
+    by_part: dict[int, list[Run]] = defaultdict(list)
+    for row in rows:
+        by_part[row.part].append(row)
+    reports: list[Report] = []
+    twins: TwinMemory | None = None
+    for part in sorted(by_part):
+        facts = facts_in(by_part[part])
+        if twins is None and facts.has_taps:
+            twins = TwinMemory(store, facts.batch)
+        shard = Shard(settings, ShardStore(store, part), catalogue, staging, twins)
+        reports.append(shard.run(by_part.pop(part)))
+    if twins is not None:
+        reports[-1] = reports[-1]._replace(marks=tuple(twins.marks.values()))
+    return reports
 
 
 class Shard:
     """Works through one batch of one shard. `report` is there when `run` is through."""
 
-    def __init__(self, settings: Settings, store: Store, catalogue: Catalogue, staging: Any) -> None:
+    def __init__(
+        self, settings: Settings, store: ShardStore, catalogue: Catalogue, staging: Staging,
+        twins: TwinMemory | None = None,
+    ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
         self._catalogue = catalogue
         self._staging = staging
+        self._twins = twins
         self._news = News()
         self._ends: dict[int, int] = {}
         self._segments = 0
+        self._forget: dict[bytes, int] = {}
 
     def run(self, rows: Iterable[Run]) -> Report:
         """Take the rows of the batch, in any order."""
         told, runs = _sorted_out(rows)
-        self._facts = facts = _facts_of(told)
-        head = pickle.loads(self._store.head() or pickle.dumps(Head()))
+        self._facts = facts = facts_in(told)
+        head: Head = pickle.loads(self._store.head() or pickle.dumps(Head()))
         late = self._late(head)
         self._take_news(told, late, head)
         self._horizon_ns = self._horizon(head, late)
@@ -121,13 +138,14 @@ class Shard:
             self._go_on(key, kept, around)
             self._write(around, parts, _RELAYED)
         files = self._close(around, parts)
-        open_files, open_judgement = self._open() if facts.is_last else ((), NOTHING)
+        timers = self._forgotten(head, set(runs))
+        open_files, open_judged = self._open() if facts.is_last else ((), ())
         last_ns = self._news.last_times.get(facts.capture_set, head.last_ns)
-        self._store.put_head(
-            pickle.dumps(Head(self._horizon_ns, last_ns, tuple(self._news.secrets), self._due, self._sizes))
-        )
+        secrets = tuple(self._news.secrets)
+        after = Head(self._horizon_ns, last_ns, secrets, self._due, self._sizes, self._timers(timers))
+        self._store.put_head(pickle.dumps(after))
         return Report(
-            facts, files, open_files, pickle.dumps(around.judgement), open_judgement, tuple(self._news.files),
+            facts, files, open_files, tuple(around.judged), open_judged, tuple(self._news.files),
             late, len(self._due), sum(self._sizes.values()), self._segments, last_ns,
         )  # fmt: skip
 
@@ -160,7 +178,7 @@ class Shard:
     # flows
 
     def _go_on(self, key: bytes, runs: list[Run], around: Surroundings) -> None:
-        before = self._store.get(key)
+        before = self._store.flow(key)
         frozen, waiting = before or (NOTHING, NOTHING)
         placed = in_order([*_thawed_runs(waiting), *runs])
         sure = [one for one in placed if one[0] < self._horizon_ns]
@@ -171,9 +189,8 @@ class Shard:
         newest = max(self._facts.first_ns)
         flow.advance(packet_ref(newest, 0), self._horizon_ns)
         flow.hand_over(around)
+        self._see(key, flow.sightings(), True)
         ends_ns = flow.next_end_ns
-        if ends_ns is None:
-            flow.judge(around)
         self._keep(key, NOTHING if ends_ns is None else around.freezer.freeze(flow), rest, ends_ns, before)
 
     def _keep(self, key: bytes, flow: bytes, rest: list[Any], ends_ns: int | None, before: Any) -> None:
@@ -182,27 +199,57 @@ class Shard:
             self._due.pop(key, None)
             self._sizes.pop(key, None)
             if before is not None:
-                self._store.remove(key)
+                self._store.remove_flow(key)
             return
         waiting = pickle.dumps(tuple(packed(0, key, rest))) if rest else NOTHING
-        self._store.put(key, flow, waiting)
+        self._store.put_flow(key, flow, waiting)
         self._due[key] = min(due)
         self._sizes[key] = len(flow) + len(waiting)
 
-    def _open(self) -> tuple[tuple[WrittenFile, ...], bytes]:
+    def _open(self) -> tuple[tuple[WrittenFile, ...], tuple[Judged, ...]]:
         """What is open, as if the capture ended here. The state stays as it is."""
         around, parts = self._surroundings(), self._parts()
         last_ns = self._news.last_times.get(self._facts.capture_set)
         ends = {} if last_ns is None else {self._facts.set_name: last_ns}
         for key in sorted(self._due):
-            frozen, waiting = self._store.get(key) or (NOTHING, NOTHING)
+            frozen, waiting = self._store.flow(key) or (NOTHING, NOTHING)
             flow = around.freezer.thaw(frozen) if frozen else Flow(around)
             flow.feed(in_order(_thawed_runs(waiting)))
             flow.close(ends)
             flow.hand_over(around)
-            flow.judge(around)
+            self._see(key, [one for one in flow.sightings() if one.is_news], False)
             self._write(around, parts, _RELAYED)
-        return self._close(around, parts), pickle.dumps(around.judgement)
+        return self._close(around, parts), tuple(around.judged)
+
+    # what capture sets share
+
+    def _see(self, key: bytes, sightings: Sequence[Sighting], is_certain: bool) -> None:
+        if self._twins is None or not (sightings or is_certain):
+            return
+        number = self._facts.capture_set
+        forget_ns = self._twins.see(key, number, sightings, self._horizon_ns, is_certain)
+        if forget_ns is not None and is_certain:
+            self._forget[key] = forget_ns
+
+    def _forgotten(self, head: Head, seen: Collection[bytes]) -> list[tuple[int, int]]:
+        """Have what is over for long enough forgotten; gives the timers that are not up."""
+        left = []
+        for time_ns, number in head.timers:
+            if time_ns >= self._horizon_ns:
+                left.append((time_ns, number))
+                continue
+            keys = pickle.loads(self._store.take_timer(number) or _NO_KEYS)
+            for key in sorted(set(keys).difference(seen, self._due)):  # those go on, and will be seen
+                self._see(key, (), True)
+        return left
+
+    def _timers(self, left: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+        """The timers from now on: one more for all that came to its end in this batch."""
+        if self._forget:
+            batch = self._facts.batch
+            self._store.put_timer(batch, pickle.dumps(sorted(self._forget)))
+            left.append((max(self._forget.values()), batch))
+        return tuple(left)
 
     # what comes of it
 
@@ -231,15 +278,6 @@ class Shard:
         return tuple(parts.close())
 
 
-def judgement_of(reports: Iterable[bytes]) -> Judgement:
-    """Pickled judgements as one."""
-    whole = Judgement()
-    for data in reports:
-        if data:
-            whole.merge(pickle.loads(data))
-    return whole
-
-
 def _sorted_out(rows: Iterable[Run]) -> tuple[list[Run], dict[bytes, list[Run]]]:
     """What is told, and the runs of each flow."""
     runs: dict[bytes, list[Run]] = defaultdict(list)
@@ -248,8 +286,10 @@ def _sorted_out(rows: Iterable[Run]) -> tuple[list[Run], dict[bytes, list[Run]]]
     return runs.pop(KEY, []), runs
 
 
-def _facts_of(told: Iterable[Run]) -> BatchFacts:
-    found: BatchFacts = next(pickle.loads(row.data[1:]) for row in told if row.data[:1] == BATCH)
+def facts_in(told: Iterable[Run]) -> BatchFacts:
+    """What a shard is told of its batch."""
+    is_told = (row for row in told if row.key == KEY and row.data[:1] == BATCH)
+    found: BatchFacts = pickle.loads(next(is_told).data[1:])
     return found
 
 

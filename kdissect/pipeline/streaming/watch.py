@@ -67,7 +67,8 @@ class Watch:
         settings = self._settings
         spark.dataSource.register(StreamSource)
         runs = spark.readStream.format(NAME).option("settings", option_of(settings)).load()
-        reports = runs.groupBy("part").transformWithState(
+        groups = runs.groupBy((runs.part % settings.shards).alias("flows"))
+        reports = groups.transformWithState(
             ShardProcessor(settings), REPORTS_DDL, "Update", "None"
         )
         writer = reports.writeStream.foreachBatch(self._commit).outputMode("update")

@@ -36,8 +36,10 @@ def _killed_at(calls: int, real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 MOMENTS = {
-    "while the state of a capture set is written": (set_work, "write_whole", 1),
-    "while the judgement is written": (set_work, "write_whole", 2),
+    "while what a capture set had is written": (set_work, "write_whole", 1),
+    "while the state of a capture set is written": (set_work, "write_whole", 2),
+    "while what is open is written": (set_work, "write_whole", 3),
+    "while the judgement is written": (set_work, "write_whole", 4),
     "while names are written": (batch, "write_whole", 1),
     "while the index is written": (batch, "write_whole", 2),
     "before the commit": (SinkPlace, "commit_batch", 1),
