@@ -59,10 +59,10 @@ class Names:
     def _exchanges(self, batch: Any, again: bool) -> Any:
         columns = ("capture_set", "broker", "topics", "topic_ids")
         rows = zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
-        return _replaced(batch, "topics", [self._topics(*row, again) for row in rows])
+        return _replaced(batch, "topics", [self._topics(*row, again=again) for row in rows])
 
     def _topics(
-        self, capture_set: str, broker: str, topics: list[str], ids: list[str], again: bool
+        self, capture_set: str, broker: str, topics: list[str], ids: list[str], *, again: bool
     ) -> list[str]:
         told = (self.name(capture_set, broker, topic_id) for topic_id in ids)
         names = dict.fromkeys(name for name in told if name is not None)

@@ -102,6 +102,7 @@ def marked_files(
             schema = pq.read_schema(path, filesystem=filesystem)
             batches = (marked(batch, roots) for batch in batches_of(filesystem, [path]))
             rows, size = write_rows(filesystem, f"{root}/{changed}", schema, batches)
-            file = file._replace(path=changed, rows=rows, bytes=size)
-        found.append(file)
+            found.append(file._replace(path=changed, rows=rows, bytes=size))
+        else:
+            found.append(file)
     return found

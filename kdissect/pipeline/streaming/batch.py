@@ -100,7 +100,9 @@ class Batches:
         amends = _amends(batch, records, reports, before.unnamed, names)
         tasks = self._tasks(batch, records, reports, amends.since)
         sets = self._work(spark, tasks, SetWork(self._settings, staging, names))
-        records |= {task.capture_set: _stepped(task, report) for task, report in zip(tasks, sets, strict=True)}
+        records |= {
+            task.capture_set: _stepped(task, report) for task, report in zip(tasks, sets, strict=True)
+        }
         after = self._index_after(batch, before, records, reports, names)
         self._commit(spark, batch, reports, sets, after, names, amends)
         self._forget(batch, before, after)
@@ -117,8 +119,13 @@ class Batches:
         return Index({}, None, {}) if data is None else pickle.loads(data)
 
     def _index_after(
-        self, batch: int, before: Index, records: dict[int, SetRecord], reports: Sequence[Report], names: Names
-    ) -> Index:  # fmt: skip
+        self,
+        batch: int,
+        before: Index,
+        records: dict[int, SetRecord],
+        reports: Sequence[Report],
+        names: Names,
+    ) -> Index:
         path = self._path(f"{batch:010}.names")
         write_whole(self._filesystem, path, pickle.dumps(names))
         filesystem, root = filesystem_of(self.staging(batch))

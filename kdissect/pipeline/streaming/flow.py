@@ -22,7 +22,6 @@ from kdissect.stages.first import FirstStage
 from kdissect.stages.relay import Relayed
 from kdissect.stages.table_rows import TableRows
 
-
 Judged = tuple[str, bytes]
 """A connection that is over, and what its judge came to, pickled."""
 

@@ -1,8 +1,8 @@
 """Shards as Spark runs them: a stateful processor over the RocksDB state store.
 
 A grouping key is one group of flows, of all capture sets; each flow is an entry of a map, so that a batch
-reads and writes the flows it has packets of, and those whose time is up. Grouping by flow was rejected: silence that ends a
-connection would need a timer for each, by a watermark that all capture sets share.
+reads and writes the flows it has packets of, and those whose time is up. Grouping by flow was rejected:
+silence that ends a connection would need a timer for each, by a watermark that all capture sets share.
 """
 
 from __future__ import annotations

@@ -105,7 +105,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not entries:
             return []
         has_taps = may_have_taps(self._settings.paths, self._registry.entries[: until.taken])
-        return [Portion([], facts_of(entries, until, has_taps)), *(Portion(task) for task in tasks_of(entries))]
+        return [
+            Portion([], facts_of(entries, until, has_taps)),
+            *(Portion(task) for task in tasks_of(entries)),
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Record batches of runs."""

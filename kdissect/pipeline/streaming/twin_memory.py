@@ -80,18 +80,14 @@ class TwinMemory:
         ]
         return max(ends, default=None)
 
-    def _stays(
-        self, one: _Known, capture_set: int, told: set[str], until_ns: int, is_certain: bool
-    ) -> bool:
+    def _stays(self, one: _Known, capture_set: int, told: set[str], until_ns: int, is_certain: bool) -> bool:
         if one.capture_set != capture_set:
             return True
         if one.sighting.connection in told or (is_certain and not one.is_certain):
             return False
         return one.sighting.is_open or one.sighting.last_ns + KEPT_NS >= until_ns
 
-    def _noted(
-        self, sighting: Sighting, capture_set: int, before: _Known | None, is_certain: bool
-    ) -> _Known:
+    def _noted(self, sighting: Sighting, capture_set: int, before: _Known | None, is_certain: bool) -> _Known:
         if before is not None:
             return _Known(sighting, capture_set, before.since, before.root, is_certain)
         # One that was told before there was another set has rows since nobody knows when.
@@ -143,4 +139,3 @@ def _is_as_good(old: Sighting, new: Sighting) -> bool:
         was[0] == now[0] and was[2] == now[2] and (now[1] - was[1]) & MASK < _MOVED
         for was, now in zip(old.spans, new.spans, strict=True)
     )
-

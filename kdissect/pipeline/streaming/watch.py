@@ -68,9 +68,7 @@ class Watch:
         spark.dataSource.register(StreamSource)
         runs = spark.readStream.format(NAME).option("settings", option_of(settings)).load()
         groups = runs.groupBy((runs.part % settings.shards).alias("flows"))
-        reports = groups.transformWithState(
-            ShardProcessor(settings), REPORTS_DDL, "Update", "None"
-        )
+        reports = groups.transformWithState(ShardProcessor(settings), REPORTS_DDL, "Update", "None")
         writer = reports.writeStream.foreachBatch(self._commit).outputMode("update")
         writer = writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/spark")
         if pace.once:

@@ -18,7 +18,7 @@ from tests.pipeline.streaming.arriving import arrive, assert_equal, cut, packets
 from tests.pipeline.streaming.drive import Stream, settings_of
 
 NAME = "mock_rdk216_txn.pcap"
-OTHER = "tansu_kp3_groups.pcap"  # not the same traffic, which a run marks and a stream does not
+OTHER = "tansu_kp3_groups.pcap"
 
 
 def _files(stream: Stream, tmp_path: Path) -> dict[str, Any]:
