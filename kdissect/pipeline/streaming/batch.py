@@ -27,7 +27,7 @@ from kdissect.pipeline.streaming.registry import Catalogue
 from kdissect.pipeline.streaming.set_log import FIRST, SetRecord, Step
 from kdissect.pipeline.streaming.set_work import REPORT_DDL, SetReport, SetTask, SetWork
 from kdissect.pipeline.streaming.settings import Settings
-from kdissect.pipeline.streaming.shard import Report
+from kdissect.pipeline.streaming.shard import OF_FLOWS, Report
 from kdissect.pipeline.streaming.twin_memory import Mark
 from kdissect.pipeline.streaming.unnamed import Unnamed, named_now, unnamed_in, with_more
 from kdissect.pipeline.whole_object import names_in as files_named
@@ -141,7 +141,7 @@ class Batches:
         """Delete what no batch can ask for any more: this one may be repeated, with the one before."""
         keep = before.paths | after.paths
         keep |= {self._path(f"{number:010}{_INDEX}") for number in (batch - 1, batch)}
-        for suffix in (_INDEX, ".names", *_OF_SETS):
+        for suffix in (_INDEX, ".names", OF_FLOWS, *_OF_SETS):
             for name in files_named(self._filesystem, self._path(""), suffix):
                 if self._path(name) not in keep:
                     self._filesystem.delete_file(self._path(name))
@@ -337,6 +337,8 @@ def _stepped(task: SetTask, report: SetReport) -> SetRecord:
     last_ns = _last_times(task.reports).get(task.capture_set, last.last_ns)
     step = Step(task.batch, task.after, task.segment if task.reports else None, report.segment_bytes, last_ns)
     stepped = record.stepped(step, task.since)
+    if task.reports:
+        stepped = stepped._replace(flows=tuple(one.open_ for one in task.reports if one.open_ is not None))
     if not task.is_last:
         return stepped._replace(open_=None)
     return stepped._replace(open_=task.open_, judgement=task.judgement)

@@ -39,12 +39,14 @@ class OneSet(NamedTuple):
 class Surroundings:
     """What the flows of a shard share: where their rows go, names of files, secrets."""
 
-    def __init__(self, settings: Settings, set_name: str, catalogue: Catalogue, secrets: KeyLogs) -> None:
+    def __init__(
+        self, settings: Settings, set_name: str, catalogue: Catalogue, secrets: KeyLogs, rows: TableRows
+    ) -> None:
         self.settings = settings
         self.capture_set = OneSet(set_name)
         self.catalogue = catalogue
         self.secrets = secrets
-        self.rows = TableRows(settings.tables)
+        self.rows = rows
         self.exchange_tables = ExchangeTables(catalogue, self.rows)
         self.relayed: list[Relayed] = []
         self.judged: list[Judged] = []

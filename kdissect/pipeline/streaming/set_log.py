@@ -60,20 +60,22 @@ class SetRecord(NamedTuple):
 
     `open_` is what was open when the set had caught up, None while it has not. `marks` are connections that
     others count instead, with those, and how far the capture was when something of them came last: one that
-    is open has a packet, or comes to its end, within half an hour.
+    is open has a packet, or comes to its end, within half an hour. `flows` are what its shards made of open
+    flows.
     """
 
     set_name: str
     steps: tuple[Step, ...]
     open_: str | None = None
     judgement: str | None = None
+    flows: tuple[str, ...] = ()
     marks: dict[str, tuple[str, int]] = {}  # noqa: RUF012  replaced, never changed
 
     @property
     def paths(self) -> set[str]:
         """All files that it names."""
         found = {path for step in self.steps for path in (step.state, step.segment)}
-        return {path for path in (*found, self.open_, self.judgement) if path is not None}
+        return {path for path in (*found, *self.flows, self.open_, self.judgement) if path is not None}
 
     def begin(self, since: int | None) -> tuple[Step, tuple[Step, ...]]:
         """The step to begin from so that all of the batches from `since` on come again, and those behind."""

@@ -10,14 +10,15 @@ Rules:
 - Where there are several capture sets, what they share of a flow outlives its connections for a while
   (`twin_memory`).
 - If nothing more waits for its turn, copies of what is open are closed: what comes of that is told until the
-  next batch tells better.
+  next batch tells better. What the batch before made of flows that have nothing new holds still
+  (`open_flows`).
 """
 
 from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kdissect.capture.key_logs import KeyLogs
@@ -25,23 +26,29 @@ from kdissect.engine.sightings import Sighting
 from kdissect.model.packet import FILE_SHIFT, packet_ref
 from kdissect.pipeline.file_rows import FileRows
 from kdissect.pipeline.news import KEY, News
+from kdissect.pipeline.output_place import filesystem_of
 from kdissect.pipeline.parquet_parts import ParquetParts, WrittenFile
 from kdissect.pipeline.reduction import parts_in
 from kdissect.pipeline.relay_files import NAMES, split_relayed
 from kdissect.pipeline.run import Run
 from kdissect.pipeline.streaming.flow import Flow, Judged, Surroundings
+from kdissect.pipeline.streaming.open_flows import FlowRows, OpenFlows
 from kdissect.pipeline.streaming.registry import Catalogue
 from kdissect.pipeline.streaming.settings import Settings
 from kdissect.pipeline.streaming.span import BATCH, END, BatchFacts, end_of, in_order, packed
 from kdissect.pipeline.streaming.store import NOTHING, ShardStore, Store
 from kdissect.pipeline.streaming.twin_memory import Mark, TwinMemory
+from kdissect.pipeline.whole_object import read_whole, write_whole
 from kdissect.stages.first import RELAY, relayed_batch
+from kdissect.stages.table_rows import TableRows
 
 # Packets of several queues stand milliseconds out of order; a second is a clock that was set
 # (`capture.capture_file.STEP_NS`).
 REORDER_NS = 1_000_000_000
 # Relayed events held before they are written: about 1 KB each.
 _RELAYED = 4096
+OF_FLOWS = ".flows"
+"""What names of files in the checkpoint end with that hold what is open."""
 _NO_KEYS = pickle.dumps(())
 TOO_LATE = (
     "came too late: what was captured after its first packet was analysed before; `pipeline run` reads it"
@@ -52,7 +59,8 @@ class Head(NamedTuple):
     """What a shard knows. `due_ns` says for each flow when it must be looked at, whatever comes.
 
     `sizes` are the bytes of each flow's state. `timers` are times, each with the number of the entry that
-    says which flows are to be forgotten then, the first to come before.
+    says which flows are to be forgotten then. Flows in `waiting` have segments that wait; `open_` is where it
+    stands what the batch before made of open ones, None if it did not.
     """
 
     horizon_ns: int = -(1 << 63)
@@ -61,6 +69,8 @@ class Head(NamedTuple):
     due_ns: dict[bytes, int] = {}  # noqa: RUF012  replaced, never changed
     sizes: dict[bytes, int] = {}  # noqa: RUF012
     timers: tuple[tuple[int, int], ...] = ()
+    waiting: frozenset[bytes] = frozenset()
+    open_: str | None = None
 
 
 class Report(NamedTuple):
@@ -79,6 +89,7 @@ class Report(NamedTuple):
     state_bytes: int
     segments: int
     last_ns: int | None
+    open_: str | None
     marks: tuple[Mark, ...] = ()
 
 
@@ -115,6 +126,7 @@ class Shard:
     ) -> None:  # fmt: skip
         self._settings = settings
         self._store = store
+        self._part = store.part
         self._catalogue = catalogue
         self._staging = staging
         self._twins = twins
@@ -131,22 +143,27 @@ class Shard:
         late = self._late(head)
         self._take_news(told, late, head)
         self._horizon_ns = self._horizon(head, late)
-        self._due, self._sizes = dict(head.due_ns), dict(head.sizes)
-        around, parts = self._surroundings(), self._parts()
-        for key in self._visited(runs):
+        self._due, self._sizes, self._waiting = dict(head.due_ns), dict(head.sizes), set(head.waiting)
+        around, parts = self._surroundings(TableRows(self._settings.tables)), self._parts()
+        visited = self._visited(runs)
+        for key in visited:
             kept = [run for run in runs.get(key, ()) if run.ref >> FILE_SHIFT not in late]
             self._go_on(key, kept, around)
             self._write(around, parts, _RELAYED)
         files = self._close(around, parts)
         timers = self._forgotten(head, set(runs))
-        open_files, open_judged = self._open() if facts.is_last else ((), ())
+        is_last = facts.is_last
+        open_files, open_judged, open_ = self._open(head, visited) if is_last else ((), (), None)
         last_ns = self._news.last_times.get(facts.capture_set, head.last_ns)
         secrets = tuple(self._news.secrets)
-        after = Head(self._horizon_ns, last_ns, secrets, self._due, self._sizes, self._timers(timers))
+        after = Head(
+            self._horizon_ns, last_ns, secrets, self._due, self._sizes, self._timers(timers),
+            frozenset(self._waiting), open_,
+        )  # fmt: skip
         self._store.put_head(pickle.dumps(after))
         return Report(
             facts, files, open_files, tuple(around.judged), open_judged, tuple(self._news.files),
-            late, len(self._due), sum(self._sizes.values()), self._segments, last_ns,
+            late, len(self._due), sum(self._sizes.values()), self._segments, last_ns, open_,
         )  # fmt: skip
 
     # what the batch brings
@@ -195,6 +212,7 @@ class Shard:
 
     def _keep(self, key: bytes, flow: bytes, rest: list[Any], ends_ns: int | None, before: Any) -> None:
         due = [ns for ns in (ends_ns, rest[0][0] if rest else None) if ns is not None]
+        self._waiting.discard(key)
         if not due:
             self._due.pop(key, None)
             self._sizes.pop(key, None)
@@ -202,24 +220,56 @@ class Shard:
                 self._store.remove_flow(key)
             return
         waiting = pickle.dumps(tuple(packed(0, key, rest))) if rest else NOTHING
+        if rest:
+            self._waiting.add(key)
         self._store.put_flow(key, flow, waiting)
         self._due[key] = min(due)
         self._sizes[key] = len(flow) + len(waiting)
 
-    def _open(self) -> tuple[tuple[WrittenFile, ...], tuple[Judged, ...]]:
-        """What is open, as if the capture ended here. The state stays as it is."""
-        around, parts = self._surroundings(), self._parts()
+    def _open(
+        self, head: Head, visited: Collection[bytes]
+    ) -> tuple[tuple[WrittenFile, ...], tuple[Judged, ...], str]:
+        """What is open, as if the capture ended here. The state of flows stays as it is."""
+        rows = FlowRows(self._settings.tables)
+        around = self._surroundings(rows)
         last_ns = self._news.last_times.get(self._facts.capture_set)
         ends = {} if last_ns is None else {self._facts.set_name: last_ns}
-        for key in sorted(self._due):
-            frozen, waiting = self._store.flow(key) or (NOTHING, NOTHING)
-            flow = around.freezer.thaw(frozen) if frozen else Flow(around)
-            flow.feed(in_order(_thawed_runs(waiting)))
-            flow.close(ends)
-            flow.hand_over(around)
-            self._see(key, [one for one in flow.sightings() if one.is_news], False)
-            self._write(around, parts, _RELAYED)
-        return self._close(around, parts), tuple(around.judged)
+        found, again = self._open_before(head, visited, last_ns)
+        for key in sorted(again):
+            rows.flow = key
+            self._close_copy(key, around, ends)
+            found.take(key, around)
+        found.settle(rows)
+        path = self._open_path()
+        write_whole(filesystem_of(self._settings.own)[0], path, found.frozen())
+        parts = self._parts()
+        for name, batch in found.batches():
+            self._add(parts, name, batch)
+        return tuple(parts.close()), found.judged(), path
+
+    def _open_before(
+        self, head: Head, visited: Collection[bytes], last_ns: int | None
+    ) -> tuple[OpenFlows, Collection[bytes]]:
+        """What holds of what the batch before made of open flows, and those to be looked at again."""
+        filesystem, _ = filesystem_of(self._settings.own)
+        data = None if head.open_ is None else read_whole(filesystem, head.open_)
+        if data is None:
+            return OpenFlows(), self._due.keys()
+        up = {key for key, due_ns in self._due.items() if last_ns is not None and due_ns <= last_ns}
+        again = (up | self._waiting | set(visited)) & self._due.keys()
+        return OpenFlows.thawed(data).without(again | set(visited)), again
+
+    def _close_copy(self, key: bytes, around: Surroundings, ends: Mapping[str, int]) -> None:
+        frozen, waiting = self._store.flow(key) or (NOTHING, NOTHING)
+        flow = around.freezer.thaw(frozen) if frozen else Flow(around)
+        flow.feed(in_order(_thawed_runs(waiting)))
+        flow.close(ends)
+        flow.hand_over(around)
+        self._see(key, [one for one in flow.sightings() if one.is_news], False)
+
+    def _open_path(self) -> str:
+        _, root = filesystem_of(self._settings.own)
+        return f"{root}/sets/{self._facts.batch:010}-{self._part:06}{OF_FLOWS}"
 
     # what capture sets share
 
@@ -253,10 +303,10 @@ class Shard:
 
     # what comes of it
 
-    def _surroundings(self) -> Surroundings:
+    def _surroundings(self, rows: TableRows) -> Surroundings:
         secrets = KeyLogs(captures=(self._news,))
         secrets.files = list(self._settings.key_logs)
-        return Surroundings(self._settings, self._facts.set_name, self._catalogue, secrets)
+        return Surroundings(self._settings, self._facts.set_name, self._catalogue, secrets, rows)
 
     def _parts(self) -> ParquetParts:
         return parts_in(self._staging(self._facts.batch), self._settings.partition_by)
@@ -265,11 +315,16 @@ class Shard:
         for table, batch in around.rows.take():
             parts.add(table, batch)
         if len(around.relayed) >= at_least:
-            names, others = split_relayed(relayed_batch(around.relayed))
+            self._add(parts, RELAY, relayed_batch(around.relayed))
             around.relayed = []
-            for table, batch in ((NAMES, names), (RELAY, others)):
-                if batch.num_rows:
-                    parts.add(table, batch)
+
+    def _add(self, parts: ParquetParts, name: str, batch: Any) -> None:
+        if name != RELAY:
+            parts.add(name, batch)
+            return
+        for table, rows in zip((NAMES, RELAY), split_relayed(batch), strict=True):
+            if rows.num_rows:
+                parts.add(table, rows)
 
     def _close(self, around: Surroundings, parts: ParquetParts) -> tuple[WrittenFile, ...]:
         self._write(around, parts)

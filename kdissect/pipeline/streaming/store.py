@@ -30,6 +30,7 @@ class ShardStore:
 
     def __init__(self, store: Store, part: int) -> None:
         self._store = store
+        self.part = part
         self._part = part.to_bytes(4)
 
     def flow(self, key: bytes) -> tuple[bytes, bytes] | None:
