@@ -95,7 +95,7 @@ class TwinMemory:
         return _Known(sighting, capture_set, since, None, is_certain)
 
     def _marked(self, held: Sequence[_Known], known: dict[str, _Known], told: set[str]) -> list[_Known]:
-        roots = roots_of(one.sighting for one in held)
+        roots = _roots_of(held)
         found = []
         for one in held:
             connection = one.sighting.connection
@@ -118,6 +118,18 @@ class TwinMemory:
                 self._store.remove(twins_key(key))
         elif not _is_same(before, after):
             self._store.put(twins_key(key), pickle.dumps(after), NOTHING)
+
+
+def _roots_of(held: Sequence[_Known]) -> dict[str, str | None]:
+    """The connections that count; what counts instead of one stays so when it is forgotten before that."""
+    there = {one.sighting.connection for one in held}
+    gone = {
+        one.sighting.connection: one.root for one in held if one.root is not None and one.root not in there
+    }
+    found = roots_of(one.sighting for one in held)
+    return {
+        name: gone.get(name, root if root is None else gone.get(root, root)) for name, root in found.items()
+    }
 
 
 def _is_same(before: Sequence[_Known], after: Sequence[_Known]) -> bool:

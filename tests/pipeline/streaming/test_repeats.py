@@ -18,7 +18,6 @@ from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import arrive, assert_equal, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of
 
-
 NAME = "kafka44_sarama_transactions.pcapng"
 
 
