@@ -37,18 +37,27 @@ Span = tuple[int, int, bool]
 _NO_MATCH = 1 << 32
 
 
-class _Seen:
+class Seen:
     """A connection of one capture set. `root` is the connection that is counted, `home` that one's set."""
 
     __slots__ = ("capture_set", "flow", "home", "last_ns", "root", "spans", "start_ns", "tcp")
 
-    def __init__(self, info: ConnectionInfo, flow: bytes, tcp: TcpConnection) -> None:
-        self.capture_set = self.home = info.capture_set
-        self.root = info.id
+    def __init__(
+        self, connection: str, capture_set: str, flow: bytes, start_ns: int, tcp: TcpConnection | None
+    ) -> None:
+        self.capture_set = self.home = capture_set
+        self.root = connection
         self.flow = flow  # of direction 0 in `tcp`
-        self.start_ns = self.last_ns = info.start_ns
-        self.tcp: TcpConnection | None = tcp
+        self.start_ns = self.last_ns = start_ns
+        self.tcp = tcp
         self.spans: tuple[Span, Span] = ((-1, -1, False), (-1, -1, False))
+
+    def join(self, found: Seen | None) -> str | None:
+        """Be the same as another connection, unless that is one of this set; gives the one that counts."""
+        if found is None or found.home == self.capture_set:
+            return None
+        self.root, self.home = found.root, found.home
+        return self.root
 
     def look(self) -> tuple[Span, Span]:
         """What its two streams cover so far."""
@@ -75,19 +84,16 @@ class Twins:
     """Remembers the connections of all capture sets. For an `Analyzer` that sees more than one of them."""
 
     def __init__(self) -> None:
-        self._seen: dict[bytes, list[_Seen]] = {}
-        self._open: dict[str, _Seen] = {}
-        self._closed: deque[tuple[bytes, _Seen]] = deque()
+        self._seen: dict[bytes, list[Seen]] = {}
+        self._open: dict[str, Seen] = {}
+        self._closed: deque[tuple[bytes, Seen]] = deque()
 
     def open(self, info: ConnectionInfo, tcp: TcpConnection, segment: Segment) -> None:
         """A connection begins with a segment: sets its `same_as`."""
         key = _key(segment.flow)
         known = self._seen.setdefault(key, [])
-        seen = _Seen(info, segment.flow, tcp)
-        found = _nearest(known, segment, info)
-        if found is not None and found.home != info.capture_set:
-            seen.root, seen.home = found.root, found.home
-            info.same_as = found.root
+        seen = Seen(info.id, info.capture_set, segment.flow, info.start_ns, tcp)
+        info.same_as = seen.join(nearest(known, segment, info.capture_set, info.start_ns))
         known.append(seen)
         self._open[info.id] = seen
 
@@ -104,19 +110,19 @@ class Twins:
         ):
             self._forget(*self._closed.popleft())
 
-    def _forget(self, key: bytes, seen: _Seen) -> None:
+    def _forget(self, key: bytes, seen: Seen) -> None:
         known = self._seen[key]
         known.remove(seen)
         if not known:
             del self._seen[key]
 
 
-def _nearest(known: list[_Seen], segment: Segment, info: ConnectionInfo) -> _Seen | None:
-    """The connection of another set that a segment fits best; the latest of equals."""
+def nearest(known: list[Seen], segment: Segment, capture_set: str, start_ns: int) -> Seen | None:
+    """The connection of another set that the first segment of one fits best; the latest of equals."""
     best, found = _NO_MATCH, None
     for seen in known:
-        if seen.capture_set != info.capture_set:
-            off = seen.distance(segment, info.start_ns)
+        if seen.capture_set != capture_set:
+            off = seen.distance(segment, start_ns)
             if off < _NO_MATCH and off <= best:
                 best, found = off, seen
     return found

@@ -58,7 +58,7 @@ def join(filesystem: Any, root: str, group: Group, names: Names) -> WrittenFile:
     path = f"{first.path.removesuffix('.parquet')}-joined.parquet"
     schema = pq.read_schema(f"{root}/{first.path}", filesystem=filesystem)
     found = batches_of(filesystem, [f"{root}/{file.path}" for file in group.files])
-    named = (_named(batch, first, names) for batch in found)
+    named = (named_rows(batch, first.table, first.directory, names) for batch in found)
     rows, size = write_rows(filesystem, f"{root}/{path}", schema, named)
     return WrittenFile(first.table, first.directory, path, rows, size, False)
 
@@ -88,16 +88,19 @@ def batches_of(filesystem: Any, paths: Iterable[str]) -> Iterator[Any]:
             yield from opened.iter_batches()
 
 
-def _named(batch: Any, file: WrittenFile, names: Names) -> Any:
-    """Rows with the names of their topic ids; what the directory tells is needed to find them."""
-    if file.table not in WITH_NAMES:
+def named_rows(batch: Any, table: str, directory: str, names: Names, again: bool = False) -> Any:
+    """Rows with the names of their topic ids; what the directory tells is needed to find them.
+
+    `again`: they have those that were known before.
+    """
+    if table not in WITH_NAMES:
         return batch
     import pyarrow as pa
 
     schema = batch.schema
-    for name, value in values_of(file.directory).items():
+    for name, value in values_of(directory).items():
         batch = batch.append_column(name, pa.array([value] * batch.num_rows, pa.string()))
-    return names.complete(file.table, batch).select(schema.names)
+    return names.complete(table, batch, again).select(schema.names)
 
 
 def _groups(files: Sequence[WrittenFile]) -> Iterator[Group]:

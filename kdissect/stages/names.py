@@ -44,27 +44,31 @@ class Names:
         raw = urlsafe_b64decode(topic_id.encode() + _PADDING)
         return self.topics.name_at(capture_set, self._addresses.get(broker, broker), raw)
 
-    def complete(self, table: str, batch: Any) -> Any:
-        """A record batch of a table with the names of its topic ids."""
+    def complete(self, table: str, batch: Any, again: bool = False) -> Any:
+        """A record batch of a table with the names of its topic ids.
+
+        `again`: rows may have some of them already, which are to stand as if all had been known.
+        """
         if table not in WITH_NAMES or not batch.num_rows:
             return batch
         if table == "exchanges":
-            return self._exchanges(batch)
+            return self._exchanges(batch, again)
         named = self._sections(batch)
         return _with_own_records(named) if table == "records" else named
 
-    def _exchanges(self, batch: Any) -> Any:
+    def _exchanges(self, batch: Any, again: bool) -> Any:
         columns = ("capture_set", "broker", "topics", "topic_ids")
         rows = zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
-        return _replaced(batch, "topics", [self._topics(*row) for row in rows])
+        return _replaced(batch, "topics", [self._topics(*row, again=again) for row in rows])
 
-    def _topics(self, capture_set: str, broker: str, topics: list[str], ids: list[str]) -> list[str]:
-        found = dict.fromkeys(topics)
-        for topic_id in ids:
-            name = self.name(capture_set, broker, topic_id)
-            if name is not None:
-                found[name] = None
-        return list(found)
+    def _topics(
+        self, capture_set: str, broker: str, topics: list[str], ids: list[str], *, again: bool
+    ) -> list[str]:
+        told = (self.name(capture_set, broker, topic_id) for topic_id in ids)
+        names = dict.fromkeys(name for name in told if name is not None)
+        if again and len(topics) < len(names) and names.keys() >= set(topics):
+            return list(names)  # those that are there came of ids: with the rest, in the order of the ids
+        return list(dict.fromkeys(topics) | names)
 
     def _sections(self, batch: Any) -> Any:
         columns = ("capture_set", "broker", "topic", "topic_id")

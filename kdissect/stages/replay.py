@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from kdissect.model.endpoint import Endpoint
@@ -38,11 +38,13 @@ class Replay:
     def __init__(self) -> None:
         self._open: dict[str, ConnectionInfo] = {}
 
-    def events(self, blobs: Iterable[bytes]) -> Iterator[Replayed]:
-        """The next events."""
+    def events(self, blobs: Iterable[bytes], without: Collection[str] = ()) -> Iterator[Replayed]:
+        """The next events, but for those of the connections named in `without`."""
         open_ = self._open
         for blob in blobs:
             what, connection, news, *rest = pickle.loads(blob)  # made by this run
+            if connection in without:
+                continue
             info = open_.get(connection)
             if news is not None:
                 info = open_[connection] = _connection(connection, info, news)

@@ -46,6 +46,16 @@ class Recovered(NamedTuple):
     staged: int = 0
 
 
+class Rewritten(NamedTuple):
+    """Files that were staged under the name `run`, and what they take the place of."""
+
+    run: str
+    swaps: Sequence[Swap]
+
+
+NOT_REWRITTEN = Rewritten("", ())
+
+
 def batch_name(batch: int) -> str:
     """What names of a batch begin with, and what its directory below `_staging` is called."""
     return f"b{batch:08}"
@@ -89,6 +99,7 @@ class SinkPlace(Place):
         appended: Sequence[WrittenFile],
         replaced: Mapping[str, Sequence[WrittenFile]],
         facts: Mapping[str, Any],
+        rewritten: Rewritten = NOT_REWRITTEN,
     ) -> None:
         """Make staged files part of the tables, all at once.
 
@@ -96,14 +107,18 @@ class SinkPlace(Place):
         has from now on, also when there are none. A part has files of any tables, whose rows stand beside
         others. What an earlier attempt of this batch committed is gone; it has to have replaced the same
         tables and parts, as what they were before is forgotten. `facts` stand in the manifest beside those of
-        earlier batches. Raises ValueError for a batch before the last.
+        earlier batches. `rewritten` files of earlier batches, which nobody else may rewrite in the meantime,
+        take their places with it. Raises ValueError for a batch before the last.
         """
         with locked(self.filesystem, self.root):
             before = self._of_stream() or {"files": []}
             if batch < before.get("batch", 0):
                 last = before["batch"]
                 raise ValueError(f"batch {batch} behind batch {last}: the checkpoint is of other tables")
-            kept = [e for e in entries_of(before) if e.batch != batch and e.replaced_as not in replaced]
+            run, swaps = rewritten
+            self.move_in(run, [(swap.new.path, swap.new.path) for swap in swaps if swap.new is not None])
+            there = swapped(entries_of(before), swaps)
+            kept = [e for e in there if e.batch != batch and e.replaced_as not in replaced]
             new = self._moved(batch, [(None, file) for file in appended] + _in_parts(replaced))
             own = {"run": before.get("run") or uuid4().hex[:12], "batch": batch}
             self._replace(before | dict(facts) | own, before, [*kept, *new])

@@ -8,8 +8,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from uuid import uuid4
 
@@ -20,12 +21,13 @@ from kdissect.pipeline.compaction import batches_of, write_rows
 from kdissect.pipeline.manifest_file import ManifestError
 from kdissect.pipeline.partitions import values_of
 from kdissect.pipeline.sink.entry import Entry, Swap
-from kdissect.pipeline.sink.lock import REWRITING_LOCK, locked
+from kdissect.pipeline.sink.lock import REWRITING_LOCK, BusyError, locked
 from kdissect.pipeline.sink.place import SinkPlace, rewritten_path
 
 _RUN = "rewrite-"
+_POLL_S = 1.0
 Rows = Callable[[Any], Any]
-"""From a record batch to one with fewer rows."""
+"""From a record batch to one with fewer rows, or other values in them."""
 
 
 class Rewriting:
@@ -72,6 +74,20 @@ class Rewriting:
     def swap(self, swaps: Sequence[Swap], **facts: Any) -> list[Swap]:
         """Put what is staged in its place, all at once; gives the swaps that were made."""
         return self.place.swap(self.run, swaps, facts)
+
+
+@contextmanager
+def waiting_for(rewriting: Rewriting) -> Iterator[Rewriting]:
+    """`with rewriting`, waiting for whoever is at work."""
+    while True:
+        with ExitStack() as held:
+            try:
+                held.enter_context(rewriting)
+            except BusyError:
+                time.sleep(_POLL_S)
+                continue
+            yield rewriting
+            return
 
 
 def _schema(filesystem: Any, paths: Sequence[str], entry: Entry) -> Any:

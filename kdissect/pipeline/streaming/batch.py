@@ -6,9 +6,9 @@ is through, and takes the place of all that it had written. So what was done how
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.capture.filesystems import filesystem_of
@@ -20,11 +20,16 @@ from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.reduction import parts_in
 from kdissect.pipeline.relay_files import NAMES, STAGED, learn_names
 from kdissect.pipeline.sink.alerts import Alerts
-from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.sink.place import Rewritten, SinkPlace
+from kdissect.pipeline.sink.rewriting import Rewriting, waiting_for
+from kdissect.pipeline.streaming.amending import Amendment, amended, marked_files
 from kdissect.pipeline.streaming.registry import Catalogue
+from kdissect.pipeline.streaming.set_log import FIRST, SetRecord, Step
 from kdissect.pipeline.streaming.set_work import REPORT_DDL, SetReport, SetTask, SetWork
 from kdissect.pipeline.streaming.settings import Settings
-from kdissect.pipeline.streaming.shard import Report
+from kdissect.pipeline.streaming.shard import OF_FLOWS, Report
+from kdissect.pipeline.streaming.twin_memory import Mark
+from kdissect.pipeline.streaming.unnamed import Unnamed, named_now, unnamed_in, with_more
 from kdissect.pipeline.whole_object import names_in as files_named
 from kdissect.pipeline.whole_object import read_whole, write_whole
 from kdissect.stages.first import OF_JUDGES
@@ -39,19 +44,29 @@ if TYPE_CHECKING:
 ALWAYS = "files"
 EMPTY_TABLES = "empty tables"
 _INDEX = ".index"
+# What a capture set has in the checkpoint, in the order in which a `SetTask` takes the paths.
+_OF_SETS = (".state", ".segment", ".open", ".judgement")
 
 
 class Index(NamedTuple):
-    """Where the state of each capture set stands after a batch, by its number: (state, judgement)."""
+    """Where everything stands after a batch: capture sets by number, names of topics, ids without one."""
 
-    sets: dict[int, tuple[str, str | None]]
+    sets: dict[int, SetRecord]
     names: str | None
+    unnamed: Unnamed
 
     @property
     def paths(self) -> set[str]:
         """All files that it names."""
-        named = {path for pair in self.sets.values() for path in pair if path is not None}
+        named = {path for record in self.sets.values() for path in record.paths}
         return named | ({self.names} if self.names else set())
+
+
+class Amends(NamedTuple):
+    """What a batch shows of batches before: connections and ids, and since when each capture set is wrong."""
+
+    amendment: Amendment
+    since: dict[int, int]
 
 
 class Done(NamedTuple):
@@ -81,13 +96,15 @@ class Batches:
         staging = self.staging(batch)
         before = self._index(batch - 1)
         names = self._learned(reports, staging, before)
-        by_set: dict[int, list[Report]] = {}
-        for report in sorted(reports, key=lambda report: report.facts.capture_set):
-            by_set.setdefault(report.facts.capture_set, []).append(report)
-        tasks = [self._task(batch, number, held, before) for number, held in by_set.items()]
+        records = _records(before, reports)
+        amends = _amends(batch, records, reports, before.unnamed, names)
+        tasks = self._tasks(batch, records, reports, amends.since)
         sets = self._work(spark, tasks, SetWork(self._settings, staging, names))
-        after = self._index_after(batch, before, by_set, names)
-        self._commit(spark, batch, reports, sets, after, names)
+        records |= {
+            task.capture_set: _stepped(task, report) for task, report in zip(tasks, sets, strict=True)
+        }
+        after = self._index_after(batch, before, records, reports, names)
+        self._commit(spark, batch, reports, sets, after, names, amends)
         self._forget(batch, before, after)
         return self._done(batch, reports, sets)
 
@@ -99,38 +116,35 @@ class Batches:
 
     def _index(self, batch: int) -> Index:
         data = read_whole(self._filesystem, self._path(f"{batch:010}{_INDEX}")) if batch >= 0 else None
-        if data is None:
-            return Index({}, None)
-        told = json.loads(data)
-        sets = {int(number): (state, judgement) for number, (state, judgement) in told["sets"].items()}
-        return Index(sets, told["names"])
+        return Index({}, None, {}) if data is None else pickle.loads(data)
 
-    def _index_after(self, batch: int, before: Index, by_set: dict[int, list[Report]], names: Names) -> Index:
+    def _index_after(
+        self,
+        batch: int,
+        before: Index,
+        records: dict[int, SetRecord],
+        reports: Sequence[Report],
+        names: Names,
+    ) -> Index:
         path = self._path(f"{batch:010}.names")
         write_whole(self._filesystem, path, pickle.dumps(names))
-        sets = dict(before.sets)
-        for number, held in by_set.items():
-            state, judgement = self._state_paths(batch, number)
-            old = sets[number][1] if number in sets else None
-            sets[number] = state, judgement if held[0].facts.is_last else old
-        after = Index(sets, path)
-        write_whole(
-            self._filesystem, self._path(f"{batch:010}{_INDEX}"), json.dumps(after._asdict()).encode()
-        )
+        filesystem, root = filesystem_of(self.staging(batch))
+        files = [file for report in reports for file in (*report.files, *report.open_files)]
+        unnamed = with_more(before.unnamed, unnamed_in(filesystem, root, files, names), batch)
+        for place in named_now(before.unnamed, names):
+            del unnamed[place]
+        after = Index(records, path, unnamed)
+        write_whole(self._filesystem, self._path(f"{batch:010}{_INDEX}"), pickle.dumps(after))
         return after
 
     def _forget(self, batch: int, before: Index, after: Index) -> None:
         """Delete what no batch can ask for any more: this one may be repeated, with the one before."""
         keep = before.paths | after.paths
         keep |= {self._path(f"{number:010}{_INDEX}") for number in (batch - 1, batch)}
-        for suffix in (_INDEX, ".names", ".state", ".judgement"):
+        for suffix in (_INDEX, ".names", OF_FLOWS, *_OF_SETS):
             for name in files_named(self._filesystem, self._path(""), suffix):
                 if self._path(name) not in keep:
                     self._filesystem.delete_file(self._path(name))
-
-    def _state_paths(self, batch: int, number: int) -> tuple[str, str]:
-        stem = self._path(f"{batch:010}-{number:05}")
-        return f"{stem}.state", f"{stem}.judgement"
 
     def _path(self, name: str) -> str:
         return f"{self._root}/sets/{name}".rstrip("/")
@@ -148,12 +162,18 @@ class Batches:
         learn_names(filesystem, root, told, names)
         return names
 
-    def _task(self, batch: int, number: int, reports: list[Report], before: Index) -> SetTask:
-        state = before.sets[number][0] if number in before.sets else None
-        reports = sorted(
-            reports, key=lambda report: not report.told
-        )  # the shard that tells of files is first
-        return SetTask(tuple(reports), state, *self._state_paths(batch, number))
+    def _tasks(
+        self, batch: int, records: dict[int, SetRecord], reports: Sequence[Report], since: dict[int, int]
+    ) -> list[SetTask]:
+        """One for each set that the batch has files of, or shows to be wrong."""
+        by_set: dict[int, list[Report]] = {number: [] for number in since}
+        for report in sorted(reports, key=lambda report: not report.told):  # the one told of files is first
+            by_set.setdefault(report.facts.capture_set, []).append(report)
+        tasks = []
+        for number, held in sorted(by_set.items()):
+            paths = [self._path(f"{batch:010}-{number:05}{suffix}") for suffix in _OF_SETS]
+            tasks.append(SetTask(batch, number, tuple(held), records[number], since.get(number), *paths))
+        return tasks
 
     def _work(self, spark: SparkSession, tasks: list[SetTask], function: SetWork) -> list[SetReport]:
         if len(tasks) == 1:
@@ -164,38 +184,61 @@ class Batches:
 
     def _commit(
         self, spark: SparkSession, batch: int, reports: Sequence[Report], sets: Sequence[SetReport], after:
-        Index, names: Names,
+        Index, names: Names, amends: Amends,
     ) -> None:  # fmt: skip
         staging = self.staging(batch)
+        roots = {name: mark[0] for record in after.sets.values() for name, mark in record.marks.items()}
+        write = partial(self._compacted, spark, staging, names, roots)
         final = [file for report in reports for file in report.files]
         final += [file for found in sets for file in found.files]
-        added = self._compacted(spark, final, staging, names)
-        replaced: dict[str, list[WrittenFile]] = {}
-        for found in sets:
-            own = [report for report in reports if report.facts.capture_set == found.capture_set]
-            open_files = [*found.open_files, *(file for report in own for file in report.open_files)]
-            replaced[f"set {found.capture_set}"] = self._compacted(spark, open_files, staging, names)
+        added = write(final)
+        replaced: dict[str, list[WrittenFile]] = {
+            f"set {found.capture_set}": write(found.open_files) for found in sets
+        }
+        for number in sorted({report.facts.capture_set for report in reports}):
+            own = [report for report in reports if report.facts.capture_set == number]
+            replaced[f"open {number}"] = write(file for report in own for file in report.open_files)
         findings: list[Row] = []
-        if self._settings.tables & OF_JUDGES and any(report.facts.is_last for report in reports):
+        is_told = amends.since or any(report.facts.is_last for report in reports)
+        if self._settings.tables & OF_JUDGES and is_told:
             findings, judged = self._judged(staging, after)
             replaced |= judged
         new = [*added, *(file for files in replaced.values() for file in files)]
         replaced[EMPTY_TABLES] = self._empty(batch, new, replaced)
-        self._place.commit_batch(batch, added, replaced, {"tables": sorted(self._settings.tables | {ALWAYS})})
+        self._commit_files(batch, added, replaced, amends.amendment)
         if self._alerts is not None:
             self._alerts.tell(batch, findings)
 
+    def _commit_files(
+        self, batch: int, added: list[WrittenFile], replaced: dict[str, list[WrittenFile]], amendment:
+        Amendment,
+    ) -> None:  # fmt: skip
+        facts = {"tables": sorted(self._settings.tables | {ALWAYS})}
+        if not (amendment.roots or amendment.ids):
+            self._place.commit_batch(batch, added, replaced, facts)
+            return
+        with waiting_for(Rewriting(self._place)) as rewriting:
+            entries = [
+                entry
+                for entry in self._place.entries()
+                if entry.batch != batch and entry.replaced_as not in replaced
+            ]
+            swaps = list(amended(rewriting, entries, amendment))
+            self._place.commit_batch(batch, added, replaced, facts, Rewritten(rewriting.run, swaps))
+
     def _compacted(
-        self, spark: SparkSession, files: Iterable[WrittenFile], staging: str, names: Names
-    ) -> list[WrittenFile]:
+        self, spark: SparkSession, staging: str, names: Names, roots: dict[str, str], files:
+        Iterable[WrittenFile],
+    ) -> list[WrittenFile]:  # fmt: skip
         stay, groups = plan(file for file in files if file.table not in STAGED)
-        return stay + joined(spark, groups, staging, names)
+        found = stay + joined(spark, groups, staging, names)
+        return marked_files(*filesystem_of(staging), found, roots) if roots else found
 
     def _judged(self, staging: str, after: Index) -> tuple[list[Row], dict[str, list[WrittenFile]]]:
         """Findings, and the tables of what all judges together came to."""
         judgement = Judgement()
-        for _, path in after.sets.values():
-            data = None if path is None else read_whole(self._filesystem, path)
+        for record in after.sets.values():
+            data = None if record.judgement is None else read_whole(self._filesystem, record.judgement)
             if data is not None:
                 judgement.merge(pickle.loads(data))
         catalogue = Catalogue(self._filesystem, self._root)
@@ -247,3 +290,55 @@ class Batches:
 def staging_url(settings: Settings, place: SinkPlace, batch: int) -> str:
     """Where the tasks of a batch write, as a URL like that of the output."""
     return f"{settings.output.rstrip('/')}{place.staging(batch).removeprefix(place.root)}"
+
+
+def _records(before: Index, reports: Sequence[Report]) -> dict[int, SetRecord]:
+    """The capture sets before a batch, with the marks that it tells."""
+    records = dict(before.sets)
+    for report in reports:
+        facts = report.facts
+        if facts.capture_set not in records:
+            records[facts.capture_set] = SetRecord(facts.set_name, (FIRST,))
+    marks: dict[int, list[Mark]] = {}
+    for report in reports:
+        for mark in report.marks:
+            marks.setdefault(mark.capture_set, []).append(mark)
+    last_ns = _last_times(reports)
+    for number, told in marks.items():
+        record = records[number]
+        records[number] = record.marked(told, last_ns.get(number, record.steps[-1].last_ns))
+    return records
+
+
+def _last_times(reports: Iterable[Report]) -> dict[int, int | None]:
+    return {report.facts.capture_set: report.last_ns for report in reports}
+
+
+def _amends(
+    batch: int, records: dict[int, SetRecord], reports: Sequence[Report], unnamed: Unnamed, names: Names
+) -> Amends:
+    """What of batches before is wrong by now."""
+    changed = [mark for report in reports for mark in report.marks if mark.is_changed]
+    named = named_now(unnamed, names)
+    numbers = {record.set_name: number for number, record in records.items()}
+    told = [(mark.capture_set, mark.since) for mark in changed]
+    told += [(numbers[capture_set], since) for (capture_set, _, _), since in named.items()]
+    since: dict[int, int] = {}
+    for number, first in told:
+        since[number] = min(first, since.get(number, first))
+    roots = {mark.connection: mark.root for mark in changed}
+    ids = {topic_id for _, _, topic_id in named}
+    return Amends(Amendment(min(since.values(), default=batch), roots, ids, names), since)
+
+
+def _stepped(task: SetTask, report: SetReport) -> SetRecord:
+    """A capture set behind a batch."""
+    record, last = task.record, task.record.steps[-1]
+    last_ns = _last_times(task.reports).get(task.capture_set, last.last_ns)
+    step = Step(task.batch, task.after, task.segment if task.reports else None, report.segment_bytes, last_ns)
+    stepped = record.stepped(step, task.since)
+    if task.reports:
+        stepped = stepped._replace(flows=tuple(one.open_ for one in task.reports if one.open_ is not None))
+    if not task.is_last:
+        return stepped._replace(open_=None)
+    return stepped._replace(open_=task.open_, judgement=task.judgement)

@@ -1,21 +1,29 @@
-"""One flow while it goes on from batch to batch: its analyzer, and its first stage."""
+"""One flow while it goes on from batch to batch: its analyzer, and a first stage for each connection.
+
+Connections are judged apart: which of them count may be known only when another host's files have come.
+"""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
+from kdissect.engine.sightings import Sighting, Sightings
 from kdissect.pipeline.streaming.freezer import Freezer
 from kdissect.pipeline.streaming.registry import Catalogue
 from kdissect.pipeline.streaming.settings import Settings
+from kdissect.session.events import ConnectionClosed
 from kdissect.stages.exchange_tables import ExchangeTables
 from kdissect.stages.first import FirstStage
-from kdissect.stages.judges import Judgement
 from kdissect.stages.relay import Relayed
 from kdissect.stages.table_rows import TableRows
+
+Judged = tuple[str, bytes]
+"""A connection that is over, and what its judge came to, pickled."""
 
 
 class OneSet(NamedTuple):
@@ -31,15 +39,17 @@ class OneSet(NamedTuple):
 class Surroundings:
     """What the flows of a shard share: where their rows go, names of files, secrets."""
 
-    def __init__(self, settings: Settings, set_name: str, catalogue: Catalogue, secrets: KeyLogs) -> None:
+    def __init__(
+        self, settings: Settings, set_name: str, catalogue: Catalogue, secrets: KeyLogs, rows: TableRows
+    ) -> None:
         self.settings = settings
         self.capture_set = OneSet(set_name)
         self.catalogue = catalogue
         self.secrets = secrets
-        self.rows = TableRows(settings.tables)
+        self.rows = rows
         self.exchange_tables = ExchangeTables(catalogue, self.rows)
         self.relayed: list[Relayed] = []
-        self.judgement = Judgement()
+        self.judged: list[Judged] = []
         shared: dict[str, Any] = {
             "set": self.capture_set, "catalogue": catalogue, "secrets": secrets, "tables":
             self.exchange_tables,
@@ -54,11 +64,17 @@ class Flow:
 
     def __init__(self, around: Surroundings) -> None:
         settings = around.settings
+        self._sightings = Sightings()
         analyzer = Analyzer(
-            settings.ports, around.capture_set.of, around.secrets, settings.hosts, settings.limits
-        )
+            settings.ports, around.capture_set.of, around.secrets, settings.hosts, settings.limits,
+            self._sightings,
+        )  # fmt: skip
         self._ordered = OrderedAnalyzer(analyzer, around.catalogue.number_of)
-        self._stage = FirstStage((), settings.tables, None, around.exchange_tables)
+        self._tables = settings.tables
+        self._exchange_tables = around.exchange_tables
+        self._stages: dict[str, FirstStage] = {}
+        self._relayed: list[Relayed] = []
+        self._judged: list[Judged] = []
 
     def feed(self, placed: Iterable[tuple[int, int, Any, int]]) -> None:
         """Take segments in canonical order."""
@@ -81,16 +97,32 @@ class Flow:
         """When silence ends a connection of it; None if none is open."""
         return self._ordered.analyzer.next_end_ns()
 
-    def hand_over(self, around: Surroundings) -> None:
-        """Give what was relayed so far."""
-        around.relayed += self._stage.take_relayed()
+    def sightings(self) -> list[Sighting]:
+        """What was seen of its connections: those that are open, and those that ended since the last call."""
+        return self._sightings.take()
 
-    def judge(self, around: Surroundings) -> None:
-        """No connection of it is open: give what the judge came to."""
-        judgement = self._stage.judge()
-        if judgement is not None:
-            around.judgement.merge(judgement)
+    def hand_over(self, around: Surroundings) -> None:
+        """Give what was relayed so far, and what the judges of connections that are over came to."""
+        for stage in self._stages.values():
+            self._relayed += stage.take_relayed()
+        around.relayed += self._relayed
+        around.judged += self._judged
+        self._relayed, self._judged = [], []
 
     def _add(self, events: Iterable[Placed]) -> None:
         for placed in events:
-            self._stage.add(placed)
+            event = placed[1]
+            connection = event.connection.id
+            stage = self._stages.get(connection)
+            if stage is None:
+                stage = self._stages[connection] = FirstStage((), self._tables, None, self._exchange_tables)
+            stage.add(placed)
+            if isinstance(event, ConnectionClosed):
+                self._end(connection)
+
+    def _end(self, connection: str) -> None:
+        stage = self._stages.pop(connection)
+        self._relayed += stage.take_relayed()
+        judgement = stage.judge()
+        if judgement is not None:
+            self._judged.append((connection, pickle.dumps(judgement)))

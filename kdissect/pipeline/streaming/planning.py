@@ -49,15 +49,22 @@ def next_offset(start: Offset, entries: Sequence[Taken], max_files: int, max_byt
     return Offset(taken, start.batch + 1, frozenset(within - beyond))
 
 
-def facts_of(entries: Sequence[Taken], end: Offset) -> list[BatchFacts]:
+def facts_of(entries: Sequence[Taken], end: Offset, has_taps: bool = False) -> list[BatchFacts]:
     """What each capture set of a batch is told."""
     by_set: dict[int, list[Taken]] = {}
     for entry in entries:
         by_set.setdefault(entry.capture_set, []).append(entry)
     return [
-        BatchFacts(end.batch, number, held[0].set_name, _first_times(held), number in end.last)
+        BatchFacts(end.batch, number, held[0].set_name, _first_times(held), number in end.last, has_taps)
         for number, held in sorted(by_set.items())
     ]
+
+
+def may_have_taps(paths: Sequence[str], entries: Sequence[Taken]) -> bool:
+    """Whether the same traffic may come from several hosts: those who are told of one directory have one,
+    until files of another capture set are there.
+    """
+    return len(paths) > 1 or len({entry.capture_set for entry in entries}) > 1
 
 
 def tasks_of(entries: Sequence[Taken], task_bytes: int = TASK_BYTES) -> list[list[Taken]]:

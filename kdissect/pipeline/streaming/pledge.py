@@ -13,6 +13,8 @@ from kdissect.pipeline.streaming.settings import Settings
 from kdissect.pipeline.whole_object import read_whole, write_whole
 
 _NAME = "stream.json"
+# Of what is pickled in checkpoints: another number cannot be read.
+_STATE = 2
 
 
 class PledgeError(ValueError):
@@ -49,6 +51,7 @@ def _pledge(settings: Settings, place: SinkPlace) -> dict[str, object]:
         "tables": sorted(settings.tables),
         "partition-by": list(settings.partition_by),
         "shards": settings.shards,
+        "state": _STATE,
     }
 
 

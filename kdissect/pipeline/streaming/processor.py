@@ -1,8 +1,8 @@
-"""The shard as Spark runs it: a stateful processor over the RocksDB state store.
+"""Shards as Spark runs them: a stateful processor over the RocksDB state store.
 
-A grouping key is one shard; each of its flows is an entry of a map, so that a batch reads and writes the
-flows it has packets of, and those whose time is up. Grouping by flow was rejected: silence that ends a
-connection would need a timer for each, by a watermark that all capture sets share.
+A grouping key is one group of flows, of all capture sets; each flow is an entry of a map, so that a batch
+reads and writes the flows it has packets of, and those whose time is up. Grouping by flow was rejected:
+silence that ends a connection would need a timer for each, by a watermark that all capture sets share.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.pipeline.streaming.batch import staging_url
 from kdissect.pipeline.streaming.registry import Catalogue
 from kdissect.pipeline.streaming.settings import Settings
-from kdissect.pipeline.streaming.shard import Shard
+from kdissect.pipeline.streaming.shard import work_through
 
 REPORTS_DDL = "part INT, report BINARY"
 
 
 class ShardProcessor(StatefulProcessor):
-    """Runs a `Shard` for each key; gives one row with its pickled `Report`."""
+    """Runs the shards of each key; gives a row with the pickled `Report` of each."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -40,10 +40,10 @@ class ShardProcessor(StatefulProcessor):
         self._place = SinkPlace(*filesystem_of(self._settings.output))
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-        """Work through the rows of a shard."""
+        """Work through the rows of a group of flows."""
         runs = (Run(row.part, bytes(row.key), row.order_ns, row.ref, bytes(row.data)) for row in rows)
-        report = Shard(self._settings, self._store, self._catalogue, self._staging).run(runs)
-        yield Row(part=key[0], report=pickle.dumps(report))
+        for report in work_through(runs, self._settings, self._store, self._catalogue, self._staging):
+            yield Row(part=key[0], report=pickle.dumps(report))
 
     def close(self) -> None:
         """Nothing is held."""
@@ -53,30 +53,20 @@ class ShardProcessor(StatefulProcessor):
 
 
 class SparkStore:
-    """The state of the shard whose key Spark works on."""
+    """The entries of the group whose key Spark works on."""
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
-        self._flows = handle.getMapState("flows", "key BINARY", "flow BINARY, waiting BINARY")
-        self._head = handle.getValueState("head", "head BINARY")
+        self._entries = handle.getMapState("entries", "key BINARY", "first BINARY, second BINARY")
 
     def get(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """A flow; None if there is none."""
-        found: Any = self._flows.getValue((key,))
+        """An entry; None if there is none."""
+        found: Any = self._entries.getValue((key,))
         return None if found is None else (bytes(found[0]), bytes(found[1]))
 
-    def put(self, key: bytes, flow: bytes, waiting: bytes) -> None:
-        """Keep a flow."""
-        self._flows.updateValue((key,), (flow, waiting))
+    def put(self, key: bytes, first: bytes, second: bytes) -> None:
+        """Keep an entry."""
+        self._entries.updateValue((key,), (first, second))
 
     def remove(self, key: bytes) -> None:
-        """Forget a flow."""
-        self._flows.removeKey((key,))
-
-    def head(self) -> bytes | None:
-        """What is known of the shard."""
-        found = self._head.get() if self._head.exists() else None
-        return None if found is None else bytes(found[0])
-
-    def put_head(self, head: bytes) -> None:
-        """Keep it."""
-        self._head.update((head,))
+        """Forget an entry."""
+        self._entries.removeKey((key,))

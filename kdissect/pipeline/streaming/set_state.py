@@ -7,17 +7,18 @@ and statistics see what one process would show them.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from kdissect.engine.rows import Row
 from kdissect.history.topics import TopicNames
 from kdissect.pipeline.file_rows import EMPTY, FileRows
+from kdissect.pipeline.streaming.set_log import Segment
 from kdissect.stages.first import JUDGEMENT
 from kdissect.stages.judges import Judgement
 from kdissect.stages.relay import NAMES
 from kdissect.stages.replay import Replay
-from kdissect.stages.second import Ordered, SecondStage
+from kdissect.stages.second import SecondStage
 
 
 class FileTurns:
@@ -64,11 +65,14 @@ class SetState:
         """Of connections that are over."""
         self.files = FileTurns()
 
-    def take(self, relayed: Iterable[Ordered]) -> None:
-        """Take the relayed events of a batch, sorted; names of topics were learned before."""
-        blobs = (blob for order, blob in relayed if not order.startswith(NAMES))
-        for event, silenced in self._replay.events(blobs):
+    def take(self, segment: Segment, uncounted: Collection[str]) -> None:
+        """Take what a batch brought, but for connections that another set counts; names were learned."""
+        blobs = (blob for order, blob in segment.relayed if not order.startswith(NAMES))
+        for event, silenced in self._replay.events(blobs, uncounted):
             self._stage.add(event, silenced)
+        for connection, judgement in segment.judged:
+            if connection not in uncounted:
+                self.judgement.merge(pickle.loads(judgement))
 
     def close(self) -> Iterator[tuple[str, Any]]:
         """As if the capture ended here: (table, record batch). Then the state is of no use any more."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -12,11 +12,13 @@ from kdissect.model.limits import use
 from kdissect.pipeline.file_rows import FileRows
 from kdissect.pipeline.parquet_parts import ParquetParts, WrittenFile
 from kdissect.pipeline.reduction import parts_in
+from kdissect.pipeline.streaming.flow import Judged
 from kdissect.pipeline.streaming.freezer import Freezer
 from kdissect.pipeline.streaming.registry import Catalogue
+from kdissect.pipeline.streaming.set_log import Segment, SetRecord, Step
 from kdissect.pipeline.streaming.set_state import SetState, rows_of
 from kdissect.pipeline.streaming.settings import Settings
-from kdissect.pipeline.streaming.shard import TOO_LATE, Report, judgement_of
+from kdissect.pipeline.streaming.shard import TOO_LATE, Report
 from kdissect.pipeline.whole_object import read_whole, write_whole
 from kdissect.stages.first import OF_JUDGES, OF_STATES, RELAY
 from kdissect.stages.names import Names
@@ -25,25 +27,39 @@ from kdissect.stages.table_rows import TableRows
 
 
 class SetTask(NamedTuple):
-    """`reports` are those of the set's shards; `before` is where its state is, None in its first batch.
+    """`reports` are those of the set's shards; none where only `since` makes it go again from that batch.
 
-    `after` and `judgement` are where state and judgement go.
+    `record` is the set before the batch, with the marks from now on; the paths are where things go.
     """
 
+    batch: int
+    capture_set: int
     reports: tuple[Report, ...]
-    before: str | None
+    record: SetRecord
+    since: int | None
     after: str
+    segment: str
+    open_: str
     judgement: str
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is told what is open: nothing more of the set waits."""
+        return self.reports[0].facts.is_last if self.reports else self.record.open_ is not None
 
 
 class SetReport(NamedTuple):
-    """Files that add rows, and those that hold until the next batch of the set; what could not be read."""
+    """Files that add rows, and those that hold until the next batch of the set; what could not be read.
+
+    `segment_bytes` are those of what the batch brought.
+    """
 
     capture_set: int
     files: tuple[WrittenFile, ...]
     open_files: tuple[WrittenFile, ...]
     unread: tuple[tuple[str, str], ...]
     state_bytes: int
+    segment_bytes: int
 
 
 REPORT_DDL = "report BINARY"
@@ -69,38 +85,74 @@ class SetWork:
     def do(self, task: SetTask) -> SetReport:
         """Work through the batch of one set."""
         filesystem, _ = filesystem_of(self._settings.own)
-        facts = task.reports[0].facts
-        names = self._names.topics
-        freezer = Freezer({"names": names})
-        frozen = None if task.before is None else read_whole(filesystem, task.before)
-        state = (
-            SetState(facts.set_name, self._settings.tables, names) if frozen is None else freezer.thaw(frozen)
-        )
-        state.judgement.merge(judgement_of(report.judgement for report in task.reports))
-        told, late = self._told(task)
+        freezer = Freezer({"names": self._names.topics})
+        uncounted = task.record.marks.keys()
+        state = self._begun(task, freezer)
+        told, late = self._told(task) if task.reports else ([], frozenset[str]())
         final_rows = state.files.take(told, late)
-        if self._settings.tables & (OF_JUDGES | OF_STATES):
-            state.take(self._relayed(file for report in task.reports for file in report.files))
+        segment_bytes = self._go_on(task, state, uncounted) if task.reports else 0
         frozen = freezer.freeze(state)
         write_whole(filesystem, task.after, frozen)
         files = self._files(final_rows)
-        open_files = self._open(task, state) if facts.is_last else ()
+        open_files = self._open(task, state, uncounted) if task.is_last else ()
         unread = tuple((row.file["file"], row.file["error"]) for row in told if row.file["error"] is not None)
-        return SetReport(facts.capture_set, files, open_files, unread, len(frozen))
+        return SetReport(task.capture_set, files, open_files, unread, len(frozen), segment_bytes)
 
-    def _open(self, task: SetTask, state: SetState) -> tuple[WrittenFile, ...]:
+    def _begun(self, task: SetTask, freezer: Freezer) -> SetState:
+        """The state behind the batch before, with the marks and names of now."""
+        filesystem, _ = filesystem_of(self._settings.own)
+        first, rest = task.record.begin(task.since)
+        state = self._state(task, freezer, first)
+        if rest:
+            state.files = self._state(task, freezer, task.record.steps[-1]).files
+        for step in rest:
+            if step.segment is not None:
+                data = read_whole(filesystem, step.segment) or b""
+                state.take(Segment.unpacked(data), task.record.marks.keys())
+        return state
+
+    def _state(self, task: SetTask, freezer: Freezer, step: Step) -> SetState:
+        filesystem, _ = filesystem_of(self._settings.own)
+        frozen = None if step.state is None else read_whole(filesystem, step.state)
+        if frozen is None:
+            return SetState(task.record.set_name, self._settings.tables, self._names.topics)
+        found: SetState = freezer.thaw(frozen)
+        return found
+
+    def _go_on(self, task: SetTask, state: SetState, uncounted: Collection[str]) -> int:
+        """Take what the batch brought, and keep it; gives its bytes."""
+        files = [file for report in task.reports for file in report.files]
+        segment = self._segment(files, (one for report in task.reports for one in report.judged))
+        state.take(segment, uncounted)
+        return self._kept(task.segment, segment)
+
+    def _open(self, task: SetTask, state: SetState, uncounted: Collection[str]) -> tuple[WrittenFile, ...]:
         """What holds until the next batch; it uses the state up."""
+        filesystem, _ = filesystem_of(self._settings.own)
         parts = self._parts()
-        reports = task.reports
-        state.judgement.merge(judgement_of(report.open_judgement for report in reports))
+        if task.reports:
+            files = [file for report in task.reports for file in report.open_files]
+            segment = self._segment(files, (one for report in task.reports for one in report.open_judged))
+        else:
+            segment = Segment.unpacked(read_whole(filesystem, task.record.open_ or "") or b"")
+        self._kept(task.open_, segment)
+        state.take(segment, uncounted)
         if self._settings.tables & (OF_JUDGES | OF_STATES):
-            state.take(self._relayed(file for report in reports for file in report.open_files))
             for table, batch in state.close():
                 parts.add(table, batch)
         self._add_rows(parts, state.files.open())
-        filesystem, _ = filesystem_of(self._settings.own)
         write_whole(filesystem, task.judgement, pickle.dumps(state.judgement))
         return tuple(parts.close())
+
+    def _kept(self, path: str, segment: Segment) -> int:
+        filesystem, _ = filesystem_of(self._settings.own)
+        data = segment.packed()
+        write_whole(filesystem, path, data)
+        return len(data)
+
+    def _segment(self, files: Iterable[WrittenFile], judged: Iterable[Judged]) -> Segment:
+        wanted = self._settings.tables & (OF_JUDGES | OF_STATES)
+        return Segment(tuple(self._relayed(files)) if wanted else (), tuple(judged))
 
     def _told(self, task: SetTask) -> tuple[list[FileRows], frozenset[str]]:
         """The rows of the batch's files in their order, and names of those that came too late."""

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.datasource import (
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.model.limits import use
 from kdissect.pipeline.arrow_runs import RUN_DDL, to_batches
-from kdissect.pipeline.streaming.planning import Offset, facts_of, next_offset, tasks_of
+from kdissect.pipeline.streaming.planning import Offset, facts_of, may_have_taps, next_offset, tasks_of
 from kdissect.pipeline.streaming.registry import Registry, Taken
 from kdissect.pipeline.streaming.scanner import Scanner
 from kdissect.pipeline.streaming.settings import Settings
@@ -104,7 +104,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         entries = self._registry.entries[Offset.of(start).taken : until.taken]
         if not entries:
             return []
-        return [Portion([], facts_of(entries, until)), *(Portion(task) for task in tasks_of(entries))]
+        has_taps = may_have_taps(self._settings.paths, self._registry.entries[: until.taken])
+        return [
+            Portion([], facts_of(entries, until, has_taps)),
+            *(Portion(task) for task in tasks_of(entries)),
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Record batches of runs."""

@@ -24,6 +24,7 @@ class BatchFacts(NamedTuple):
 
     `first_ns` are the times before which no new packet of a file stands, by its index; None: it has none.
     `is_last` says that nothing more of the set waits: then what is open is told as if the capture ended here.
+    `has_taps`: other sets may have the same traffic.
     """
 
     batch: int
@@ -31,12 +32,18 @@ class BatchFacts(NamedTuple):
     set_name: str
     first_ns: dict[int, int | None]
     is_last: bool
+    has_taps: bool = False
 
     def runs(self, shards: int) -> Iterator[Run]:
         """A row for each shard of the set."""
         told = BATCH + pickle.dumps(self)
         for part in parts_of(self.capture_set, shards):
             yield Run(part, KEY, 0, 0, told)
+
+
+def group_of(part: int, shards: int) -> int:
+    """Which flows a shard has: those of the same number in other capture sets are between the same ends."""
+    return part % shards
 
 
 def parts_of(capture_set: int, shards: int) -> range:

@@ -67,9 +67,8 @@ class Watch:
         settings = self._settings
         spark.dataSource.register(StreamSource)
         runs = spark.readStream.format(NAME).option("settings", option_of(settings)).load()
-        reports = runs.groupBy("part").transformWithState(
-            ShardProcessor(settings), REPORTS_DDL, "Update", "None"
-        )
+        groups = runs.withColumn("flows", runs.part % settings.shards).groupBy("flows")
+        reports = groups.transformWithState(ShardProcessor(settings), REPORTS_DDL, "Update", "None")
         writer = reports.writeStream.foreachBatch(self._commit).outputMode("update")
         writer = writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/spark")
         if pace.once:

@@ -15,38 +15,39 @@ from kdissect.pipeline.run import Run
 from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.pipeline.streaming.batch import Batches, Done
 from kdissect.pipeline.streaming.candidates import Patience
-from kdissect.pipeline.streaming.planning import Offset, facts_of, next_offset, tasks_of
+from kdissect.pipeline.streaming.planning import Offset, facts_of, may_have_taps, next_offset, tasks_of
 from kdissect.pipeline.streaming.registry import Catalogue, Registry
 from kdissect.pipeline.streaming.scanner import Scanner
 from kdissect.pipeline.streaming.settings import Settings
-from kdissect.pipeline.streaming.shard import Report, Shard
-from kdissect.pipeline.streaming.span import StreamMapping
+from kdissect.pipeline.streaming.shard import Report, work_through
+from kdissect.pipeline.streaming.span import StreamMapping, group_of
 from tests.pipeline.frames import Frames
 
 ALL = frozenset(TABLES)
 
 
 class Memory:
-    """A `Store`."""
+    """A `Store`, which counts what it is asked for."""
 
     def __init__(self) -> None:
-        self.flows: dict[bytes, tuple[bytes, bytes]] = {}
-        self._head: bytes | None = None
+        self.entries: dict[bytes, tuple[bytes, bytes]] = {}
+        self.reads = self.writes = 0
 
     def get(self, key: bytes) -> tuple[bytes, bytes] | None:
-        return self.flows.get(key)
+        self.reads += 1
+        return self.entries.get(key)
 
-    def put(self, key: bytes, flow: bytes, waiting: bytes) -> None:
-        self.flows[key] = flow, waiting
+    def put(self, key: bytes, first: bytes, second: bytes) -> None:
+        self.writes += 1
+        self.entries[key] = first, second
 
     def remove(self, key: bytes) -> None:
-        del self.flows[key]
+        del self.entries[key]
 
-    def head(self) -> bytes | None:
-        return self._head
-
-    def put_head(self, head: bytes) -> None:
-        self._head = head
+    @property
+    def flows(self) -> int:
+        """Entries of flows that go on."""
+        return sum(key[:1] == b"F" for key in self.entries)
 
 
 def settings_of(folder: Path, *paths: Path, **more: Any) -> Settings:
@@ -100,16 +101,17 @@ class Stream:
         """What the shards make of a batch."""
         entries = self.registry.entries[start.taken : end.taken]
         mapping = StreamMapping(self.settings.shards)
-        runs = [run for facts in facts_of(entries, end) for run in facts.runs(self.settings.shards)]
+        has_taps = may_have_taps(self.settings.paths, self.registry.entries[: end.taken])
+        runs = [run for facts in facts_of(entries, end, has_taps) for run in facts.runs(self.settings.shards)]
         for task in tasks_of(entries):
             runs += from_batches(to_batches(mapping.runs(task)))
         self._dice.shuffle(runs)
-        by_part: dict[int, list[Run]] = {}
+        by_group: dict[int, list[Run]] = {}
         for run in runs:
-            by_part.setdefault(run.part, []).append(run)
-        return [self._shard(part, rows) for part, rows in by_part.items()]
+            by_group.setdefault(group_of(run.part, self.settings.shards), []).append(run)
+        return [report for group, rows in by_group.items() for report in self._group(group, rows)]
 
-    def _shard(self, part: int, rows: list[Run]) -> Report:
-        store = self.stores.setdefault(part, Memory())
+    def _group(self, group: int, rows: list[Run]) -> list[Report]:
+        store = self.stores.setdefault(group, Memory())
         catalogue = Catalogue(self._filesystem, self._root)
-        return Shard(self.settings, store, catalogue, self.batches.staging).run(rows)  # type: ignore[arg-type]
+        return work_through(rows, self.settings, store, catalogue, self.batches.staging)

@@ -14,8 +14,11 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.pipeline.streaming import batch, set_work
 from kdissect.pipeline.streaming.batch import Batches
+from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import arrive, assert_equal, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of
+
+NAME = "kafka44_sarama_transactions.pcapng"
 
 
 class KilledError(Exception):
@@ -36,21 +39,50 @@ def _killed_at(calls: int, real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 MOMENTS = {
-    "while the state of a capture set is written": (set_work, "write_whole", 1),
-    "while the judgement is written": (set_work, "write_whole", 2),
+    "while what a capture set had is written": (set_work, "write_whole", 1),
+    "while the state of a capture set is written": (set_work, "write_whole", 2),
+    "while what is open is written": (set_work, "write_whole", 3),
+    "while the judgement is written": (set_work, "write_whole", 4),
     "while names are written": (batch, "write_whole", 1),
     "while the index is written": (batch, "write_whole", 2),
     "before the commit": (SinkPlace, "commit_batch", 1),
-    "while files move": (SinkPlace, "move_in", 1),
+    "while rewritten files move": (SinkPlace, "move_in", 1),
+    "while files move": (SinkPlace, "move_in", 2),
     "before the manifest": (SinkPlace, "_replace", 1),
     "behind the commit": (Batches, "_forget", 1),
 }
 
 
+@pytest.mark.parametrize("moment", ["while rewritten files move", "before the manifest", "behind the commit"])
+def test_a_batch_that_rewrites_rows_is_repeated(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host that counts comes second: rows and counts of the other one are put right once."""
+    place, name, calls = MOMENTS[moment]
+    packets = packets_of(NAME)
+    later = [packet._replace(time_ns=packet.time_ns + 1_000_000) for packet in packets]
+    folders = [tmp_path / "a", tmp_path / "b"]
+    stream = Stream(settings_of(tmp_path, *folders))
+    arrive(folders[1], 0, later, "b_trace")
+    stream.step()
+    arrive(folders[0], 0, packets, "a_trace")
+    stores = copy.deepcopy(stream.stores)
+    with monkeypatch.context() as patched:
+        patched.setattr(place, name, _killed_at(calls, getattr(place, name)))
+        with pytest.raises(KilledError):
+            stream.step()
+    stream.stores = stores
+    stream.place.recover()
+    stream.batches = Batches(stream.settings, SinkPlace(stream.place.filesystem, stream.place.root))
+    stream.step()
+    assert_equal(tmp_path / "tables", folders)
+    assert any(row["same_as"] for row in of_stream(tmp_path / "tables", "connections"))
+
+
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_the_batch_is_repeated(moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, name, calls = MOMENTS[moment]
-    parts = cut(packets_of("mock_rdk216_txn.pcap"), 3)
+    parts = cut(packets_of(NAME), 3)
     stream = Stream(settings_of(tmp_path, tmp_path / "in"))
     for number in (0, 1):
         arrive(tmp_path / "in", number, parts[number])

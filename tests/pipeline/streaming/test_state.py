@@ -10,6 +10,7 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.engine.analyzer import LINGER_NS
 from kdissect.model.packet import Packet
+from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import arrive, assert_equal
 from tests.pipeline.streaming.drive import Stream, settings_of
 from tests.support.traffic import BROKER, CLIENT, START_NS, Conversation, request, response
@@ -40,7 +41,7 @@ def test_state_of_connections_that_are_over_goes(tmp_path: Path) -> None:
         )
         (done,) = stream.catch_up()
         assert done.flows == 5, "those of the file before are gone"
-    assert sum(len(store.flows) for store in stream.stores.values()) == 5
+    assert sum(store.flows for store in stream.stores.values()) == 5
     assert_equal(tmp_path / "tables", [tmp_path / "in"])
 
 
@@ -76,4 +77,46 @@ def test_connections_that_fall_silent_are_over_without_a_packet_of_theirs(tmp_pa
     arrive(tmp_path / "in", 1, _versions(START_NS + HOUR_NS, 44000).packets)
     (done,) = stream.catch_up()
     assert done.flows == 1
+    assert_equal(tmp_path / "tables", [tmp_path / "in"])
+
+
+def test_what_two_hosts_share_is_forgotten_after_two_hours(tmp_path: Path) -> None:
+    """Each hour both hosts have the same five connections: as much state after six hours as after four."""
+    folders = [tmp_path / host for host in "ab"]
+    for folder in folders:
+        folder.mkdir()
+    tables = frozenset({"connections", "exchanges"})
+    stream = Stream(settings_of(tmp_path, *folders, tables=tables))
+    entries = []
+    for hour in range(6):
+        start = START_NS + hour * HOUR_NS
+        packets = [p for port in range(5) for p in _versions(start, 41000 + 10 * hour + port).packets]
+        for folder in folders:
+            arrive(folder, hour, packets, f"{folder.name}_trace")
+            packets = [packet._replace(time_ns=packet.time_ns + 1_000_000) for packet in packets]
+        stream.catch_up()
+        entries.append(sum(len(store.entries) for store in stream.stores.values()))
+    assert entries[5] <= entries[4] <= entries[3], entries
+    assert len(of_stream(tmp_path / "tables", "connections")) == 60
+    assert sum(row["same_as"] is None for row in of_stream(tmp_path / "tables", "connections")) == 30
+
+
+def test_open_connections_that_have_nothing_new_are_not_touched(tmp_path: Path) -> None:
+    """State is read and written for flows with packets; the rows of the others are there all the same."""
+    stream = Stream(settings_of(tmp_path, tmp_path / "in", shards=1))
+    idle = [p for n in range(60) for p in _versions(START_NS + n, 43000 + n, False).packets]
+    arrive(tmp_path / "in", 0, _at(idle))
+    stream.catch_up()
+    arrive(tmp_path / "in", 1, _versions(START_NS + MINUTE_NS, 50000, False).packets)
+    stream.catch_up()  # those that waited for their turn
+    store = stream.stores[0]
+    for number in (2, 3):
+        store.reads = store.writes = 0
+        arrive(
+            tmp_path / "in", number, _versions(START_NS + number * MINUTE_NS, 50000 + number, False).packets
+        )
+        (done,) = stream.catch_up()
+        assert done.flows == 60 + number
+        assert store.reads <= 8, "the head, the flow that is new, and those that waited"
+        assert store.writes <= 8
     assert_equal(tmp_path / "tables", [tmp_path / "in"])

@@ -1,0 +1,108 @@
+"""Rows that were committed and say less than is known by now: the connection that counts, names of topics.
+
+The files that hold them are written again, in the order they have, and take their places with the commit of
+the batch that knows better. Only files are read whose batch is not before the first such row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kdissect.pipeline.compaction import batches_of, named_rows, write_rows
+from kdissect.pipeline.parquet_parts import WrittenFile
+from kdissect.pipeline.sink.entry import Entry, Swap
+from kdissect.pipeline.sink.rewriting import Rewriting
+from kdissect.stages.names import WITH_NAMES, Names
+
+WITH_MARKS = frozenset({"connections", "exchanges"})
+
+
+class Amendment(NamedTuple):
+    """`roots` are connections with those that count instead of them, None: themselves. `ids` are topic ids,
+    as rows have them, whose names are known now. Rows of batches before `since` are right.
+    """
+
+    since: int
+    roots: Mapping[str, str | None]
+    ids: Collection[str]
+    names: Names
+
+
+def amended(rewriting: Rewriting, entries: Iterable[Entry], amendment: Amendment) -> Iterator[Swap]:
+    """Stage the files in the place of those that have such rows. Raises OSError."""
+    for entry in entries:
+        if entry.batch is None or entry.batch < amendment.since:
+            continue
+        path = f"{rewriting.place.root}/{entry.path}"
+        marks, names = _concerns(rewriting.place.filesystem, path, entry.table, amendment)
+        if marks or names:
+            change = _Change(entry, amendment, marks, names)
+            yield rewriting.write([entry], change.rows)
+
+
+class _Change(NamedTuple):
+    entry: Entry
+    amendment: Amendment
+    marks: bool
+    names: bool
+
+    def rows(self, batch: Any) -> Any:
+        """A record batch with what is known now."""
+        if self.marks:
+            batch = marked(batch, self.amendment.roots)
+        if self.names:
+            batch = named_rows(batch, self.entry.table, self.entry.directory, self.amendment.names, True)
+        return batch
+
+
+def _concerns(filesystem: Any, path: str, table: str, amendment: Amendment) -> tuple[bool, bool]:
+    """Whether rows of a file have a connection whose mark changed, or an id whose name is known now."""
+    marks = table in WITH_MARKS and _has(filesystem, path, "connection", amendment.roots)
+    column = "topic_ids" if table == "exchanges" else "topic_id"
+    names = table in WITH_NAMES and _has(filesystem, path, column, amendment.ids)
+    return marks, names
+
+
+def _has(filesystem: Any, path: str, column: str, wanted: Collection[str]) -> bool:
+    if not wanted:
+        return False
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    found = pq.read_table(path, columns=[column], filesystem=filesystem, partitioning=None).column(0)
+    if pa.types.is_list(found.type):
+        found = pc.list_flatten(found)
+    return bool(pc.any(pc.is_in(found, value_set=pa.array(list(wanted), pa.string()))).as_py())
+
+
+def marked(batch: Any, roots: Mapping[str, str | None]) -> Any:
+    """Rows with the connections that count instead of theirs."""
+    import pyarrow as pa
+
+    place = batch.schema.get_field_index("same_as")
+    connections = batch.column("connection").to_pylist()
+    known = batch.column("same_as").to_pylist()
+    values = [roots.get(name, mark) for name, mark in zip(connections, known, strict=True)]
+    return batch.set_column(place, batch.schema.field(place), pa.array(values, pa.string()))
+
+
+def marked_files(
+    filesystem: Any, root: str, files: Iterable[WrittenFile], roots: Mapping[str, str | None]
+) -> list[WrittenFile]:
+    """Staged files, those with connections that do not count written again."""
+    import pyarrow.parquet as pq
+
+    found = []
+    for file in files:
+        path = f"{root}/{file.path}"
+        if file.table in WITH_MARKS and _has(filesystem, path, "connection", roots):
+            changed = f"{file.path.removesuffix('.parquet')}-marked.parquet"
+            schema = pq.read_schema(path, filesystem=filesystem)
+            batches = (marked(batch, roots) for batch in batches_of(filesystem, [path]))
+            rows, size = write_rows(filesystem, f"{root}/{changed}", schema, batches)
+            found.append(file._replace(path=changed, rows=rows, bytes=size))
+        else:
+            found.append(file)
+    return found
