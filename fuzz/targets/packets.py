@@ -69,11 +69,14 @@ def _written(packets: list[tuple[int, bytes]]) -> bytes:
     return b"".join(_HEAD.pack(LINKS.index(link), 0, len(data)) + data for link, data in packets)
 
 
-def read_packets(data: bytes) -> list[tuple[int, int, bytes]]:
+MOST_CHANGED = 40  # packets of an input that is mutated
+
+
+def read_packets(data: bytes, most: int = MOST_CHANGED) -> list[tuple[int, int, bytes]]:
     """(index of the link type, bytes cut, packet)."""
     found = []
     at = 0
-    while at + _HEAD.size <= len(data) and len(found) < 40:
+    while at + _HEAD.size <= len(data) and len(found) < most:
         link, cut, length = _HEAD.unpack_from(data, at)
         at += _HEAD.size
         found.append((link % len(LINKS), cut, data[at : at + length]))
@@ -132,7 +135,7 @@ class Packets(Target):
     def run(self, data: bytes) -> int:
         """The fused path and the general one say the same."""
         packets: list[PlainPacket] = []
-        for number_, (link, cut, content) in enumerate(read_packets(data), 1):
+        for number_, (link, cut, content) in enumerate(read_packets(data, len(data)), 1):
             kept = content[: len(content) - cut] if cut < len(content) else content[:1]
             packets.append((packet_ref(0, number_), number_ * 1000, LINKS[link], kept, len(content)))
         fast, general = SegmentParser(), SegmentParser()
@@ -251,6 +254,10 @@ class ReassemblyTarget(Target):
             else:
                 steps[at] = mutate_bytes(steps[at], dice, other)[:size].ljust(size, b"\0")
         return data[:4] + b"".join(steps)
+
+    def grow(self, parts: list[bytes]) -> bytes:
+        """Under the head of the first."""
+        return parts[0][:4] + b"".join(part[4:] for part in parts)
 
     def run(self, data: bytes) -> int:
         """Streams without a break; what is delivered is what was sent; bounds hold."""

@@ -247,6 +247,10 @@ class Codecs(Target):
             return other[:1] + data[1:]
         return data[:1] + mutate_bytes(data[1:], dice, other[1:])
 
+    def grow(self, parts: list[bytes]) -> bytes:
+        """Under the head of the first."""
+        return parts[0][:1] + b"".join(part[1:] for part in parts)
+
     def run(self, data: bytes) -> int:
         """Under a limit; what came out whole comes out the same under a larger one."""
         if not data:
@@ -353,6 +357,10 @@ class Indexes(Target):
             b"\0",
             b"\2",
         ]
+
+    def grow(self, parts: list[bytes]) -> bytes:
+        """Under the head of the first."""
+        return parts[0][:1] + b"".join(part[1:] for part in parts)
 
     def run(self, data: bytes) -> int:
         """Every entry, what is wrong with it, what is missing."""
