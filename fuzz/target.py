@@ -21,6 +21,9 @@ class Target(ABC):
     # CPU that a short input may take whatever its bytes are: what is set up for each run (all rules, 64 steps
     # of numpy), measured at up to 14 ms on a machine with others at work.
     free_seconds: ClassVar[float] = 0.02
+    # CPU for a MB of input and all it decompresses to, once for each way in which it is run. A target that takes
+    # more says why: what is done once for each exchange or value, however short, makes a MB of them dear.
+    seconds_per_mb: ClassVar[float] = 1.0
     long: ClassVar[int] = 1 << 16  # bytes of those that time by length is measured with
     bytes_per_byte: ClassVar[int] = (
         400  # memory that an input byte may take: a Python object each, with links

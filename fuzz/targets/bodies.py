@@ -56,6 +56,9 @@ class BodyTarget(Target):
     )
     longest = 700
     is_response = False
+    # A tree has an object for each value, mostly of 1 to 4 bytes, and five other decoders go over the same bytes.
+    # Trees are made of frames that are looked at, not of captures.
+    seconds_per_mb = 15
     bytes_per_byte = 1500  # the tree of `spanned`, "some hundred times the memory of its bytes"
 
     def seeds(self) -> list[bytes]:
@@ -189,6 +192,7 @@ class Frames(Target):
         "kdissect.decoders.payloads.nesting",
     )
     longest = 500
+    seconds_per_mb = 15  # trees, as above, printed
     bytes_per_byte = 2500
 
     def seeds(self) -> list[bytes]:

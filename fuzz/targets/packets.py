@@ -69,6 +69,8 @@ def _written(packets: list[tuple[int, bytes]]) -> bytes:
     return b"".join(_HEAD.pack(LINKS.index(link), 0, len(data)) + data for link, data in packets)
 
 
+RECORD_HEADER = 16  # bytes that a capture file has with each packet
+HEADERS = RECORD_HEADER + 54  # and those of Ethernet, IP and TCP
 MOST_CHANGED = 40  # packets of an input that is mutated
 
 
@@ -149,7 +151,7 @@ class Packets(Target):
                 demand(
                     0 <= segment[1] < 1 << 32 and segment[6] >= 0 and len(segment[0]) in (12, 36), "a segment"
                 )
-        return 0
+        return len(data) + 2 * RECORD_HEADER * len(packets)
 
 
 class _Stream:
@@ -299,7 +301,7 @@ class ReassemblyTarget(Target):
             demand(sink.bytes == stream.health().bytes, "counted")
             if not lies and stream.start_seq >= 0:
                 _same(sink.parts, stream.start_seq)
-        return 0
+        return ref * HEADERS + sum(sink.bytes for sink in sinks) - len(data)
 
 
 def _content(seq: int, length: int) -> bytes:

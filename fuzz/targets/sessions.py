@@ -136,11 +136,12 @@ class CaptureTarget(Target):
                 return other
         return data[:24] + b"".join(packets)
 
-
     def grow(self, parts: list[bytes]) -> bytes:
         """All their packets, each part between other ports."""
         return parts[0][:24] + b"".join(
-            _from_port(packet, 1024 + number) for number, part in enumerate(parts) for packet in _records(part)
+            _from_port(packet, 1024 + number)
+            for number, part in enumerate(parts)
+            for packet in _records(part)
         )
 
 
@@ -265,6 +266,9 @@ class Rules(CaptureTarget):
     about = "rules and histories over mutated exchanges, and the report as JSON"
     modules = ("kdissect.rules", "kdissect.history")
     bytes_per_byte = 6000
+    # Half a millisecond for an exchange with findings, for which its bytes are taken apart and masked: a MB of
+    # frames of 20 bytes holds 20,000 such.
+    seconds_per_mb = 25
     mutate = Sessions.mutate
     grow = Sessions.grow
     longest = 400
@@ -297,6 +301,7 @@ class Statistics(CaptureTarget):
     mutate = Sessions.mutate
     grow = Sessions.grow
     longest = 400
+    seconds_per_mb = 15  # 0.2 ms for an exchange, in all statistics at once, however short it is
     bytes_per_byte = 6000
 
     def seeds(self) -> list[bytes]:
@@ -319,6 +324,7 @@ class Excerpts(CaptureTarget):
     modules = ("kdissect.excerpt", "kdissect.engine.secret_bytes", "kdissect.engine.secret_spans")
     levels: ClassVar[tuple[str, ...]] = ("secrets", "payload", "names")
     longest = 1500
+    seconds_per_mb = 4  # a tree of each frame that is redacted
     bytes_per_byte = 6000
 
     def run(self, data: bytes) -> int:
@@ -338,4 +344,4 @@ class Excerpts(CaptureTarget):
         listen(frozenset(), lambda _file: "", recorders, [packets] if packets else [])
         demand(sum(len(packet.data) for packet in kept) <= 40 * len(data) + 4000, "not more than there was")
         events_of(kept)
-        return 0
+        return 2 * len(data)  # three readings
