@@ -32,8 +32,11 @@ def bug_of(error: BaseException, data: bytes) -> Bug:
 
 
 class Outcome(NamedTuple):
-    """The figures of a run. Times are CPU seconds; `worst_per_mb` is that of long inputs, `slowest_ms` of a short
-    one, each the least of some runs."""
+    """The figures of a run.
+
+    Times are CPU seconds; `worst_per_mb` is that of long inputs, `slowest_ms` of a short one, each the least
+    of some runs.
+    """
 
     target: str
     inputs: int

@@ -20,8 +20,8 @@ TRACE_EVERY = 32
 TRACE_ALL_OF_FIRST = 200
 MEASURE_EVERY = 997
 # One of so many inputs is a long one, `Target.long` bytes: what a MB takes cannot be told by inputs of some
-# hundred bytes, for which what is done once for each of them is all there is. Half of them are one mutant many
-# times: what takes time by the square of something in it shows.
+# hundred bytes, for which what is done once for each of them is all there is. Half of them are one mutant
+# many times: what takes time by the square of something in it shows.
 LONG_EVERY = 500
 LEAST_OF = 3  # runs of an input that seems slow: the others on the machine are not its fault
 MOST_PARTS = 4096  # of a long input

@@ -21,8 +21,9 @@ class Target(ABC):
     # CPU that a short input may take whatever its bytes are: what is set up for each run (all rules, 64 steps
     # of numpy), measured at up to 14 ms on a machine with others at work.
     free_seconds: ClassVar[float] = 0.02
-    # CPU for a MB of input and all it decompresses to, once for each way in which it is run. A target that takes
-    # more says why: what is done once for each exchange or value, however short, makes a MB of them dear.
+    # CPU for a MB of input and all it decompresses to, once for each way in which it is run. A target that
+    # takes more says why: what is done once for each exchange or value, however short, makes a MB of them
+    # dear.
     seconds_per_mb: ClassVar[float] = 1.0
     long: ClassVar[int] = 1 << 16  # bytes of those that time by length is measured with
     bytes_per_byte: ClassVar[int] = (
@@ -45,8 +46,8 @@ class Target(ABC):
     def run(self, data: bytes) -> int:
         """Feed the input; whatever it raises is a bug.
 
-        Gives the bytes to be added to those of the input where time is held against bytes: what it decompresses
-        to, and the input again for each further way in which it is run.
+        Gives the bytes to be added to those of the input where time is held against bytes: what it
+        decompresses to, and the input again for each further way in which it is run.
         """
 
 

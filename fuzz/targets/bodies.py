@@ -56,8 +56,8 @@ class BodyTarget(Target):
     )
     longest = 700
     is_response = False
-    # A tree has an object for each value, mostly of 1 to 4 bytes, and five other decoders go over the same bytes.
-    # Trees are made of frames that are looked at, not of captures.
+    # A tree has an object for each value, mostly of 1 to 4 bytes, and five other decoders go over the same
+    # bytes. Trees are made of frames that are looked at, not of captures.
     seconds_per_mb = 15
     bytes_per_byte = 1500  # the tree of `spanned`, "some hundred times the memory of its bytes"
 
@@ -91,7 +91,7 @@ class BodyTarget(Target):
         return data[:4] + mutate_bytes(data[4:], dice, other[4:])
 
     def grow(self, parts: list[bytes]) -> bytes:
-        """A long body of the first one's kind, cut where it is longer than needed, with some bytes changed."""
+        """A long body of the first one's kind, half the time with some bytes changed."""
         found = _message(parts[0], self.is_response)
         return parts[0] if found is None else parts[0][:HEAD] + _long_body(*found, parts[0])
 

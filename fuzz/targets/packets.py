@@ -282,7 +282,7 @@ class ReassemblyTarget(Target):
             missing = min(cut, length)
             kept = payload[: length - missing]
             now += wait * (1 if wait & 1 else 1_000_000)
-            ref += 1  # noqa: SIM113  the steps are counted in bytes
+            ref += 1
             segment = Segment(bytes(12), seq, ack, flags, wait & 0xFF, kept, missing, ref & 0xFF)
             tcp.feed(side, segment, ref, now)
             if not flags & RST and -200 < jump < 4000:

@@ -266,8 +266,8 @@ class Rules(CaptureTarget):
     about = "rules and histories over mutated exchanges, and the report as JSON"
     modules = ("kdissect.rules", "kdissect.history")
     bytes_per_byte = 6000
-    # Half a millisecond for an exchange with findings, for which its bytes are taken apart and masked: a MB of
-    # frames of 20 bytes holds 20,000 such.
+    # Half a millisecond for an exchange with findings, for which its bytes are taken apart and masked: a MB
+    # of frames of 20 bytes holds 20,000 such.
     seconds_per_mb = 25
     mutate = Sessions.mutate
     grow = Sessions.grow

@@ -308,7 +308,7 @@ STRANGE_PASTES = (
 
 @pytest.mark.parametrize("text", STRANGE_PASTES)
 def test_no_pasted_text_takes_more_time_than_it_is_long(text: str) -> None:
-    """2^60 steps in one case, 20,000 squared in the others: without a clock, they would not come to an end."""
+    """2^60 steps in one case, 20,000 squared in the others: they would not come to an end."""
     with suppress(HexError):
         parse_hex(text)
 
