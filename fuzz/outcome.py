@@ -32,7 +32,11 @@ def bug_of(error: BaseException, data: bytes) -> Bug:
 
 
 class Outcome(NamedTuple):
-    """The figures of a run. Times are CPU seconds; `worst` is per MB of input and what it decompressed to."""
+    """The figures of a run.
+
+    Times are CPU seconds; `worst_per_mb` is that of long inputs, `slowest_ms` of a short one, each the least
+    of some runs.
+    """
 
     target: str
     inputs: int
@@ -41,8 +45,8 @@ class Outcome(NamedTuple):
     reached: int
     lines: int
     all_lines: int
-    worst: float
-    worst_size: int
+    worst_per_mb: float
+    slowest_ms: float
     peak_mb: float
     bugs: dict[str, int]
 

@@ -1,5 +1,6 @@
 """Runs one target: mutate, run, measure, keep what reached new lines or broke something."""
 
+import gc
 import resource
 import signal
 import time
@@ -18,9 +19,12 @@ from fuzz.target import BrokenInvariantError, Target
 TRACE_EVERY = 32
 TRACE_ALL_OF_FIRST = 200
 MEASURE_EVERY = 997
-# The bound on time: CPU seconds for a MB of input and what it decompresses to, beside `Target.free_seconds`.
-SECONDS_PER_MB = 1.0
-SHORTEST = 4096  # bytes an input counts at least, where the worst time is told
+# One of so many inputs is a long one, `Target.long` bytes: what a MB takes cannot be told by inputs of some
+# hundred bytes, for which what is done once for each of them is all there is. Half of them are one mutant
+# many times: what takes time by the square of something in it shows.
+LONG_EVERY = 500
+LEAST_OF = 3  # runs of an input that seems slow: the others on the machine are not its fault
+MOST_PARTS = 4096  # of a long input
 FREE_BYTES = 4 << 20
 HANG_SECONDS = 20
 MOST_CORPUS = 4000
@@ -47,10 +51,12 @@ class Runner:
         self._corpus = target.seeds()
         self._bugs: Counter[str] = Counter()
         self._inputs = 0
-        self._worst = 0.0
-        self._worst_size = 0
+        self._worst = self._slowest = 0.0
         for data in self._corpus:
             self._run(data)
+        # What stands now is the fuzzer's: no search for cycles that an input sets off is to go through it.
+        gc.collect()
+        gc.freeze()
 
     def run(self, runs: int, seconds: float, tell: Callable[[Outcome], None] | None = None) -> Outcome:
         """Until `runs` inputs (0: any number) or `seconds` (0: any) are over, or too many bugs were found."""
@@ -58,8 +64,9 @@ class Runner:
         start = time.process_time()
         last = wall = time.monotonic()
         while (not runs or self._inputs < runs) and len(self._bugs) < MOST_BUGS:
-            for _ in range(500):
+            for _ in range(LONG_EVERY):
                 self._run(self._mutant())
+            self._run_long(self._long())
             now = time.monotonic()
             if seconds and now - wall > seconds:
                 break
@@ -81,7 +88,7 @@ class Runner:
             lines,
             self._coverage.total,
             round(self._worst, 3),
-            self._worst_size,
+            round(self._slowest * 1000, 1),
             round(peak, 1),
             dict(self._bugs),
         )
@@ -94,17 +101,34 @@ class Runner:
         other = corpus[int(dice.random() * len(corpus))]
         return self._target.mutate(data, dice, other)[: self._target.longest]
 
+    def _long(self) -> bytes:
+        target, first = self._target, self._mutant()
+        if self._dice.random() < 0.5:
+            return target.grow([first] * min(target.long // max(len(first), 1) + 1, MOST_PARTS))
+        parts, size = [first], len(first)
+        while size < target.long and len(parts) < MOST_PARTS:
+            parts.append(self._mutant())
+            size += len(parts[-1])
+        return target.grow(parts)
+
+    def _run_long(self, data: bytes) -> None:
+        self._inputs += 1
+        self._guarded(data, self._timed_long)
+
     def _run(self, data: bytes) -> None:
         self._inputs += 1
         count = self._inputs
+        if count % TRACE_EVERY == 0 or count <= TRACE_ALL_OF_FIRST:
+            self._guarded(data, self._traced)
+        elif count % MEASURE_EVERY == 0:
+            self._guarded(data, self._measured)
+        else:
+            self._guarded(data, self._timed)
+
+    def _guarded(self, data: bytes, run: Callable[[bytes], None]) -> None:
         try:
             signal.setitimer(signal.ITIMER_PROF, HANG_SECONDS)
-            if count % TRACE_EVERY == 0 or count <= TRACE_ALL_OF_FIRST:
-                self._traced(data)
-            elif count % MEASURE_EVERY == 0:
-                self._measured(data)
-            else:
-                self._timed(data)
+            run(data)
         except Exception as error:  # whatever it is, it is a bug
             self._note(bug_of(error, data))
         finally:
@@ -117,24 +141,31 @@ class Runner:
             self._corpus.append(data)
 
     def _timed(self, data: bytes) -> None:
+        took, added = self._once(data)
+        if took > self._slowest:
+            self._slowest = max(self._slowest, took := self._least(data, took))
+        self._hold(took, len(data) + added)
+
+    def _timed_long(self, data: bytes) -> None:
+        took, added = self._once(data)
+        size = len(data) + added
+        if took / max(size, self._target.long) * 1e6 > self._worst:
+            took = self._least(data, took)
+            self._worst = max(self._worst, took / max(size, self._target.long) * 1e6)
+        self._hold(took, size)
+
+    def _hold(self, took: float, size: int) -> None:
+        """Fail for an input that took longer than its bytes allow."""
+        if took > self._target.free_seconds + self._target.seconds_per_mb * size / 1e6:
+            raise BrokenInvariantError(f"{took:.3f} s for {size} bytes")
+
+    def _least(self, data: bytes, took: float) -> float:
+        return min(took, *(self._once(data)[0] for _ in range(LEAST_OF - 1)))
+
+    def _once(self, data: bytes) -> tuple[float, int]:
         begin = time.thread_time()
         added = self._target.run(data)
-        took = time.thread_time() - begin
-        size = len(data) + added
-        if took > self._target.free_seconds + SECONDS_PER_MB * size / 1e6:
-            took = min(self._again(data) for _ in range(3))
-            if took > self._target.free_seconds + SECONDS_PER_MB * size / 1e6:
-                raise BrokenInvariantError(f"{took:.3f} s for {size} bytes")
-        per_mb = took / max(size, SHORTEST) * 1e6
-        if per_mb > self._worst:
-            per_mb = min(per_mb, self._again(data) / max(size, SHORTEST) * 1e6)  # without what is done once
-        if per_mb > self._worst:
-            self._worst, self._worst_size = per_mb, size
-
-    def _again(self, data: bytes) -> float:
-        begin = time.thread_time()
-        self._target.run(data)
-        return time.thread_time() - begin
+        return time.thread_time() - begin, added
 
     def _measured(self, data: bytes) -> None:
         self._target.run(data)  # fills what is filled once

@@ -28,11 +28,14 @@ def build(flags: int, pieces: Pieces) -> bytes:
     return bytes((flags,)) + b"".join(_PIECE.pack(side, len(data) & 0xFFFF) + data for side, data in pieces)
 
 
-def parse(data: bytes) -> tuple[int, Pieces]:
+MOST_CHANGED = 60  # pieces of an input that is mutated
+
+
+def parse(data: bytes, most: int = MOST_CHANGED) -> tuple[int, Pieces]:
     """Flags and pieces; whatever the bytes are, some come out."""
     pieces: Pieces = []
     at = 1
-    while at + _PIECE.size <= len(data) and len(pieces) < 60:
+    while at + _PIECE.size <= len(data) and len(pieces) < most:
         side, length = _PIECE.unpack_from(data, at)
         at += _PIECE.size
         if data[at : at + length]:
@@ -43,7 +46,7 @@ def parse(data: bytes) -> tuple[int, Pieces]:
 
 def packets(data: bytes, mss: int = 1460) -> list[Packet]:
     """The pieces as packets of one connection."""
-    flags, pieces = parse(data)
+    flags, pieces = parse(data, len(data))
     talk = Conversation()
     if flags & HANDSHAKE:
         talk.handshake()
@@ -52,6 +55,17 @@ def packets(data: bytes, mss: int = 1460) -> list[Packet]:
     if flags & CLOSED:
         talk.fin(flags >> 2 & 1)
     return talk.packets
+
+
+def grow(parts: list[bytes]) -> bytes:
+    """All that is said in the parts, on one connection."""
+    pieces = [piece for part in parts for piece in parse(part)[1]]
+    return build(parts[0][0] if parts[0] else HANDSHAKE, pieces)
+
+
+def wire_bytes(packets: list[Packet]) -> int:
+    """What a capture of the packets holds."""
+    return sum(len(packet.data) for packet in packets)
 
 
 def mutate(data: bytes, dice: Random, other: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 import struct
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from random import Random
 
 from fuzz.mutators import mutate_bytes, number
@@ -25,6 +25,7 @@ from kdissect.schema.types import Message
 from tests.conformance.random_values import ValueMaker, all_bodies
 
 _HEAD = struct.Struct(">hh")
+LONG = Target.long
 HEAD = _HEAD.size
 
 
@@ -55,6 +56,9 @@ class BodyTarget(Target):
     )
     longest = 700
     is_response = False
+    # A tree has an object for each value, mostly of 1 to 4 bytes, and five other decoders go over the same
+    # bytes. Trees are made of frames that are looked at, not of captures.
+    seconds_per_mb = 15
     bytes_per_byte = 1500  # the tree of `spanned`, "some hundred times the memory of its bytes"
 
     def seeds(self) -> list[bytes]:
@@ -86,6 +90,11 @@ class BodyTarget(Target):
             return data[:at] + put + data[at + dice.choice((0, 1, len(put))) :]
         return data[:4] + mutate_bytes(data[4:], dice, other[4:])
 
+    def grow(self, parts: list[bytes]) -> bytes:
+        """A long body of the first one's kind, half the time with some bytes changed."""
+        found = _message(parts[0], self.is_response)
+        return parts[0] if found is None else parts[0][:HEAD] + _long_body(*found, parts[0])
+
     def run(self, data: bytes) -> int:
         """All decoders of one body."""
         found = _message(data, self.is_response)
@@ -111,6 +120,22 @@ class BodyTarget(Target):
         plain = plain_decoder(message, version)(body, 0)
         demand(plain is None or _same(plain, (value, end)), "plain")
         return 0
+
+
+def _long_body(message: Message, version: int, seed: bytes) -> bytes:
+    data = _long_valid(message, version)
+    dice = Random(seed)
+    return mutate_bytes(data, dice, seed) if dice.random() < 0.5 else data
+
+
+@lru_cache(maxsize=200)
+def _long_valid(message: Message, version: int) -> bytes:
+    """A valid body as long as `LONG`, if the message has anything that repeats; cut there."""
+    most, data = 4, b""
+    while len(data) < LONG and most < 5000:
+        most *= 3
+        data = encode(message, version, ValueMaker(message, version, most, most=most).body())
+    return data[:LONG]
 
 
 def _same(one: object, other: object) -> bool:
@@ -167,6 +192,7 @@ class Frames(Target):
         "kdissect.decoders.payloads.nesting",
     )
     longest = 500
+    seconds_per_mb = 15  # trees, as above, printed
     bytes_per_byte = 2500
 
     def seeds(self) -> list[bytes]:
@@ -184,6 +210,15 @@ class Frames(Target):
             if len(frame) <= self.longest:
                 made.append(bytes((is_response,)) + _HEAD.pack(key, version) + frame)
         return made
+
+    def grow(self, parts: list[bytes]) -> bytes:
+        """A frame with a long body of the first one's kind."""
+        found = _message(parts[0][1:], bool(parts[0][0] & 1)) if parts[0] else None
+        if found is None:
+            return parts[0]
+        message, version = found
+        frame = bytes(parts[0][5:21]) + _long_body(message, version, parts[0])
+        return parts[0][:5] + len(frame[4:]).to_bytes(4) + frame[4:]
 
     def run(self, data: bytes) -> int:
         """Decode and dissect the frame."""

@@ -46,7 +46,7 @@ class ParserTarget(Target):
         demand(self._read(data, [0, third, third + third // 2, len(data)]) == whole, "in pieces")
         if len(data) < 300:
             demand(self._read(data, range(len(data) + 1)) == whole, "byte by byte")
-        return 0
+        return len(data)
 
     def _read(self, data: bytes, edges: "list[int] | range") -> tuple[list[PlainPacket], tuple[object, ...]]:
         parser = self.parser(0)
@@ -104,6 +104,10 @@ class Pcap(ParserTarget):
             at += 16 + min(int.from_bytes(data[at + 8 : at + 12], "little"), 1 << 12)
         struct.pack_into("<I" if dice.random() < 0.8 else ">I", out, dice.choice(places), _word(dice))
         return bytes(out)
+
+    def grow(self, parts: list[bytes]) -> bytes:
+        """The header of the first, packets of all."""
+        return parts[0][:24] + b"".join(part[24:] for part in parts)
 
 
 def _word(dice: Random) -> int:

@@ -87,6 +87,10 @@ class Payloads(Target):
             return bytes((int(dice.random() * 256), int(dice.random() * 256))) + data[2:]
         return data[:2] + mutate_bytes(data[2:], dice, other[2:])
 
+    def grow(self, parts: list[bytes]) -> bytes:
+        """The place and facts of the first."""
+        return parts[0][:2] + b"".join(part[2:] for part in parts)
+
     def run(self, data: bytes) -> int:
         """As a tree and as a value."""
         if len(data) < 2:
@@ -236,6 +240,7 @@ class Filters(Target):
     modules = ("kdissect.query",)
     longest = 300
     free_seconds = 0.15  # a name nobody knows is compared with all there are
+    long = 16_000  # fewer characters than `Limits.filter_characters`
     bytes_per_byte = 20_000  # a predicate: closures, patterns, projectors
 
     def __init__(self) -> None:
@@ -282,6 +287,10 @@ class Filters(Target):
             else:
                 words[at:at] = [dice.choice(("and", "or")), *other.decode("utf-8", "replace").split(" ")]
         return " ".join(words).encode()
+
+    def grow(self, parts: list[bytes]) -> bytes:
+        """One filter of all."""
+        return b" or ".join(parts)
 
     def run(self, data: bytes) -> int:
         """Compile, print, compile again, test exchanges, complete."""
@@ -337,6 +346,7 @@ class KeyLogs(Target):
         return 0
 
 
+MOST_CHANGED = 60  # pieces of an input that is mutated
 SAID = b"question and answer; " * 40
 
 
@@ -389,13 +399,18 @@ class Tls(Target):
             struct.pack(">BH", side, len(one) & 0xFFFF) + one for side, one in pieces
         )
 
+    def grow(self, parts: list[bytes]) -> bytes:
+        """The key log of the first, what is said in all."""
+        size = int.from_bytes(parts[0][:2]) + 2
+        return parts[0][:size] + b"".join(part[int.from_bytes(part[:2]) + 2 :] for part in parts)
+
     def run(self, data: bytes) -> int:
         """Hear it."""
         from tests.tls.listener import Listener, Secrets
 
         size = int.from_bytes(data[:2]) + 2
         listener = Listener(Secrets(data[2:size], may_grow=bool(len(data) & 1)))
-        for side, content in _pieces(data[size:]):
+        for side, content in _pieces(data[size:], len(data)):
             if side & 2:
                 listener.miss(side & 1, len(content) or 1)
             elif content:
@@ -409,10 +424,10 @@ class Tls(Target):
         return 0
 
 
-def _pieces(data: bytes) -> list[tuple[int, bytes]]:
+def _pieces(data: bytes, most: int = MOST_CHANGED) -> list[tuple[int, bytes]]:
     found = []
     at = 0
-    while at + 3 <= len(data) and len(found) < 60:
+    while at + 3 <= len(data) and len(found) < most:
         side, length = struct.unpack_from(">BH", data, at)
         at += 3
         found.append((side & 3, data[at : at + length]))

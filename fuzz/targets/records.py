@@ -120,8 +120,8 @@ class RecordTarget(Target):
         if len(found.batches) < 4:
             nodes = batch_nodes(data, 0, len(data), True)
             demand(not data or (nodes[0].start, nodes[-1].end) == (0, len(data)), "a tree of all bytes")
-            added *= 2
-        return added
+            added = added * 2 + len(data)
+        return added + len(data)
 
 
 class Batches(RecordTarget):
@@ -215,7 +215,7 @@ class Columns(Target):
         values = [record.value for n in good for record in read_records(batches[n]).records]
         spans = zip(columns.value.start.tolist(), columns.value.length.tolist(), strict=True)
         demand(values == [None if size < 0 else joined[at : at + size] for at, size in spans], "values")
-        return 0
+        return len(data)
 
 
 class Codecs(Target):
@@ -246,6 +246,10 @@ class Codecs(Target):
         if dice.random() < 0.05:
             return other[:1] + data[1:]
         return data[:1] + mutate_bytes(data[1:], dice, other[1:])
+
+    def grow(self, parts: list[bytes]) -> bytes:
+        """Under the head of the first."""
+        return parts[0][:1] + b"".join(part[1:] for part in parts)
 
     def run(self, data: bytes) -> int:
         """Under a limit; what came out whole comes out the same under a larger one."""
@@ -302,7 +306,7 @@ class Segments(Target):
             if not one.batch.codec:
                 for row in rows.rows(one, faults):
                     demand(row["file"] is not None, "a row")
-        return 0
+        return len(data)
 
 
 def _facts(one: PlacedBatch) -> tuple[object, ...]:
@@ -354,6 +358,10 @@ class Indexes(Target):
             b"\2",
         ]
 
+    def grow(self, parts: list[bytes]) -> bytes:
+        """Under the head of the first."""
+        return parts[0][:1] + b"".join(part[1:] for part in parts)
+
     def run(self, data: bytes) -> int:
         """Every entry, what is wrong with it, what is missing."""
         if not data:
@@ -365,4 +373,4 @@ class Indexes(Target):
                 demand(1 <= entry.start + 1 <= len(data) and all(map(str, entry.told())), "a place")
             if places is not None:
                 index.missing(places)
-        return 0
+        return len(data)

@@ -22,6 +22,7 @@ from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.exchange import Exchange
 from tests.support.pcaps import pcap_bytes
 
+_BROKER = (9092).to_bytes(2)
 _MOVED = {AnomalyKind.SKIPPED_BYTES, AnomalyKind.BAD_FRAME_SIZE, AnomalyKind.RESYNCHRONISED}
 
 
@@ -78,10 +79,15 @@ class Sessions(Target):
         """See `talks`."""
         return talks.mutate(data, dice, other)
 
+    def grow(self, parts: list[bytes]) -> bytes:
+        """See `talks`."""
+        return talks.grow(parts)
+
     def run(self, data: bytes) -> int:
         """In whole segments, in small ones; then once more with the port given."""
         packets = talks.packets(data)
         events = events_of(packets)
+        added = talks.wire_bytes(packets) - len(data)
         closed = [e.connection for e in events if isinstance(e, ConnectionClosed)]
         opened = [e for e in events if isinstance(e, ConnectionOpened)]
         demand(len(closed) <= 1 and len(opened) <= 1, "one connection")
@@ -95,13 +101,16 @@ class Sessions(Target):
             and not any(_MOVED & set(info.anomaly_counts) for info in closed)
         ):
             small = 7 if len(data) > 80 else 1
-            others = events_of(talks.packets(data, small))
+            cut = talks.packets(data, small)
+            others = events_of(cut)
+            added += talks.wire_bytes(cut)
             # Who answers before he is asked is paired or not by the moment at which bytes come.
             if not any(isinstance(e, Exchange) and e.state == "orphan_response" for e in events + others):
                 demand(facts(events) == facts(others), f"segments of {small}")
         if len(data) & 3 == 0:
             events_of(packets, (9092,))
-        return 0
+            added += talks.wire_bytes(packets)
+        return added
 
 
 class CaptureTarget(Target):
@@ -126,6 +135,20 @@ class CaptureTarget(Target):
             if not packets:
                 return other
         return data[:24] + b"".join(packets)
+
+    def grow(self, parts: list[bytes]) -> bytes:
+        """All their packets, each part between other ports."""
+        return parts[0][:24] + b"".join(
+            _from_port(packet, 1024 + number)
+            for number, part in enumerate(parts)
+            for packet in _records(part)
+        )
+
+
+def _from_port(packet: bytes, port: int) -> bytes:
+    """With the client's port, wherever that stands, replaced."""
+    at = 50 if packet[52:54] == _BROKER else 52
+    return packet[:at] + port.to_bytes(2) + packet[at + 2 :]
 
 
 def _records(data: bytes) -> list[bytes]:
@@ -243,7 +266,11 @@ class Rules(CaptureTarget):
     about = "rules and histories over mutated exchanges, and the report as JSON"
     modules = ("kdissect.rules", "kdissect.history")
     bytes_per_byte = 6000
+    # Half a millisecond for an exchange with findings, for which its bytes are taken apart and masked: a MB
+    # of frames of 20 bytes holds 20,000 such.
+    seconds_per_mb = 25
     mutate = Sessions.mutate
+    grow = Sessions.grow
     longest = 400
 
     def __init__(self) -> None:
@@ -272,7 +299,9 @@ class Statistics(CaptureTarget):
     about = "everything that counts, over mutated exchanges"
     modules = ("kdissect.stats",)
     mutate = Sessions.mutate
+    grow = Sessions.grow
     longest = 400
+    seconds_per_mb = 15  # 0.2 ms for an exchange, in all statistics at once, however short it is
     bytes_per_byte = 6000
 
     def seeds(self) -> list[bytes]:
@@ -295,6 +324,7 @@ class Excerpts(CaptureTarget):
     modules = ("kdissect.excerpt", "kdissect.engine.secret_bytes", "kdissect.engine.secret_spans")
     levels: ClassVar[tuple[str, ...]] = ("secrets", "payload", "names")
     longest = 1500
+    seconds_per_mb = 4  # a tree of each frame that is redacted
     bytes_per_byte = 6000
 
     def run(self, data: bytes) -> int:
@@ -314,4 +344,4 @@ class Excerpts(CaptureTarget):
         listen(frozenset(), lambda _file: "", recorders, [packets] if packets else [])
         demand(sum(len(packet.data) for packet in kept) <= 40 * len(data) + 4000, "not more than there was")
         events_of(kept)
-        return 0
+        return 2 * len(data)  # three readings

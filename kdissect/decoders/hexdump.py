@@ -14,6 +14,7 @@ from kdissect.decoders.hexerror import HexError
 # an offset alone
 _OFFSET = re.compile(r"\s*(?:0[xX])?(?P<offset>[0-9a-fA-F]{4,16})(?P<mark>:\s|\s{2,}|\s*$)")
 _GROUP = re.compile(r"(?P<gap>\s*)(?P<digits>(?:[0-9a-fA-F]{2})+)(?=\s|$)")
+_GAP = re.compile(r"\s{2,}")
 _PAIRS = re.compile(r"(?:[0-9a-fA-F]{2}\s*)*")
 _SQUEEZED = "*"  # hexdump -C: the line before repeats
 MAX_LINE = 256  # bytes a line: the most that xxd -c takes
@@ -103,17 +104,24 @@ def _last(line: _Line, width: int, column: int) -> bytes:
 
 def _ascii_start(text: str, start: int) -> int:
     """Where the ASCII column begins: behind a gap, with one character for every byte before it."""
-    for gap in re.finditer(r"\s{2,}", text):
-        rest = text[gap.end() :].rstrip()
-        before = len(re.sub(r"\s", "", text[start : gap.start()])) // 2
-        if gap.start() >= start and _is_ascii_column(rest, before):
+    shown, at = 0, start  # letters before the gap, and the place up to which they were counted
+    end = len(text.rstrip())
+    for gap in _GAP.finditer(text, start):
+        shown += len("".join(text[at : gap.start()].split()))
+        at = gap.end()
+        if shown > 2 * MAX_LINE:
+            break
+        if _is_ascii_column(text, at, max(at, end), shown // 2):
             return gap.start()
     return len(text)
 
 
-def _is_ascii_column(rest: str, count: int) -> bool:
-    if rest.startswith("|"):  # hexdump -C
+def _is_ascii_column(text: str, start: int, end: int, count: int) -> bool:
+    if text.startswith("|", start):  # hexdump -C
         return True
+    if end - start > count + 1:  # looked at first: of a line without end nothing is copied at each gap
+        return False
+    rest = text[start:end]
     if _PAIRS.fullmatch(rest):  # hex behind the gap in the middle of a line, or text that looks like it
         return len(rest) == count
-    return len(rest) <= count + 1  # Wireshark has a space in the middle
+    return True  # Wireshark has a space in the middle

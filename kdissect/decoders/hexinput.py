@@ -6,6 +6,7 @@ r"""Bytes out of text that people paste.
 """
 
 import re
+from collections.abc import Iterator
 
 from kdissect.decoders.hexdump import is_dump, parse_dump
 from kdissect.decoders.hexerror import HexError
@@ -32,7 +33,8 @@ _NAMED = {
     '"': 34,
     "?": 63,
 }
-_QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1).)*)\1""", re.DOTALL)
+# A backslash is read in one way only: in two, a string that nobody ends is gone through in 2^n ways.
+_QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\])*)\1""", re.DOTALL)
 
 
 def parse_hex(text: str) -> bytes:
@@ -69,9 +71,25 @@ def _parse_word(token: re.Match[str], number: int) -> bytes:
 
 def _parse_strings(text: str) -> bytes:
     """Strings in quotes one after the other, or else every line as one."""
-    quoted = [(match[2], match.start(2)) for match in _QUOTED.finditer(text)]
+    quoted = [(match[2], match.start(2)) for match in _quoted(text)]
     bare = [(line.group().strip(), line.start()) for line in re.finditer(r"\S[^\r\n]*", text)]
     return b"".join(_unescape(part, text, start) for part, start in quoted or bare)
+
+
+def _quoted(text: str) -> Iterator[re.Match[str]]:
+    """Strings in quotes. One that nobody ends is none; nor is any behind it with the same mark, which would
+    have ended it: they are not looked at, or a text of `\\"` would be gone through from each of them.
+    """
+    marks = "\"'"
+    at = 0
+    while marks and (start := re.compile(f"[{marks}]").search(text, at)):
+        match = _QUOTED.match(text, start.start())
+        if match is None:
+            marks = marks.replace(start[0], "")
+            at = start.end()
+        else:
+            yield match
+            at = match.end()
 
 
 def _unescape(part: str, text: str, start: int) -> bytes:

@@ -16,6 +16,7 @@ from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
 from kdissect.net.parked import Parked
 from kdissect.net.recent import (
+    NONE_YET,
     RECENT_BYTES,
     RECENT_SEGMENTS,
     Delivered,
@@ -95,10 +96,10 @@ class Reassembly:
         self.start_seq = self.next_seq = -1
         self.offset = 0
         self.opened = self.ended = False
-        self.recent: Recent = deque(maxlen=RECENT_SEGMENTS)
+        self.recent: Recent = NONE_YET
         self.resent: Delivered | None = None  # the last segment that was sent again
         self.trim_at = 2 * RECENT_BYTES
-        self.recent_gaps: deque[tuple[int, int]] = deque(maxlen=RECENT_GAPS)
+        self.recent_gaps: deque[tuple[int, int]] | None = None  # most streams have none
         self.parked: list[Parked] = []  # by offset
         self.parked_bytes = 0
         self.acked = self.waived = 0
@@ -108,6 +109,11 @@ class Reassembly:
         self.syn_time_ns = self.fin_time_ns = -1  # not seen yet
         self.packets = self.retransmissions = self.out_of_order = self.duplicates = 0
         self.zero_windows = self.resets = self.gaps = self.gap_bytes = self.snapped_bytes = 0
+
+    def remember(self) -> None:
+        """Keep what is delivered from here on, for comparing; due before the first byte."""
+        if not self.recent.maxlen:
+            self.recent = deque(maxlen=RECENT_SEGMENTS)
 
     def health(self) -> Health:
         """Counters so far."""
@@ -216,6 +222,8 @@ class Reassembly:
 
     def skip(self, length: int, ref: int, time_ns: int) -> None:
         """Declare the next `length` bytes lost."""
+        if self.recent_gaps is None:
+            self.recent_gaps = deque(maxlen=RECENT_GAPS)
         self.recent_gaps.append((self.offset, self.offset + length))
         self._advance(length)
         self.gaps += 1
@@ -280,7 +288,8 @@ class Reassembly:
         if segment.end - segment.offset <= 1 and segment.end == self.offset:
             return  # a keep-alive: at most one byte of garbage before the next, RFC 9293 section 3.8.4
         copied = self._is_copy(segment)
-        if not copied and any(low < segment.end and segment.offset < high for low, high in self.recent_gaps):
+        gaps = self.recent_gaps or ()
+        if not copied and any(low < segment.end and segment.offset < high for low, high in gaps):
             detail = f"{len(segment.payload)} bytes came after they were given up"
             self._log.note(AnomalyKind.LATE_SEGMENT, detail, segment.ref, segment.time_ns)
             return

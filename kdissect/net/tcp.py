@@ -169,6 +169,8 @@ class TcpConnection:
             return
         if segment.flags & SYN:
             self._open(direction, segment, time_ns)
+            if segment.payload:
+                mine.remember()
         else:
             self._begin(mine, peer, segment)
             mine.zero_windows += not segment.window
@@ -181,6 +183,8 @@ class TcpConnection:
             self.troubled = True  # what follows a SYN goes through _begin
 
     def _begin(self, mine: Reassembly, peer: Reassembly, segment: Segment) -> None:
+        mine.remember()
+        peer.remember()
         if mine.start_seq < 0:
             mine.start(_first_byte(segment))
         if mine.opened and not mine.offset and peer.start_seq < 0 and segment.flags & ACK and not peer.ended:

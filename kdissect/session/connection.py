@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from kdissect.session.detection import Detection
 from kdissect.session.dialogue import Dialogue
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.framing import FrameReader
-from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
+from kdissect.session.info import NO_ANOMALIES, Close, ConnectionInfo, ConnectionKind, TcpSummary
 
 if TYPE_CHECKING:
     from kdissect.tls.connection import TlsConnection
@@ -55,6 +54,8 @@ class ConnectionAnalyzer:
         "tcp",
     )
 
+    _dialogue: Dialogue  # from the moment on at which the connection is known to be Kafka
+
     def __init__(
         self,
         info: ConnectionInfo,
@@ -70,7 +71,6 @@ class ConnectionAnalyzer:
         self.tcp = TcpConnection(self._readers, store)
         info.tcp_anomalies = self.tcp.anomaly_counts
         self._detection: Detection | None = Detection()
-        self._dialogue = Dialogue(info, events, store)
         self._closed = False
         self._forced = forced_client
         self._secrets = secrets
@@ -207,15 +207,18 @@ class ConnectionAnalyzer:
             return
         info = self.info
         self._tell(kind, client)
+        dialogue: Dialogue | None = None
+        if kind is ConnectionKind.KAFKA:
+            dialogue = self._dialogue = Dialogue(info, self._events, self._store)
         for reader in self._readers:
-            if kind is ConnectionKind.KAFKA:
-                take = self._dialogue.request if reader.direction == client else self._dialogue.response
+            if dialogue is not None:
+                take = dialogue.request if reader.direction == client else dialogue.response
                 reader.start_frames(take, certain=reader.is_open or aligned)
                 if not reader.is_open:
                     info.middle_start = True
             else:
                 reader.go_opaque()
-        if kind is ConnectionKind.KAFKA:
+        if dialogue is not None:
             detection.replay(self._readers, client)
 
     def _tell(self, kind: ConnectionKind, client: int) -> None:
@@ -301,5 +304,6 @@ class ConnectionAnalyzer:
         )
         for anomaly in self.tcp.anomalies:
             info.anomalies.append(anomaly)  # the log of TCP keeps as few as the connection's own
-        info.tcp_anomalies = Counter()  # first: another thread that adds both must not count them twice
-        info.anomaly_counts.update(self.tcp.anomaly_counts)
+        info.tcp_anomalies = NO_ANOMALIES  # first: another thread that adds both must not count them twice
+        if self.tcp.anomaly_counts:
+            info.anomaly_counts.update(self.tcp.anomaly_counts)

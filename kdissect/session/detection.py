@@ -53,7 +53,7 @@ class Detection:
             None  # the direction of the end that accepted the connection, where that was seen
         )
         self._heads = [b"", b""]
-        self._headless: set[int] = set()  # opened, but the first bytes were not captured
+        self._headless: tuple[int, ...] = ()  # opened, but the first bytes were not captured
         self._verdicts = [Verdict.MORE, Verdict.MORE]
         self._held: list[_Held] = []
         self._held_bytes = 0
@@ -95,7 +95,7 @@ class Detection:
         self._hold_gap(direction, length, snapped, ref, time_ns)
         if is_open and self._heads[direction]:
             return self._from_start(direction, self._heads[direction], cut=True)
-        self._headless.add(direction)
+        self._headless = (*{*self._headless, direction},)
         return self._from_middle(direction, before, cut=True) if before else None
 
     def _hold_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:

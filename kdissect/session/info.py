@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 _NO_NAMES: Mapping[str, str] = {}
+# Of a connection that is not open; nobody adds to it.
+NO_ANOMALIES: Counter[AnomalyKind] = Counter()
 
 
 class ConnectionKind(StrEnum):
@@ -116,7 +118,7 @@ class ConnectionInfo:
         self._kept = anomalies_kept
         self.anomaly_counts: Counter[AnomalyKind] = Counter()
         self.tcp: TcpSummary | None = None
-        self.tcp_anomalies: Counter[AnomalyKind] = Counter()
+        self.tcp_anomalies: Counter[AnomalyKind] = NO_ANOMALIES
         """Those of TCP, while the connection is open."""
         self.tls: TlsInfo | None = None
         """What carries the connection, where that is TLS; `kind` is what its plaintext is, if any."""

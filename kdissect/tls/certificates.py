@@ -1,5 +1,7 @@
 """Names in certificates."""
 
+import warnings
+
 from kdissect.tls.cursor import Cursor, ShortMessageError
 
 
@@ -25,7 +27,9 @@ def _names(der: bytes) -> tuple[str, ...]:
     except ImportError:
         return ()
     try:
-        certificate = x509.load_der_x509_certificate(der)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd about a certificate is not for stderr
+            certificate = x509.load_der_x509_certificate(der)
         subject = certificate.subject.rfc4514_string()
         try:
             extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)

@@ -3,6 +3,7 @@
 import gzip
 import io
 import struct
+from contextlib import suppress
 
 import lz4.frame
 import pytest
@@ -294,3 +295,24 @@ def test_a_clock_that_went_back_is_told_before_a_later_fault_however_the_file_is
         "78b110afed733e201c84ec0ae8209cd5c2632c00728cd8c661633050000373430b054010000"
     )
     TARGETS["compressed"]().run(bytes.fromhex(found))
+
+
+STRANGE_PASTES = (
+    '"' + "\\" * 60,  # a string that nobody ends: each backslash was read in two ways
+    '\\"' * 20_000,  # each quote was taken for a beginning and followed to the end
+    "'\"\\" * 20_000,
+    "0000  " + "00 00 00 10 0000  " * 20_000,  # at each gap all before it was read again
+    "0000  " + "00  " * 20_000,
+)
+
+
+@pytest.mark.parametrize("text", STRANGE_PASTES)
+def test_no_pasted_text_takes_more_time_than_it_is_long(text: str) -> None:
+    """2^60 steps in one case, 20,000 squared in the others: they would not come to an end."""
+    with suppress(HexError):
+        parse_hex(text)
+
+
+def test_a_string_that_nobody_ends_hides_none_of_the_other_kind() -> None:
+    assert parse_hex(r'it\'s "\x00\x01"') == b"\x00\x01"
+    assert parse_hex(r"""say "hello '\x02' "\x03" """) == b"hello '\x02' "
