@@ -14,6 +14,7 @@ from kdissect.schema.types import Message
 
 if TYPE_CHECKING:
     from kdissect.decoders.plain import PlainDecoder
+    from kdissect.decoders.records.sections import Section
 
 _CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
 
@@ -40,7 +41,8 @@ class Decoded(NamedTuple):
 
     `value` is an object of `values`, None with an `error`; `end` is the offset behind it, `version` that of
     the body. `fits` says that the bytes are the body and nothing else, but for a tail that brokers ignore
-    (`quirks.is_ignorable_tail`): only then its values mean anything. `is_plain`: see `plain`.
+    (`quirks.is_ignorable_tail`): only then its values mean anything. `is_plain`: see `plain`. `sections` are
+    the records fields of a plain body that may have any.
     """
 
     value: Any
@@ -49,6 +51,7 @@ class Decoded(NamedTuple):
     fits: bool
     is_plain: bool
     error: DecodeError | None = None
+    sections: "list[Section] | None" = None
 
 
 _new = tuple.__new__  # saves the call of a NamedTuple's own constructor, twice an exchange
@@ -73,10 +76,10 @@ def decode_once(
         decode = _plain_decoder(api_key, api_version, True) or decode
     plain = decode(data, offset)
     if plain is not None and plain[1] == len(data):
-        return _new(Decoded, (plain[0], plain[1], api_version, True, True, None))
+        return _new(Decoded, (plain[0], plain[1], api_version, True, True, None, plain[2]))
     message = body_message(api_key, api_version, is_response, offset)
     try:
-        value, end = plain or decoder(message, api_version)(data, offset)
+        value, end = plain[:2] if plain else decoder(message, api_version)(data, offset)
     except DecodeError as error:
         return Decoded(None, offset, api_version, False, False, error)
     fits = end == len(data) or (not is_response and quirks.is_ignorable_tail(api_key, api_version, data, end))
@@ -133,7 +136,7 @@ def response_to_jsonable(
 def _json_body(
     message: Message, version: int, data: bytes, offset: int, show_secrets: bool, facts: Mapping[str, Any]
 ) -> JsonBody:
-    if not _has_payloads(message):
+    if not has_payloads(message):
         return JsonBody(*json_decoder(message, version, show_secrets)(data, offset))
     from kdissect.decoders.payloads.nesting import jsonable_body  # few bodies have payloads
 
@@ -144,10 +147,11 @@ def _json_body(
 
 
 @cache
-def _has_payloads(message: Message) -> bool:
-    from kdissect.schema.walk import has_payloads  # the list of exchanges decodes no body
+def has_payloads(message: Message) -> bool:
+    """Whether bytes fields of a message hold what has a schema of its own."""
+    from kdissect.schema.walk import has_payloads as found  # the list of exchanges decodes no body
 
-    return has_payloads(message)
+    return found(message)
 
 
 def summarize_request(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:

@@ -32,7 +32,7 @@ class Body:
         self.exchange = exchange
         self.side = side
         self.value: Any
-        self.value, self.end, self.version, self.fits, self.is_plain, self.error = decoded
+        self.value, self.end, self.version, self.fits, self.is_plain, self.error, _ = decoded
         self.request: Body | None = None
         """Of a response under judgement: the body of its request, if there is one."""
         self._tree: Node | None = None
