@@ -10,19 +10,18 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from kdissect.decoders.bodies import Decoded
 from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.cursor import more_varint
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.layout import Layout
-from kdissect.decoders.records.sections import SECTION_NAMES, Section, SectionPlaces, has_records
+from kdissect.decoders.records.sections import SECTION_NAMES, SectionPlaces, has_records
 from kdissect.decoders.sinks import ObjectSink
 from kdissect.schema.enums import enumeration
 from kdissect.schema.errors import all_codes
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
-Plain = tuple[Any, int, list[Section] | None]
-"""The value, the offset behind it, and the records fields that are not null; None where the API has none."""
-PlainDecoder = Callable[[bytes, int], Plain | None]
+PlainDecoder = Callable[[bytes, int], Decoded | None]
 _LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16
 # ZERO_UUID and METADATA_TOPIC_ID of Apache Kafka (org.apache.kafka.common.Uuid)
 _SPECIAL_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
@@ -36,10 +35,10 @@ _CACHE_SIZE = 1024  # bodies of the schema that are asked for
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def plain_decoder(message: Message, version: int) -> PlainDecoder:
-    """`(data, offset) -> Plain` for one version of a message; None for a body that is not plain.
+    """`(data, offset) -> Decoded` for one version of a message; None for a body that is not plain.
 
-    The value is what `compiled.decoder` gives, the records fields are those of `records.sections`. The
-    decoder raises nothing.
+    The value is what `compiled.decoder` gives, the sections are those of `records.sections`. The decoder
+    raises nothing.
     """
     layout = Layout(message, version)
     if _has_nullable_struct(layout, message.root):
@@ -53,8 +52,10 @@ def plain_decoder(message: Message, version: int) -> PlainDecoder:
     if any("m[" in line for line in emitter.lines):
         lines.append("    m = memoryview(b)")
     lines += ["    try:", *emitter.lines, f"    except {FAULTS}:", "        return None"]
-    lines.append(f"    return {owner}, p, {'found' if sink.sections else None}")
-    decode: PlainDecoder = compile_function(lines, emitter.names, f"<plain {message.name} v{version}>")
+    found = "found" if sink.sections else None
+    lines.append(f"    return new(Decoded, ({owner}, p, {version}, p == end, True, None, {found}))")
+    names = emitter.names | {"new": tuple.__new__, "Decoded": Decoded}
+    decode: PlainDecoder = compile_function(lines, names, f"<plain {message.name} v{version}>")
     return decode
 
 
