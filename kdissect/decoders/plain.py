@@ -8,7 +8,6 @@ that do not fit are not plain either. A plain body is decoded in the same pass.
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from kdissect.decoders.bodies import Decoded
 from kdissect.decoders.compiled import FAULTS, compile_function
