@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.decoders import quirks
-from kdissect.decoders.compiled import decoder, json_decoder
+from kdissect.decoders.compiled import Decoder, decoder, json_decoder
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
@@ -154,6 +154,21 @@ def response_to_jsonable(
     return _json_body(message, version, data, offset, show_secrets, facts)
 
 
+@lru_cache(maxsize=_CACHE_SIZE)
+def json_reader(api_key: int, api_version: int, is_response: bool, show_secrets: bool) -> Decoder | None:
+    """What `request_to_jsonable` or `response_to_jsonable` comes to for nearly all bodies.
+
+    `(data, offset) -> (dict, end)`, which raises DecodeError. None for bodies with payloads, that may be in
+    another version, or that the schema does not know.
+    """
+    message = _message(api_key, api_version, is_response)
+    if message is None or has_payloads(message):
+        return None
+    if is_response and quirks.may_answer_in_other_version(api_key):
+        return None
+    return json_decoder(message, api_version, show_secrets)
+
+
 def _json_body(
     message: Message, version: int, data: bytes, offset: int, show_secrets: bool, facts: Mapping[str, Any]
 ) -> JsonBody:
@@ -217,7 +232,7 @@ def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _plain_decoders(api_key: int, api_version: int) -> "tuple[PlainDecoder, PlainDecoder]":
-    """Those of request and response. Of a response that may be in another version nothing is plain at once."""
+    """Those of request and response; of a response that may be in another version nothing is plain yet."""
     is_fixed = not quirks.may_answer_in_other_version(api_key)
     answer = _plain_decoder(api_key, api_version, True) if is_fixed else _nothing_plain
     return _plain_decoder(api_key, api_version, False), answer

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+from kdissect.decoders.bodies import json_reader
 from kdissect.decoders.messages import request_to_jsonable, response_to_jsonable
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import DecodeError
@@ -35,9 +36,15 @@ def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
         return _token(exchange, frame, side, show_secrets)
     if key is None or version is None:
         return DecodedBody(None, None)
-    to_jsonable = request_to_jsonable if side == "request" else response_to_jsonable
-    offset = exchange.request_body_offset if side == "request" else exchange.response_body_offset
+    is_response = side != "request"
+    offset = exchange.response_body_offset if is_response else exchange.request_body_offset
+    read = json_reader(key, version, is_response, show_secrets)
     try:
+        if read is not None:
+            body, end = read(frame.data, offset)
+            if end == len(frame.data):  # nearly always
+                return DecodedBody(body, None)
+        to_jsonable = response_to_jsonable if is_response else request_to_jsonable
         found = to_jsonable(frame.data, offset, key, version, show_secrets, _facts()(exchange, side))
     except DecodeError as error:
         if exchange.is_unknown:

@@ -128,9 +128,7 @@ class ConnectionView:
     def end(self, exchange: Exchange, shadowed: set[str]) -> None:
         """The exchange was judged; `shadowed` are codes that must not speak of it any more."""
         if shadowed:
-            self.shadowed[exchange.ordinal] = frozenset(shadowed)
-            if len(self.shadowed) > REMEMBERED:
-                del self.shadowed[next(iter(self.shadowed))]
+            self._shadow(exchange, shadowed)
         request, response = exchange.request, exchange.response
         size = 0
         if request is not None:
@@ -154,6 +152,11 @@ class ConnectionView:
         if exchange.state is not NO_RESPONSE_EXPECTED:
             waiting = self._waiting
             self._waiting = [*waiting[-WAITING_KEPT + 1 :], exchange] if waiting else [exchange]
+
+    def _shadow(self, exchange: Exchange, codes: set[str]) -> None:
+        self.shadowed[exchange.ordinal] = frozenset(codes)
+        if len(self.shadowed) > REMEMBERED:
+            del self.shadowed[next(iter(self.shadowed))]
 
     def recent(self, ordinal: int) -> Exchange | None:
         """One of the last exchanges that were judged, by its ordinal."""

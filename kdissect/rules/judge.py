@@ -22,7 +22,7 @@ from kdissect.model.finding import Who
 from kdissect.rules import pieces
 from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body
-from kdissect.rules.body_kind import earliest_of
+from kdissect.rules.body_kind import BodyKind, earliest_of
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.evidence import finding_of, has_no_error
@@ -178,9 +178,9 @@ class Judge:
         if not body.fits:
             self._misfit(body, body.error or _left_over(body), view)
             return
-        kind = looked_at.kinds.get((exchange.api_key, side, body.version))
-        if kind is None:
-            kind = self._subjects.body_kind(exchange, side, body.version, looked_at)
+        kind = looked_at.kinds.get((exchange.api_key, side, body.version)) or self._subjects.body_kind(
+            exchange, side, body.version, looked_at
+        )
         kind.bodies += 1
         muted = self._muted
         for rule, is_suspect in kind.plain_checks if is_plain else kind.checks:
@@ -190,16 +190,20 @@ class Judge:
                 self._speak_all(rule, rule.check(body), view, exchange)
         if not is_plain:
             self._pieces(body, view)
-        elif kind.is_first(exchange):  # it stands for all others of its kind
-            kind.first = earliest_of(exchange)
-            kind.pieces.clear()
-            with self.coverage.aside(kind.pieces):
-                self._pieces(body, view)
+        elif kind.is_first(exchange):
+            self._pieces_of_all(body, kind, view)
         if kind.is_watched:
             for batch_rule, fault in self._batches.faults(body):
                 self._speak(batch_rule, fault, view, exchange)
         if exchange.api_key == API_VERSIONS and side == RESPONSE:
             view.learn_versions(exchange, body.value)
+
+    def _pieces_of_all(self, body: Body, kind: BodyKind, view: ConnectionView) -> None:
+        """Look at the pieces of the first plain body, which stands for all others of its kind."""
+        kind.first = earliest_of(body.exchange)
+        kind.pieces.clear()
+        with self.coverage.aside(kind.pieces):
+            self._pieces(body, view)
 
     def _misfit(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
         """The first rule that explains the bytes has the word."""
