@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.decoders import quirks
-from kdissect.decoders.compiled import decoder, json_decoder
+from kdissect.decoders.compiled import Decoder, decoder, json_decoder
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
@@ -14,6 +14,7 @@ from kdissect.schema.types import Message
 
 if TYPE_CHECKING:
     from kdissect.decoders.plain import PlainDecoder
+    from kdissect.decoders.records.sections import Section
 
 _CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
 
@@ -40,7 +41,8 @@ class Decoded(NamedTuple):
 
     `value` is an object of `values`, None with an `error`; `end` is the offset behind it, `version` that of
     the body. `fits` says that the bytes are the body and nothing else, but for a tail that brokers ignore
-    (`quirks.is_ignorable_tail`): only then its values mean anything. `is_plain`: see `plain`.
+    (`quirks.is_ignorable_tail`): only then its values mean anything. `is_plain`: see `plain`. `sections` are
+    the records fields of a plain body that may have any.
     """
 
     value: Any
@@ -49,9 +51,25 @@ class Decoded(NamedTuple):
     fits: bool
     is_plain: bool
     error: DecodeError | None = None
+    sections: "list[Section] | None" = None
 
 
-_new = tuple.__new__  # saves the call of a NamedTuple's own constructor, twice an exchange
+def decode_both(
+    request: Frame | None, asked_at: int, response: Frame | None, answered_at: int, api_key: int, version: int
+) -> tuple[Decoded | None, Decoded | None]:
+    """The bodies of request and response like `decode_once`. Raises nothing."""
+    # Hot, once an exchange: bodies that are plain and fit, which nearly all are, take one call each.
+    decode_request, decode_response = _plain_decoders(api_key, version)
+    asked = answered = None
+    if request is not None and asked_at and len(request.data) == request.size:
+        asked = decode_request(request.data, asked_at)
+        if asked is None or not asked.fits:
+            asked = _odd(request.data, asked_at, api_key, version, False, asked)
+    if response is not None and answered_at and len(response.data) == response.size:
+        answered = decode_response(response.data, answered_at)
+        if answered is None or not answered.fits:
+            answered = _odd(response.data, answered_at, api_key, version, True, answered)
+    return asked, answered
 
 
 def decode_once(
@@ -62,25 +80,31 @@ def decode_once(
     None without a frame, for half a one, for an API or version not in the schema, and at an `offset` of 0:
     where the header does not fit nobody knows where the body begins.
     """
-    if frame is None or not offset:
-        return None
-    data = frame.data
-    decode = _plain_decoder(api_key, api_version, is_response)
-    if decode is None or len(data) < frame.size:
+    if is_response:
+        return decode_both(None, 0, frame, offset, api_key, api_version)[1]
+    return decode_both(frame, offset, None, 0, api_key, api_version)[0]
+
+
+def _odd(
+    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, plain: Decoded | None
+) -> Decoded | None:
+    """A body that is not plain, or does not end with its frame."""
+    if _message(api_key, api_version, is_response) is None:
         return None
     if is_response and quirks.may_answer_in_other_version(api_key):
         api_version = quirks.response_body_version(api_key, api_version, data, offset)
-        decode = _plain_decoder(api_key, api_version, True) or decode
-    plain = decode(data, offset)
-    if plain is not None and plain[1] == len(data):
-        return _new(Decoded, (plain[0], plain[1], api_version, True, True, None))
-    message = body_message(api_key, api_version, is_response, offset)
-    try:
-        value, end = plain or decoder(message, api_version)(data, offset)
-    except DecodeError as error:
-        return Decoded(None, offset, api_version, False, False, error)
-    fits = end == len(data) or (not is_response and quirks.is_ignorable_tail(api_key, api_version, data, end))
-    return Decoded(value, end, api_version, fits, plain is not None)
+        plain = _plain_decoder(api_key, api_version, True)(data, offset)
+        if plain is not None and plain.fits:
+            return plain
+    if plain is None:
+        try:
+            value, end = decoder(body_message(api_key, api_version, is_response), api_version)(data, offset)
+        except DecodeError as error:
+            return Decoded(None, offset, api_version, False, False, error)
+        plain = Decoded(value, end, api_version, end == len(data), False)
+    if not is_response and quirks.is_ignorable_tail(api_key, api_version, data, plain.end):
+        return plain._replace(fits=True)
+    return plain
 
 
 class JsonBody(NamedTuple):
@@ -130,10 +154,25 @@ def response_to_jsonable(
     return _json_body(message, version, data, offset, show_secrets, facts)
 
 
+@lru_cache(maxsize=_CACHE_SIZE)
+def json_reader(api_key: int, api_version: int, is_response: bool, show_secrets: bool) -> Decoder | None:
+    """What `request_to_jsonable` or `response_to_jsonable` comes to for nearly all bodies.
+
+    `(data, offset) -> (dict, end)`, which raises DecodeError. None for bodies with payloads, that may be in
+    another version, or that the schema does not know.
+    """
+    message = _message(api_key, api_version, is_response)
+    if message is None or has_payloads(message):
+        return None
+    if is_response and quirks.may_answer_in_other_version(api_key):
+        return None
+    return json_decoder(message, api_version, show_secrets)
+
+
 def _json_body(
     message: Message, version: int, data: bytes, offset: int, show_secrets: bool, facts: Mapping[str, Any]
 ) -> JsonBody:
-    if not _has_payloads(message):
+    if not has_payloads(message):
         return JsonBody(*json_decoder(message, version, show_secrets)(data, offset))
     from kdissect.decoders.payloads.nesting import jsonable_body  # few bodies have payloads
 
@@ -144,10 +183,11 @@ def _json_body(
 
 
 @cache
-def _has_payloads(message: Message) -> bool:
-    from kdissect.schema.walk import has_payloads  # the list of exchanges decodes no body
+def has_payloads(message: Message) -> bool:
+    """Whether bytes fields of a message hold what has a schema of its own."""
+    from kdissect.schema.walk import has_payloads as found  # the list of exchanges decodes no body
 
-    return has_payloads(message)
+    return found(message)
 
 
 def summarize_request(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:
@@ -191,11 +231,23 @@ def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _plain_decoder(api_key: int, api_version: int, is_response: bool) -> "PlainDecoder | None":
+def _plain_decoders(api_key: int, api_version: int) -> "tuple[PlainDecoder, PlainDecoder]":
+    """Those of request and response; of a response that may be in another version nothing is plain yet."""
+    is_fixed = not quirks.may_answer_in_other_version(api_key)
+    answer = _plain_decoder(api_key, api_version, True) if is_fixed else _nothing_plain
+    return _plain_decoder(api_key, api_version, False), answer
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _plain_decoder(api_key: int, api_version: int, is_response: bool) -> "PlainDecoder":
     from kdissect.decoders.plain import plain_decoder  # the list of exchanges decodes no body
 
     message = _message(api_key, api_version, is_response)
-    return plain_decoder(message, api_version) if message else None
+    return plain_decoder(message, api_version) if message else _nothing_plain
+
+
+def _nothing_plain(data: bytes, offset: int) -> None:
+    return None
 
 
 def _nothing_known(data: bytes, offset: int) -> Summary:

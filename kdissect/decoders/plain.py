@@ -8,18 +8,19 @@ that do not fit are not plain either. A plain body is decoded in the same pass.
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
+from kdissect.decoders.bodies import Decoded
 from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.cursor import more_varint
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.layout import Layout
+from kdissect.decoders.records.sections import SECTION_NAMES, SectionPlaces, has_records
 from kdissect.decoders.sinks import ObjectSink
 from kdissect.schema.enums import enumeration
 from kdissect.schema.errors import all_codes
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
-PlainDecoder = Callable[[bytes, int], tuple[Any, int] | None]
+PlainDecoder = Callable[[bytes, int], Decoded | None]
 _LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16
 # ZERO_UUID and METADATA_TOPIC_ID of Apache Kafka (org.apache.kafka.common.Uuid)
 _SPECIAL_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
@@ -33,21 +34,27 @@ _CACHE_SIZE = 1024  # bodies of the schema that are asked for
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def plain_decoder(message: Message, version: int) -> PlainDecoder:
-    """`(data, offset) -> (value, end)` for one version of a message; None for a body that is not plain.
+    """`(data, offset) -> Decoded` for one version of a message; None for a body that is not plain.
 
-    `value` is what `compiled.decoder` gives. The decoder raises nothing.
+    The value is what `compiled.decoder` gives, the sections are those of `records.sections`. The decoder
+    raises nothing.
     """
     layout = Layout(message, version)
     if _has_nullable_struct(layout, message.root):
         return _never  # the emitted code does not see which marker stands before a struct
-    emitter = _StrictEmitter(message, version, _PlainSink(layout))
+    sink = _PlainSink(layout)
+    emitter = _StrictEmitter(message, version, sink)
     owner = emitter.emit_root(depth=2)
     lines = ["def decode_plain(b, p):", "    end = len(b)"]
+    if sink.sections:
+        lines.append("    found = []")
     if any("m[" in line for line in emitter.lines):
         lines.append("    m = memoryview(b)")
     lines += ["    try:", *emitter.lines, f"    except {FAULTS}:", "        return None"]
-    lines.append(f"    return {owner}, p")
-    decode: PlainDecoder = compile_function(lines, emitter.names, f"<plain {message.name} v{version}>")
+    found = "found" if sink.sections else None
+    lines.append(f"    return new(Decoded, ({owner}, p, {version}, p == end, True, None, {found}))")
+    names = emitter.names | {"new": tuple.__new__, "Decoded": Decoded}
+    decode: PlainDecoder = compile_function(lines, names, f"<plain {message.name} v{version}>")
     return decode
 
 
@@ -88,15 +95,37 @@ class _StrictEmitter(Emitter):
 
 
 class _PlainSink(ObjectSink):
-    """Makes the objects, and raises in the emitted code at the first thing that is not plain."""
+    """Makes the objects, notes where records stand, and raises in the emitted code at the first thing that is
+    not plain.
+    """
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(lenient=False)
         self._layout = layout
+        self.sections = SectionPlaces() if has_records(layout.message) else None
+
+    def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
+        """A new object."""
+        name = super().begin(emitter, of, target)
+        if self.sections:
+            self.sections.begin(name, of)
+        return name
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
         """The object's slot; tagged fields are odd by being there."""
-        return None if self._layout.is_tagged(field) else super().target(emitter, owner, field)
+        if self._layout.is_tagged(field):
+            return None
+        target = super().target(emitter, owner, field)
+        if self.sections and target:
+            self.sections.note(owner, field, target)
+        return target
+
+    def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
+        """Bytes; of records also the place."""
+        super().blob(emitter, field, target, start, stop)
+        if self.sections and field.type is Primitive.RECORDS:
+            emitter.names |= SECTION_NAMES
+            emitter.emit(f"found.append({self.sections.section(start, stop)})")
 
     def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
         """Booleans, error codes, enumerated values, topic ids, numbers that are never negative."""

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+from kdissect.decoders.bodies import json_reader
+from kdissect.decoders.compiled import Decoder
 from kdissect.decoders.messages import request_to_jsonable, response_to_jsonable
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import DecodeError
@@ -35,8 +37,12 @@ def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
         return _token(exchange, frame, side, show_secrets)
     if key is None or version is None:
         return DecodedBody(None, None)
-    to_jsonable = request_to_jsonable if side == "request" else response_to_jsonable
-    offset = exchange.request_body_offset if side == "request" else exchange.response_body_offset
+    is_response = side != "request"
+    offset = exchange.response_body_offset if is_response else exchange.request_body_offset
+    quick = _whole_body(frame.data, offset, json_reader(key, version, is_response, show_secrets))
+    if quick is not None:
+        return DecodedBody(quick, None)
+    to_jsonable = response_to_jsonable if is_response else request_to_jsonable
     try:
         found = to_jsonable(frame.data, offset, key, version, show_secrets, _facts()(exchange, side))
     except DecodeError as error:
@@ -50,6 +56,17 @@ def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
         detail = f"{len(frame.data) - found.end} bytes behind the {side} body at byte {found.end}"
         anomalies.append(_anomaly(AnomalyKind.TRAILING_BYTES, detail, frame))
     return DecodedBody(found.body, None, tuple(anomalies))
+
+
+def _whole_body(data: bytes, offset: int, read: Decoder | None) -> dict[str, Any] | None:
+    """The body if the bytes are one and nothing else, and no more need be known of it: nearly always."""
+    if read is None:
+        return None
+    try:
+        body, end = read(data, offset)
+    except DecodeError:
+        return None
+    return body if end == len(data) else None
 
 
 def _token(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> DecodedBody:

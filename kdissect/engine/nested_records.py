@@ -9,9 +9,10 @@ from kdissect.decoders.jsonable import text_value
 from kdissect.decoders.payloads.records import record_log
 from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import read_records
+from kdissect.decoders.records.sections import Section
 from kdissect.engine.own_records import own_record
-from kdissect.engine.record_rows import TopicNames, record_topic, timestamp_type
-from kdissect.engine.record_sets import record_sets, records_side
+from kdissect.engine.record_rows import TopicNames, timestamp_type
+from kdissect.engine.record_sets import RecordSet, record_batches, records_side
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.record import Header, Record
 from kdissect.model.record_batch import RecordBatch, RecordFault
@@ -36,17 +37,25 @@ def nest_batches(
     # Fields of JSON stand in the order of the wire, as the records fields do.
     assert exchange.api_key is not None
     places = _places(body, _records_paths(exchange.api_key, bool(side)))
-    for place, records in zip(places, record_sets(exchange), strict=False):
+    for place, (section, found) in zip(places, record_batches(exchange), strict=False):
         faults: list[tuple[int, RecordFault]] = []
-        topic = record_topic(records, topic_name)
+        topic = section.topic
+        if topic is None and topic_name is not None:
+            topic = topic_name(_record_set(exchange, bool(side), section))
         place["batches"] = [
-            _batch(batch, topic, index, faults, show_secrets)
-            for index, batch in enumerate(records.found.batches)
+            _batch(batch, topic, index, faults, show_secrets) for index, batch in enumerate(found.batches)
         ]
-        if records.found.cut:
-            place["cut"] = records.found.cut
-        anomalies += records.anomalies(faults)
+        if found.cut:
+            place["cut"] = found.cut
+        if faults or found.faults:
+            anomalies += _record_set(exchange, bool(side), section).anomalies(faults)
     return anomalies
+
+
+def _record_set(exchange: Exchange, is_response: bool, section: Section) -> RecordSet:
+    frame = exchange.response if is_response else exchange.request
+    assert frame is not None  # there are records in it
+    return RecordSet(exchange, is_response, frame, section)
 
 
 @cache
@@ -65,21 +74,25 @@ def _paths_in(struct: Struct) -> Iterator[tuple[str, ...]]:
             yield from ((field.name, *path) for path in _paths_in(inner))
 
 
-def _places(body: dict[str, Any], paths: tuple[tuple[str, ...], ...]) -> Iterator[dict[str, Any]]:
+def _places(body: dict[str, Any], paths: tuple[tuple[str, ...], ...]) -> list[dict[str, Any]]:
     """The records fields of a body that are not null."""
+    found: list[dict[str, Any]] = []
     for path in paths:
-        yield from _places_at(body, path, 0)
+        _add_places(found, body, path, 0)
+    return found
 
 
-def _places_at(value: dict[str, Any], path: tuple[str, ...], depth: int) -> Iterator[dict[str, Any]]:
+def _add_places(
+    found: list[dict[str, Any]], value: dict[str, Any], path: tuple[str, ...], depth: int
+) -> None:
     item = value.get(path[depth])
     if item is None:
         return
     if depth == len(path) - 1:
-        yield item
+        found.append(item)
         return
     for element in item if isinstance(item, list) else (item,):
-        yield from _places_at(element, path, depth + 1)
+        _add_places(found, element, path, depth + 1)
 
 
 def _batch(

@@ -14,6 +14,8 @@ from kdissect.model.record_batch import RecordFault
 from kdissect.schema.registry import api_name, request_message, response_message
 from kdissect.session.exchange import Exchange
 
+_new = tuple.__new__  # saves the call of a NamedTuple's own constructor, once a field
+
 
 class SectionBatches(NamedTuple):
     """A records field and its batches."""
@@ -136,15 +138,40 @@ def record_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
     """The same with their batches, cut once however often they are asked for. Raises nothing."""
     known: tuple[SectionBatches, ...] | None = exchange.batches_cache
     if known is None:
-        found = _sections(exchange)
-        known = ()
-        if found is not None:
-            is_response, frame, sections = found
-            data = frame.data
-            known = tuple([SectionBatches(s, _split(data, s, is_response, _before(s))) for s in sections])
         # Without a way back to the exchange: a cycle would keep its frames until the garbage is collected.
-        exchange.batches_cache = known
+        known = exchange.batches_cache = _cut_batches(exchange)
     return known
+
+
+def _cut_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
+    bodies = exchange.bodies_cache
+    if bodies is not None:
+        asked, answered = bodies
+        if asked is not None and asked.sections is not None and exchange.request is not None:
+            return section_batches(exchange.request.data, asked.sections, is_response=False)
+        if answered is not None and answered.sections is not None and exchange.response is not None:
+            return section_batches(exchange.response.data, answered.sections, is_response=True)
+    found = _sections(exchange)
+    if found is None:
+        return ()
+    is_response, frame, sections = found
+    return section_batches(frame.data, sections, is_response=is_response)
+
+
+def section_batches(
+    data: bytes, sections: Iterable[Section], *, is_response: bool
+) -> tuple[SectionBatches, ...]:
+    """The batches of the records fields of a body in `data`. Raises nothing."""
+    size = len(data)
+    made = []
+    for section in sections:
+        _, _, _, position, start, end, _ = section
+        if position or end > size:
+            found = _split(data, section, is_response, _before(section))
+        else:  # nearly always
+            found = split_batches(data, start, end, may_be_cut=is_response)
+        made.append(_new(SectionBatches, (section, found)))
+    return tuple(made)
 
 
 def _sections(exchange: Exchange) -> tuple[bool, Frame, list[Section]] | None:

@@ -158,9 +158,11 @@ class ExchangeRows:
             "latency_ns": None
             if request is None or response is None
             else response.time_ns - request.end_time_ns,
-            "errors": [error_name(code) for code in answered.errors],
+            "errors": [error_name(code) for code in answered.errors] if answered.errors else [],
             "topics": list(self._topics_of(exchange, asked, answered)),
-            "topic_ids": [topic_id_text(raw) for raw in union(asked.topic_ids, answered.topic_ids)],
+            "topic_ids": [topic_id_text(raw) for raw in union(asked.topic_ids, answered.topic_ids)]
+            if asked.topic_ids or answered.topic_ids
+            else [],
             "closed": None if exchange.close is None else closed_row(exchange),
             "anomalies": [anomaly_row(a) for a in exchange.all_anomalies()]
             if has_anomalies(exchange)
@@ -169,7 +171,9 @@ class ExchangeRows:
         if self._bodies:
             self._add_bodies(row, exchange)
         if self._nest is not None:
-            row["anomalies"] += [anomaly_row(a) for a in self._nest(row, exchange)]
+            anomalies = self._nest(row, exchange)
+            if anomalies:
+                row["anomalies"] += [anomaly_row(a) for a in anomalies]
         return row
 
     def _frame(self, frame: Frame) -> Row:
@@ -195,7 +199,8 @@ class ExchangeRows:
                 decoded = body_of(exchange, side, self._show_secrets)
                 row[side]["body"] = decoded.body
                 row[side]["error"] = decoded.error
-                row["anomalies"] += [anomaly_row(a) for a in decoded.anomalies]
+                if decoded.anomalies:
+                    row["anomalies"] += [anomaly_row(a) for a in decoded.anomalies]
 
 
 def has_anomalies(exchange: Exchange) -> bool:

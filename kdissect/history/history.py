@@ -7,7 +7,7 @@ from kdissect.history.classic_groups import ClassicGroups
 from kdissect.history.fact import Fact
 from kdissect.history.fetch_sessions import FetchSessions
 from kdissect.history.leader_epochs import LeaderEpochs
-from kdissect.history.machine import Machine
+from kdissect.history.machine import Choosy, Machine
 from kdissect.history.modern_groups import ModernGroups
 from kdissect.history.negotiated_versions import NegotiatedVersions
 from kdissect.history.producers import Producers
@@ -32,8 +32,10 @@ _AS_COMPLETED = (
 )  # fmt: skip
 # Clients that sent or got what nobody can read, each in 100 bytes. More of them, and later ones are believed.
 MISSED_KEPT = 50_000
+# Pairs of API and version whose machines are known; Kafka has 368, hostile requests can name 2^32.
+KINDS_KEPT = 4096
 _Watchers = tuple[tuple[Machine, ...], tuple[Callable[[Turn], list[Fact]], ...]]
-"""Machines, and their `feed`s."""
+"""Machines, and the `feed`s of those that can learn anything."""
 
 
 class History:
@@ -62,10 +64,7 @@ class History:
         self.telemetry = Telemetry()
         self._in_stream_order = self._chosen(_IN_STREAM_ORDER, only)
         self._as_completed = self._chosen(_AS_COMPLETED, only)
-        machines = self._as_completed + self._in_stream_order
-        keys = {key for machine in machines for key in machine.api_keys or ()}
-        self._by_key = {key: self._watching(key) for key in keys}
-        self._others = self._watching(None)
+        self._watchers: dict[tuple[int, int], tuple[_Watchers, _Watchers]] = {}
         self._orders: dict[str, StreamOrder] = {}
         self._holed: set[str] = set()
         """Capture sets of which bytes were lost."""
@@ -75,9 +74,16 @@ class History:
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
 
-    def _watching(self, api_key: int | None) -> tuple[_Watchers, _Watchers]:
-        """The machines that watch an API, by their order; None: those that watch all."""
-        return _watchers(self._as_completed, api_key), _watchers(self._in_stream_order, api_key)
+    def _watching(self, key: int, version: int) -> tuple[_Watchers, _Watchers]:
+        """The machines that watch an API, by their order."""
+        found = self._watchers.get((key, version))
+        if found is None:
+            if len(self._watchers) >= KINDS_KEPT:
+                self._watchers.clear()
+            found = self._watchers[key, version] = (
+                _watchers(self._as_completed, key, version), _watchers(self._in_stream_order, key, version)
+            )  # fmt: skip
+        return found
 
     def add(self, event: Event) -> list[Fact]:
         """Take the analyzer's next event."""
@@ -93,16 +99,27 @@ class History:
         return [], []
 
     def _take(self, exchange: Exchange) -> tuple[list[Exchange], list[Fact]]:
+        # Hot, once an exchange: what nearly always is so is asked here, without a call.
         turn = self._turn(exchange)
-        as_completed, in_stream_order = self._by_key.get(turn.key, self._others)
-        facts = self._feed(as_completed, turn)
+        as_completed, in_stream_order = self._watching(turn.key, turn.version)
+        facts: list[Fact] = []
+        is_quick = turn.is_read and not self._missed
+        if not is_quick:
+            facts += self._feed(as_completed, turn)
+        elif as_completed[1]:
+            for feed in as_completed[1]:
+                facts += feed(turn)
         connection = exchange.connection.id
         order = self._orders.get(connection)
         if order is None:
             order = self._orders[connection] = StreamOrder()
         due = order.add(exchange)
         if len(due) == 1 and due[0] is exchange:  # nearly always
-            facts += self._feed(in_stream_order, turn)
+            if is_quick:
+                for feed in in_stream_order[1]:
+                    facts += feed(turn)
+            else:
+                facts += self._feed(in_stream_order, turn)
         else:
             for other in due:
                 facts += self._feed_late(turn if other is exchange else self._turn(other))
@@ -132,7 +149,7 @@ class History:
 
     def _feed_late(self, turn: Turn) -> list[Fact]:
         """Feed an exchange that was held back, or one that others waited for."""
-        return self._feed(self._by_key.get(turn.key, self._others)[1], turn)
+        return self._feed(self._watching(turn.key, turn.version)[1], turn)
 
     def _feed(self, watchers: _Watchers, turn: Turn) -> list[Fact]:
         facts: list[Fact] = []
@@ -159,6 +176,7 @@ class History:
         )
 
 
-def _watchers(machines: tuple[Machine, ...], api_key: int | None) -> _Watchers:
-    found = tuple(m for m in machines if m.api_keys is None or api_key in m.api_keys)
-    return found, tuple(machine.feed for machine in found)
+def _watchers(machines: tuple[Machine, ...], key: int, version: int) -> _Watchers:
+    found = tuple(m for m in machines if m.api_keys is None or key in m.api_keys)
+    feeds = tuple(m.feed for m in found if not isinstance(m, Choosy) or m.concerns(key, version))
+    return found, feeds

@@ -75,11 +75,15 @@ class LeaderEpochs:
     def __init__(self) -> None:
         self.partitions: Table[PartitionKey, Leadership] = Table(PARTITIONS_KEPT)
 
+    def concerns(self, api_key: int, api_version: int) -> bool:
+        """Whether answers of this version may tell a leader."""
+        return api_key not in _WITH_LEADER or _can_tell_leaders(api_key, api_version)
+
     def feed(self, turn: Turn) -> list[Fact]:
         """Take the next exchange that tells of leaders."""
-        if turn.key in _WITH_LEADER and not _can_tell_leaders(turn.key, turn.version):
-            return []
-        facts = []
+        facts: list[Fact] = []
+        if not self.concerns(turn.key, turn.version):
+            return facts
         for report in _reports(turn):
             if report.epoch > UNKNOWN_EPOCH:
                 facts += self._learn(turn, report)

@@ -35,7 +35,13 @@ def topic_lister(api_key: int, version: int, is_response: bool) -> Callable[[Any
     topics, name, rows, number = shape
 
     def list_topics(value: Any) -> Topics:
-        return [(name(topic), [*map(number, rows(topic) or ())]) for topic in topics(value) or ()]
+        found = topics(value)
+        if not found:
+            return []
+        if len(found) == 1:  # nearly always
+            topic = found[0]
+            return [(name(topic), [*map(number, rows(topic) or ())])]
+        return [(name(topic), [*map(number, rows(topic) or ())]) for topic in found]
 
     return list_topics
 

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from kdissect.decoders.bodies import Decoded, decode_once
+from kdissect.decoders.bodies import decode_once
 from kdissect.decoders.records.sections import Section
 from kdissect.engine.record_sets import record_batches
 from kdissect.history.fact import Evidence, Fact, evidence_of
@@ -49,11 +49,13 @@ class Turn:
     )
 
     def __init__(self, exchange: Exchange, others_whole: bool = True) -> None:
+        # Hot, once an exchange.
         self.exchange = exchange
         self.others_whole = others_whole
         self.info: ConnectionInfo = exchange.connection
-        self.key = -1 if exchange.api_key is None else exchange.api_key
-        self.version = -1 if exchange.api_version is None else exchange.api_version
+        key, version = exchange.api_key, exchange.api_version
+        self.key = -1 if key is None else key
+        self.version = -1 if version is None else version
         counts = self.info.anomaly_counts
         self.losses = sum(counts[kind] for kind in _LOSSES) if counts else 0
         self.is_misread = False
@@ -62,16 +64,12 @@ class Turn:
         self.is_read = False
         """Whether both bodies were there from the start, and fit."""
         if exchange.bodies_cache is not None:
-            self._take(*exchange.bodies_cache)
-
-    def _take(self, request: Decoded | None, response: Decoded | None) -> None:
-        if request is not None and request.fits:
-            self.request = request.value
+            request, response = exchange.bodies_cache
             if response is not None and response.fits:
                 self.response = response.value
-                self.is_read = True
-        elif response is not None and response.fits:
-            self.response = response.value
+                self.is_read = request is not None and request.fits
+            if request is not None and request.fits:
+                self.request = request.value
 
     if not TYPE_CHECKING:  # else every misspelt attribute of a turn would pass the type check
 

@@ -12,7 +12,7 @@ from kdissect.decoders.records.usual import are_usual
 from kdissect.engine.own_records import may_hold_secrets_of
 from kdissect.engine.record_sets import SectionBatches
 from kdissect.model.record import Record
-from kdissect.model.record_batch import RecordBatch, RecordFault
+from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
 from kdissect.rules.body import Body
 from kdissect.rules.rule import Fault
 
@@ -201,7 +201,12 @@ def has_usual_records(batch: RecordBatch, topic: str | None, *, dense: bool) -> 
     """Whether no rule about records could speak of a batch of a topic (`records.usual`)."""
     if batch.magic != CURRENT_MAGIC or batch.is_control or record_log(topic) is not None:
         return False
-    if not batch.codec:
+    return has_usual_content(batch, dense=dense)
+
+
+def has_usual_content(batch: RecordBatch, *, dense: bool) -> bool:
+    """The same of a batch of magic 2 with records of users."""
+    if not batch.attributes & CODEC_MASK:
         return are_usual(batch, batch.data, batch.records_start, batch.end, dense=dense)
     content = decompressed(batch, [])
     return content is not None and are_usual(batch, content, 0, len(content), dense=dense)

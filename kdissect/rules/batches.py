@@ -9,15 +9,17 @@
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
+from kdissect.decoders.payloads.records import record_log
 from kdissect.decoders.records.layout import CURRENT_MAGIC, LENGTH_AT, MAGIC_AT, OVERHEAD
 from kdissect.engine.record_sets import SectionBatches, record_batches
 from kdissect.history.topics import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import RecordBatch, RecordFault
-from kdissect.rules.batch import Batch, Carrier, Records, has_usual_records, identity, places
+from kdissect.rules.batch import Batch, Carrier, Records, has_usual_content, identity, places
 from kdissect.rules.body import Body
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.plain_batch import are_given_plainly, are_produced_plainly, plain_attributes
@@ -32,6 +34,7 @@ from kdissect.rules.rule import (
     Rule,
 )
 from kdissect.schema.logs import all_logs
+from kdissect.schema.registry import api_name
 
 # Batches remembered as usual, by what their checksum covers; 200 bytes each.
 MOST_USUAL = 4096
@@ -100,40 +103,40 @@ class BatchJudge:
 
     def faults(self, body: Body) -> Iterable[tuple[Rule, Fault]]:
         """What is wrong with the batches, and the rules that say so."""
-        api = body.api
-        side = SIDES.get(api.name)
-        if side is None or not self._rules:
-            if api.key == METADATA and any(name in body.data for name in _OWN_TOPICS):
-                self._names.learn(body.exchange)
+        exchange = body.exchange
+        carriage = _carriage(exchange.api_key, body.side, body.version)
+        if carriage is None or not self._rules:
+            if exchange.api_key == METADATA and any(name in body.data for name in _OWN_TOPICS):
+                self._names.learn(exchange)
             return ()
-        if body.side != side:
-            return ()
-        sections = record_batches(body.exchange)
-        if not sections or self._are_plain(body, api.name, sections):
+        sections = record_batches(exchange)
+        if not sections or self._are_plain(body, carriage, sections):
             return ()
         return self._closer(body, sections)
 
-    def _are_plain(self, body: Body, api: str, sections: Sequence[SectionBatches]) -> bool:
+    def _are_plain(self, body: Body, carriage: "_Carriage", sections: Sequence[SectionBatches]) -> bool:
         """Whether no rule could speak of any batch; then they are counted as looked at."""
-        attributes = plain_attributes(api, body.version)
+        is_produce, is_fetch, attributes = carriage
         if not attributes or not body.is_plain:  # of a plain one the sections' topics are the body's
             return False
-        is_produce = api == "Produce"
-        carrier = Carrier(body) if api == "Fetch" else None
+        carrier = Carrier(body) if is_fetch else None
         count = 0
         for section, found in sections:
-            if not found.batches and not found.faults:
+            batches = found.batches
+            if not batches and not found.faults:
                 continue
-            count += len(found.batches)
+            count += len(batches)
             topic = section.topic if section.topic_id is None else section.topic_id
             if is_produce:
                 is_plain = are_produced_plainly(found, attributes)
             else:
                 asked = None if carrier is None else carrier.asked(topic, section.partition)
                 is_plain = are_given_plainly(found, attributes, asked)
-            name = self._known_name(body, topic)
-            if not is_plain or not all(self._is_usual(batch, name, is_produce) for batch in found.batches):
+            if not is_plain or record_log(self._known_name(body, topic)) is not None:
                 return False
+            for batch in batches:
+                if not self._has_usual_records(batch, is_produce):
+                    return False
         if count:
             self._coverage.look(self._by_kind[is_produce, CURRENT_MAGIC].codes, count)
         return True
@@ -187,16 +190,39 @@ class BatchJudge:
                 yield from _first(inner, inner.check(batch), spoken)
 
     def _is_usual(self, found: RecordBatch, name: str | None, is_produce: bool) -> bool:
-        """Whether no rule about records could speak of it."""
-        key = found.crc, found.size, found.max_timestamp, found.count or 0
+        """Whether no rule about records could speak of a batch of a topic."""
+        if found.magic != CURRENT_MAGIC or found.is_control or record_log(name) is not None:
+            return False
+        return self._has_usual_records(found, is_produce)
+
+    def _has_usual_records(self, found: RecordBatch, is_produce: bool) -> bool:
+        """The same of a batch of magic 2 with records of users, whose names and formats nobody knows."""
+        key = found.crc, found.end - found.start, found.max_timestamp, found.count or 0
         if not is_produce and key in self._usual:
             return True
-        usual = has_usual_records(found, name, dense=is_produce)
+        usual = has_usual_content(found, dense=is_produce)
         if usual:
             if len(self._usual) >= MOST_USUAL:
                 self._usual.clear()
             self._usual.add(key)
         return usual
+
+
+class _Carriage(NamedTuple):
+    """What is known of the bodies of one kind that carry batches: `plain_attributes` of their version."""
+
+    is_produce: bool
+    is_fetch: bool
+    attributes: frozenset[int]
+
+
+@lru_cache(maxsize=1024)  # bodies of the schema that are asked for
+def _carriage(api_key: int, side: str, version: int) -> _Carriage | None:
+    """None of bodies without batches."""
+    name = api_name(api_key)
+    if name is None or SIDES.get(name) != side:
+        return None
+    return _Carriage(name == "Produce", name == "Fetch", plain_attributes(name, version))
 
 
 def _is_short(batch: Batch, fault: RecordFault) -> bool:

@@ -7,6 +7,7 @@ from kdissect.decoders.bodies import Decoded
 from kdissect.decoders.node import Node
 from kdissect.decoders.spanned import dissect
 from kdissect.history.partitions import Topics, topic_lister
+from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.rules.rule import REQUEST, Fault
 from kdissect.schema import registry
@@ -24,19 +25,31 @@ class Body:
     """
 
     __slots__ = (
-        "_topics", "_tree", "end", "error", "exchange", "fits", "is_plain", "request", "side",
-        "value", "version",
+        "_topics", "_tree", "decoded", "exchange", "fits", "is_plain", "request", "side", "value", "version",
     )  # fmt: skip
 
-    def __init__(self, exchange: Exchange, side: str, decoded: Decoded) -> None:
+    def __init__(
+        self, exchange: Exchange, side: str, decoded: Decoded, request: "Body | None" = None
+    ) -> None:
         self.exchange = exchange
         self.side = side
+        self.decoded = decoded
         self.value: Any
-        self.value, self.end, self.version, self.fits, self.is_plain, self.error = decoded
-        self.request: Body | None = None
+        self.value, _, self.version, self.fits, self.is_plain, _, _ = decoded
+        self.request = request
         """Of a response under judgement: the body of its request, if there is one."""
         self._tree: Node | None = None
         self._topics: Topics | None = None
+
+    @property
+    def end(self) -> int:
+        """The offset behind the body in `data`."""
+        return self.decoded.end
+
+    @property
+    def error(self) -> DecodeError | None:
+        """Why the bytes do not fit."""
+        return self.decoded.error
 
     @property
     def api(self) -> Api:

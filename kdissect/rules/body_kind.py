@@ -1,10 +1,17 @@
 """Bodies of one kind: which rules look at them, and how many were looked at."""
 
 from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from kdissect.rules.rule import BodyRule
 from kdissect.session.exchange import Exchange
 
+if TYPE_CHECKING:
+    from kdissect.rules.body import Body
+
+Checks = tuple[tuple[BodyRule, Callable[["Body"], bool]], ...]
+"""Rules with their quick looks."""
 KindKey = tuple[int | None, str, int]
 """API key, side and version."""
 Earliest = tuple[int, str, int]
@@ -22,21 +29,38 @@ class BodyKind:
 
     `is_watched` says whether rules about record batches look at such bodies too, or learn from them. `bodies`
     counts those looked at. The pieces of the first plain one on the wire, `first`, stand for those of all:
-    `pieces` counts the rules that looked at them.
+    `pieces` counts the rules that looked at them. `is_free`: no rule looks at plain ones, but for the first.
     """
 
-    __slots__ = ("bodies", "first", "is_watched", "pieces", "plain_rules", "rules")
+    __slots__ = ("bodies", "checks", "first", "is_free", "is_watched", "pieces", "plain_checks", "rules")
 
     def __init__(
         self, rules: tuple[BodyRule, ...], plain_rules: tuple[BodyRule, ...], is_watched: bool
     ) -> None:
         self.rules = rules
-        self.plain_rules = plain_rules
+        self.checks: Checks = tuple((rule, rule.is_suspect) for rule in rules)
+        self.plain_checks: Checks = tuple((rule, rule.is_suspect) for rule in plain_rules)
         self.is_watched = is_watched
+        self.is_free = not (plain_rules or is_watched)
         self.bodies = 0
         self.first: Earliest | None = None
         self.pieces: Counter[str] = Counter()
 
     def is_first(self, exchange: Exchange) -> bool:
         """Whether no plain body was seen that stands before this one."""
-        return self.first is None or earliest_of(exchange) < self.first
+        first = self.first
+        if first is None:
+            return True
+        frame = exchange.request or exchange.response
+        if frame is not None and frame.time_ns > first[0]:  # nearly always
+            return False
+        return earliest_of(exchange) < first
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """The rules go as what they are: their quick looks are methods of them."""
+        plain_rules = tuple(rule for rule, _ in self.plain_checks)
+        return self.rules, plain_rules, self.is_watched, self.bodies, self.first, self.pieces
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.__init__(*state[:3])  # type: ignore[misc]
+        self.bodies, self.first, self.pieces = state[3:]

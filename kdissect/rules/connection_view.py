@@ -20,11 +20,15 @@ RECENT = 8
 # Of those with more bytes only the last: eight responses of a megabyte on each connection fill the memory.
 RECENT_BYTES = 16 << 10
 # What is_usual takes for granted: less than any rule about sizes, times and pipelines looks for.
-USUAL_SIZES = range(8, 512 << 10)
+_LEAST_SIZE, _TOO_LARGE = 8, 512 << 10
 USUAL_LATENCY_NS = 10_000_000_000
 USUAL_IN_FLIGHT = 4
 USUAL_RESPONSE_HEADER = 5  # correlation id and an empty tag section
 _HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP, AnomalyKind.PENDING_LIMIT)
+
+
+# A module's own name is found faster than an enum's member, once an exchange.
+NO_RESPONSE_EXPECTED = State.NO_RESPONSE_EXPECTED
 
 
 class ConnectionView:
@@ -78,19 +82,17 @@ class ConnectionView:
         request, response, previous = exchange.request, exchange.response, self.previous
         if request is None or previous is None:
             return False
-        client_id = exchange.client_id
-        header = self._settled.get((exchange.api_key, exchange.api_version, client_id))
-        if header != exchange.request_body_offset or client_id != previous.client_id:
+        client_id, offset = exchange.client_id, exchange.request_body_offset
+        if self._settled.get((exchange.api_key, exchange.api_version, client_id)) != offset:
             return False
-        if (exchange.correlation_id or -1) <= self._highest_id or request.size not in USUAL_SIZES:
+        if client_id != previous.client_id or not _LEAST_SIZE <= request.size < _TOO_LARGE:
             return False
-        if response is None:
-            return len(self.in_flight) <= USUAL_IN_FLIGHT
-        return (
+        if (exchange.correlation_id or -1) <= self._highest_id or len(self.in_flight) > USUAL_IN_FLIGHT:
+            return False
+        return response is None or (
             response.time_ns - request.end_time_ns < USUAL_LATENCY_NS
             and response.size >= USUAL_RESPONSE_HEADER
             and exchange.response_body_offset <= USUAL_RESPONSE_HEADER
-            and len(self.in_flight) <= USUAL_IN_FLIGHT
         )
 
     def settle(self, exchange: Exchange) -> None:
@@ -113,6 +115,12 @@ class ConnectionView:
             self.in_flight = []
             return
         sent = request.time_ns
+        for earlier in self._waiting:
+            if earlier.response is None or earlier.response.time_ns > sent:
+                break
+        else:  # mostly: all were answered
+            self._waiting = self.in_flight = []
+            return
         self._waiting = self.in_flight = [
             e for e in self._waiting if e.response is None or e.response.time_ns > sent
         ]
@@ -120,15 +128,17 @@ class ConnectionView:
     def end(self, exchange: Exchange, shadowed: set[str]) -> None:
         """The exchange was judged; `shadowed` are codes that must not speak of it any more."""
         if shadowed:
-            self.shadowed[exchange.ordinal] = frozenset(shadowed)
-            if len(self.shadowed) > REMEMBERED:
-                del self.shadowed[next(iter(self.shadowed))]
+            self._shadow(exchange, shadowed)
         request, response = exchange.request, exchange.response
-        if request is not None and len(request.data) < request.size:
-            self.cut = exchange, REQUEST
-        if response is not None and len(response.data) < response.size:
-            self.cut = exchange, RESPONSE
-        size = (0 if request is None else request.size) + (0 if response is None else response.size)
+        size = 0
+        if request is not None:
+            size = request.size
+            if len(request.data) < size:
+                self.cut = exchange, REQUEST
+        if response is not None:
+            size += response.size
+            if len(response.data) < response.size:
+                self.cut = exchange, RESPONSE
         if size > RECENT_BYTES:
             self._large = exchange
         else:
@@ -136,9 +146,17 @@ class ConnectionView:
         if request is None:
             return
         self.previous = exchange
-        self._highest_id = max(self._highest_id, exchange.correlation_id or -1)
-        if exchange.state is not State.NO_RESPONSE_EXPECTED:
-            self._waiting = [*self._waiting[-WAITING_KEPT + 1 :], exchange]
+        number = exchange.correlation_id
+        if number is not None and number > self._highest_id:
+            self._highest_id = number
+        if exchange.state is not NO_RESPONSE_EXPECTED:
+            waiting = self._waiting
+            self._waiting = [*waiting[-WAITING_KEPT + 1 :], exchange] if waiting else [exchange]
+
+    def _shadow(self, exchange: Exchange, codes: set[str]) -> None:
+        self.shadowed[exchange.ordinal] = frozenset(codes)
+        if len(self.shadowed) > REMEMBERED:
+            del self.shadowed[next(iter(self.shadowed))]
 
     def recent(self, ordinal: int) -> Exchange | None:
         """One of the last exchanges that were judged, by its ordinal."""

@@ -88,13 +88,16 @@ class Coverage:
     def add_exchange(self, exchange: Exchange) -> None:
         """Count one exchange, which is then the one that is judged."""
         self.exchanges += 1
-        self.at(exchange.connection)
-        self.exercises.now.exchanges += 1
+        now = self.exercises.at(exchange.connection)
+        self._now = now.rules
+        now.exchanges += 1
         self.traffic.add(exchange)
         self.apis[exchange.api_key, exchange.api_version] += 1
         request, response = exchange.request, exchange.response
-        self.cut_frames += request is not None and len(request.data) < request.size
-        self.cut_frames += response is not None and len(response.data) < response.size
+        if request is not None and len(request.data) < request.size:
+            self.cut_frames += 1
+        if response is not None and len(response.data) < response.size:
+            self.cut_frames += 1
 
     def add_connection(self, info: ConnectionInfo) -> None:
         """Count one connection that is over."""

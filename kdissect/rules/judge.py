@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
+from kdissect.decoders.bodies import Decoded
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
 from kdissect.model.anomaly import AnomalyKind
@@ -21,7 +22,7 @@ from kdissect.model.finding import Who
 from kdissect.rules import pieces
 from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body
-from kdissect.rules.body_kind import earliest_of
+from kdissect.rules.body_kind import BodyKind, earliest_of
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.evidence import finding_of, has_no_error
@@ -149,44 +150,60 @@ class Judge:
             view.settle(exchange)
 
     def _bodies(self, exchange: Exchange, view: ConnectionView) -> None:
-        request, response = exchange.bodies()
+        request, response = exchange.bodies_cache or exchange.bodies()
         asked = None
         if request is not None:
             asked = Body(exchange, REQUEST, request)
             self._body(asked, view)
-        if response is not None and not self._subjects.is_free(
-            exchange, response, self.coverage.exercises.now
-        ):
-            answer = Body(exchange, RESPONSE, response)
-            answer.request = asked
-            self._body(answer, view)
+        if response is not None and not self._is_free(exchange, response):
+            self._body(Body(exchange, RESPONSE, response, asked), view)
+
+    def _is_free(self, exchange: Exchange, response: Decoded) -> bool:
+        """Whether no rule looks at a response, as it is plain and others like it were seen; counts it."""
+        looked_at = self.coverage.exercises.now
+        kind = looked_at.kinds.get((exchange.api_key, RESPONSE, response.version))
+        if kind is None or not kind.is_free or exchange.api_key == API_VERSIONS:
+            return False
+        if not (response.is_plain and response.fits) or kind.is_first(exchange):
+            return False
+        kind.bodies += 1
+        looked_at.bodies += 1
+        return True
 
     def _body(self, body: Body, view: ConnectionView) -> None:
+        # Hot, twice an exchange.
+        exchange, side, is_plain = body.exchange, body.side, body.is_plain
         looked_at = self.coverage.exercises.now
         looked_at.bodies += 1
         if not body.fits:
             self._misfit(body, body.error or _left_over(body), view)
             return
-        kind = self._subjects.body_kind(body, looked_at)
+        kind = looked_at.kinds.get((exchange.api_key, side, body.version)) or self._subjects.body_kind(
+            exchange, side, body.version, looked_at
+        )
         kind.bodies += 1
         muted = self._muted
-        for rule in kind.plain_rules if body.is_plain else kind.rules:
+        for rule, is_suspect in kind.plain_checks if is_plain else kind.checks:
             if (muted and rule.code in muted) or (rule.refusable and not has_no_error(body)):
                 self.coverage.pass_over(rule.code)
-            elif rule.is_suspect(body):
-                self._speak_all(rule, rule.check(body), view, body.exchange)
-        if not body.is_plain:
+            elif is_suspect(body):
+                self._speak_all(rule, rule.check(body), view, exchange)
+        if not is_plain:
             self._pieces(body, view)
-        elif kind.is_first(body.exchange):  # it stands for all others of its kind
-            kind.first = earliest_of(body.exchange)
-            kind.pieces.clear()
-            with self.coverage.aside(kind.pieces):
-                self._pieces(body, view)
+        elif kind.is_first(exchange):
+            self._pieces_of_all(body, kind, view)
         if kind.is_watched:
             for batch_rule, fault in self._batches.faults(body):
-                self._speak(batch_rule, fault, view, body.exchange)
-        if body.exchange.api_key == API_VERSIONS and body.side == RESPONSE:
-            view.learn_versions(body.exchange, body.value)
+                self._speak(batch_rule, fault, view, exchange)
+        if exchange.api_key == API_VERSIONS and side == RESPONSE:
+            view.learn_versions(exchange, body.value)
+
+    def _pieces_of_all(self, body: Body, kind: BodyKind, view: ConnectionView) -> None:
+        """Look at the pieces of the first plain body, which stands for all others of its kind."""
+        kind.first = earliest_of(body.exchange)
+        kind.pieces.clear()
+        with self.coverage.aside(kind.pieces):
+            self._pieces(body, view)
 
     def _misfit(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
         """The first rule that explains the bytes has the word."""

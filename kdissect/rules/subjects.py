@@ -3,15 +3,12 @@
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 
-from kdissect.decoders.bodies import Decoded
 from kdissect.rules import pieces
 from kdissect.rules.batches import carries_batches, tells_names
-from kdissect.rules.body import Body
 from kdissect.rules.body_kind import BodyKind
-from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
+from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.exercise import Exercise
 from kdissect.rules.rule import (
-    RESPONSE,
     BodyRule,
     ConnectionRule,
     ExchangeRule,
@@ -20,6 +17,7 @@ from kdissect.rules.rule import (
     NodeRule,
     Rule,
 )
+from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
 
 ExchangeChecks = tuple[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]], ...]
@@ -79,31 +77,20 @@ class Subjects:
                 checks.append((rule, _never))
         return tuple(checks)
 
-    def is_free(self, exchange: Exchange, response: Decoded, looked_at: Exercise) -> bool:
-        """Whether no rule looks at a response, as it is plain and others like it were seen; counts it."""
-        api_key = exchange.api_key
-        kind = looked_at.kinds.get((api_key, RESPONSE, response.version))
-        if kind is None or kind.is_watched or kind.plain_rules or api_key == API_VERSIONS:
-            return False
-        if not (response.is_plain and response.fits) or kind.is_first(exchange):
-            return False
-        kind.bodies += 1
-        looked_at.bodies += 1
-        return True
-
-    def body_kind(self, body: Body, looked_at: Exercise) -> BodyKind:
+    def body_kind(self, exchange: Exchange, side: str, version: int, looked_at: Exercise) -> BodyKind:
         """The rules for bodies of this API, side and version, and what `looked_at` counts of them."""
-        key = body.exchange.api_key, body.side, body.version
+        key = exchange.api_key, side, version
         found = looked_at.kinds.get(key)
         if found is None:
-            found = looked_at.kinds[key] = self._kind_of(body)
+            found = looked_at.kinds[key] = self._kind_of(exchange, side, version)
         return found
 
-    def _kind_of(self, body: Body) -> BodyKind:
-        name, side, version = body.api.name, body.side, body.version
+    def _kind_of(self, exchange: Exchange, side: str, version: int) -> BodyKind:
+        key = exchange.api_key or 0
+        name = api_name(key) or ""
         rules = tuple(rule for rule in self._body_rules.get((name, side), ()) if version in rule.versions)
         plain = tuple(rule for rule in rules if not rule.only_odd or rule.code in self._shadowable)
-        return BodyKind(rules, plain, carries_batches(name, side) or tells_names(body.api.key))
+        return BodyKind(rules, plain, carries_batches(name, side) or tells_names(key))
 
 
 def _never(_exchange: Exchange, _view: ConnectionView) -> bool:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import repeat
+from operator import floordiv
+
 from kdissect.session.exchange import Exchange, State
 from kdissect.sketches.distribution import Distribution
 from kdissect.sketches.intervals import Counts
@@ -14,6 +18,8 @@ MAX_KINDS = 1000
 # Slots of the time line. Enough for a picture; when the capture gets longer, two slots become one.
 MAX_SLOTS = 240
 FIRST_SLOT_NS = 1_000_000
+# Exchanges that are counted together: 64 KB of numbers.
+MOST_WAITING = 2048
 
 
 class TimeLine(Counts):
@@ -55,31 +61,71 @@ class TimeLine(Counts):
 
 
 class Traffic:
-    """`latencies` by API key and version, `times` of all exchanges. Merges exactly below `MAX_KINDS`."""
+    """`latencies` by API key and version, `times` of all exchanges. Merges exactly below `MAX_KINDS`.
+
+    Numbers wait in lists and are counted together.
+    """
 
     def __init__(self) -> None:
-        self.latencies: dict[Kind, Distribution] = {}
-        self.times = TimeLine()
+        self._latencies: dict[Kind, Distribution] = {}
+        self._times = TimeLine()
+        self._waiting: dict[Kind, list[int]] = {}
+        self._waiting_times: list[int] = []
+
+    @property
+    def latencies(self) -> dict[Kind, Distribution]:
+        """Latencies by API key and version."""
+        self._settle()
+        return self._latencies
+
+    @property
+    def times(self) -> TimeLine:
+        """When exchanges took place."""
+        self._settle()
+        return self._times
 
     def add(self, exchange: Exchange) -> None:
         """Count one exchange."""
         request, response = exchange.request, exchange.response
-        frame = request or response
-        if frame is not None:
-            self.times.add(frame.time_ns, exchange.state is State.UNANSWERED)
         if request is None or response is None:
+            frame = request or response
+            if frame is not None:
+                self._times.add(frame.time_ns, exchange.state is State.UNANSWERED)
             return
-        kind = exchange.api_key, exchange.api_version
-        held = self.latencies.get(kind) or self._open(kind)
-        held.add(response.time_ns - request.end_time_ns)
+        waiting = self._waiting.get((exchange.api_key, exchange.api_version))
+        if waiting is None:
+            waiting = self._open_list((exchange.api_key, exchange.api_version))
+        waiting.append(response.time_ns - request.end_time_ns)
+        times = self._waiting_times
+        times.append(request.time_ns)
+        if len(times) >= MOST_WAITING:
+            self._settle()
 
     def merge(self, other: Traffic) -> None:
         """Count what another one holds, which stays as it is."""
         self.times.merge(other.times)
         for kind, latencies in other.latencies.items():
-            (self.latencies.get(kind) or self._open(kind)).merge(latencies)
+            self._latencies[self._open(kind)].merge(latencies)
 
-    def _open(self, kind: Kind) -> Distribution:
-        if len(self.latencies) >= MAX_KINDS:
-            kind = None, None
-        return self.latencies.setdefault(kind, Distribution())
+    def _settle(self) -> None:
+        """Count what waits."""
+        if not self._waiting_times:
+            return
+        width = self._times.width_ns
+        for index, count in Counter(map(floordiv, self._waiting_times, repeat(width))).items():
+            self._times.count(index * width, (count, 0))
+        for kind, waiting in self._waiting.items():
+            self._latencies[kind].add_all(waiting)
+        self._waiting.clear()
+        self._waiting_times.clear()
+
+    def _open(self, kind: Kind) -> Kind:
+        """The kind under which latencies of a kind are counted, from now on too."""
+        if kind not in self._latencies:
+            if len(self._latencies) >= MAX_KINDS:
+                kind = None, None
+            self._latencies.setdefault(kind, Distribution())
+        return kind
+
+    def _open_list(self, kind: Kind) -> list[int]:
+        return self._waiting.setdefault(self._open(kind), [])

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any
 
-from kdissect.decoders.bodies import Decoded, decode_once
+from kdissect.decoders.bodies import Decoded, decode_both
 from kdissect.decoders.messages import (
     decode_request_body,
     decode_response_body,
@@ -166,9 +166,8 @@ class Exchange:
             key, version = self.api_key, self.api_version
             if key is None or version is None:
                 return None, None
-            found = self.bodies_cache = (
-                decode_once(self.request, self.request_body_offset, key, version, False),
-                decode_once(self.response, self.response_body_offset, key, version, True),
+            found = self.bodies_cache = decode_both(
+                self.request, self.request_body_offset, self.response, self.response_body_offset, key, version
             )
         return found
 

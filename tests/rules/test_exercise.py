@@ -52,6 +52,22 @@ def test_made_up_versions_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> Non
     assert held.latencies[None, None].count == 7
 
 
+def test_numbers_that_wait_are_counted_when_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, pieces = exchange(), []
+    for waiting in (1, 3, 1000):
+        monkeypatch.setattr(traffic, "MOST_WAITING", waiting)
+        held = Traffic()
+        for _ in range(7):
+            held.add(one)
+        (latencies,) = held.latencies.values()
+        pieces.append((latencies.facts(), held.times.row()))
+        total = Traffic()
+        held.add(one)
+        total.merge(held)
+        assert [found.count for found in total.latencies.values()] == [8]
+    assert pieces[0] == pieces[1] == pieces[2]
+
+
 def test_labels_are_part_of_the_name() -> None:
     exercises = Exercises({"client": "ours"})
     info: ConnectionInfo = exchange().connection

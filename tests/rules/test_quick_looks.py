@@ -10,7 +10,6 @@ from kdissect.api import Dissection
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
 from kdissect.rules import subjects
-from kdissect.rules.body import Body
 from kdissect.rules.body_kind import BodyKind
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.exercise import Exercise
@@ -44,12 +43,10 @@ class ThoroughSubjects(subjects.Subjects):
         shown = [rule for rule in self.exchange_rules if sort == subjects.ODD or not rule.only_odd]
         return tuple((rule, _always) for rule in shown)
 
-    def is_free(self, api_key: int | None, response: object, looked_at: Exercise) -> bool:
-        return False
-
-    def body_kind(self, body: Body, looked_at: Exercise) -> BodyKind:
-        kind = super().body_kind(body, looked_at)
-        kind.plain_rules = kind.rules
+    def body_kind(self, exchange: Exchange, side: str, version: int, looked_at: Exercise) -> BodyKind:
+        kind = super().body_kind(exchange, side, version, looked_at)
+        kind.plain_checks = kind.checks
+        kind.is_free = False
         kind.is_watched = True
         return kind
 
@@ -77,8 +74,8 @@ def thorough(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Judge]],
     def judged_by(run: Callable[[], Judge]) -> object:
         with monkeypatch.context() as patch:
             patch.setattr("kdissect.rules.judge.Subjects", ThoroughSubjects)
-            patch.setattr("kdissect.rules.batches.plain_attributes", lambda *_: frozenset())
-            patch.setattr("kdissect.rules.batches.has_usual_records", lambda *_, **__: False)
+            patch.setattr("kdissect.rules.batches.BatchJudge._are_plain", lambda *_: False)
+            patch.setattr("kdissect.rules.batches.has_usual_content", lambda *_, **__: False)
             for rule in ALL_RULES:
                 patch.setattr(type(rule), "is_suspect", lambda *_: True, raising=False)
             return _verdict(run())

@@ -47,6 +47,20 @@ def test_percentiles_are_within_the_error(name: str) -> None:
         assert abs(found[part] - truth) <= RELATIVE_ERROR * truth + 1, part  # 1: rounded to whole numbers
 
 
+@pytest.mark.parametrize("name", samples())
+def test_values_added_together_count_like_values_added_one_by_one(name: str) -> None:
+    values = [*samples()[name], -4]
+    together = Distribution()
+    together.add_all(values[:3])
+    together.add_all([])
+    together.add_all(values[3:])
+    alone = counted(values)
+    assert together.bins() == alone.bins()
+    assert together.facts() == alone.facts()
+    together.merge(alone)
+    assert together.count == 2 * len(values)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 10**13), max_size=30), min_size=1, max_size=5))
 def test_merged_is_the_same_as_counted_at_once(parts: list[list[int]]) -> None:

@@ -28,6 +28,9 @@ from kdissect.decoders.records.search import Effort, find_batch
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
 
+_new = tuple.__new__  # saves the call of a NamedTuple's own constructor
+_blank = object.__new__
+
 
 class BatchList(NamedTuple):
     """The batches of a records field; `faults` are those of bytes that are no batch, with `batches[n]` in
@@ -46,8 +49,9 @@ def split_batches(data: bytes, start: int, end: int, *, may_be_cut: bool = False
     """
     if start >= end:
         return BatchList([], [], 0)
-    if _is_one_batch(data, start, end):
-        return BatchList([_read_v2(data, start)], [], 0)
+    only = _only_batch(data, start, end)
+    if only is not None:
+        return _new(BatchList, ([only], [], 0))
     faults: list[RecordFault] = []
     batches: list[RecordBatch] = []
     found = iter_batches(data, start, end, faults, may_be_cut=may_be_cut)
@@ -58,12 +62,14 @@ def split_batches(data: bytes, start: int, end: int, *, may_be_cut: bool = False
             return BatchList(batches, faults, over.value)
 
 
-def _is_one_batch(data: bytes, start: int, end: int) -> bool:
-    """Whether the bytes are one batch of magic 2 by its length: nearly all records fields are."""
-    size = end - start
-    if size < HEADER_V2.size or data[start + MAGIC_AT] != CURRENT_MAGIC:
-        return False
-    return int.from_bytes(data[start + LENGTH_AT : start + OVERHEAD]) == size - OVERHEAD
+def _only_batch(data: bytes, start: int, end: int) -> RecordBatch | None:
+    """The batch, if the bytes are one of magic 2 by its length: nearly all records fields are."""
+    if end - start < HEADER_V2.size:
+        return None
+    header = HEADER_V2.unpack_from(data, start)
+    if header[3] != CURRENT_MAGIC or header[1] != end - start - OVERHEAD:
+        return None
+    return _made(data, start, end, header)
 
 
 def iter_batches(
@@ -158,27 +164,26 @@ def read_batch(data: bytes, at: int) -> RecordBatch:
 
 
 def _read_v2(data: bytes, at: int) -> RecordBatch:
-    # Hot, once a batch.
+    header = HEADER_V2.unpack_from(data, at)
+    return _made(data, at, at + OVERHEAD + header[1], header)
+
+
+def _made(data: bytes, at: int, end: int, header: tuple[int, ...]) -> RecordBatch:
+    # Hot, once a batch: every slot is filled here, once.
+    batch = _blank(RecordBatch)
+    batch.data = data
+    batch.start = at
+    batch.end = end
     (
-        base_offset, length, leader_epoch, magic, crc, attributes, last_offset_delta, base_timestamp,
-        max_timestamp, producer_id, producer_epoch, base_sequence, count,
-    ) = HEADER_V2.unpack_from(data, at)  # fmt: skip
-    end = at + OVERHEAD + length
-    batch = RecordBatch(data, at, end, magic)
+        batch.base_offset, _, batch.leader_epoch, batch.magic, crc, batch.attributes,
+        batch.last_offset_delta, batch.base_timestamp, batch.max_timestamp, batch.producer_id,
+        batch.producer_epoch, batch.base_sequence, batch.count,
+    ) = header  # fmt: skip
     batch.records_start = at + HEADER_V2.size
-    batch.base_offset = base_offset
-    batch.leader_epoch = leader_epoch
     batch.crc = crc
-    batch.computed_crc = crc32c(memoryview(data)[at + ATTRIBUTES_AT : end])
-    batch.attributes = attributes
-    batch.last_offset_delta = last_offset_delta
-    batch.base_timestamp = base_timestamp
-    batch.max_timestamp = max_timestamp
-    batch.producer_id = producer_id
-    batch.producer_epoch = producer_epoch
-    batch.base_sequence = base_sequence
-    batch.count = count
-    if crc != batch.computed_crc:
+    batch.computed_crc = computed = crc32c(memoryview(data)[at + ATTRIBUTES_AT : end])
+    batch.faults = []
+    if crc != computed:
         _note_crc(batch, MAGIC_AT + 1)
     return batch
 

@@ -36,6 +36,8 @@ class Section(NamedTuple):
     snapshot: tuple[int, int] | None = None
 
 
+SECTION_NAMES = {"new": tuple.__new__, "Section": Section}
+"""What emitted code needs to make a section: without the call of a NamedTuple's own constructor."""
 SectionFinder = Callable[[bytes, int], list[Section]]
 
 
@@ -54,14 +56,15 @@ def record_sections(
 @cache
 def has_records(message: Message) -> bool:
     """Whether some version of a message has a records field."""
-    return _has_records(message.root)
+    return holds_records(message.root)
 
 
 @cache
-def _has_records(of: Type) -> bool:
+def holds_records(of: Type) -> bool:
+    """Whether a type is that of a records field, or has one below it in some version."""
     if isinstance(of, Struct):
-        return any(_has_records(field.type) for field in of.fields)
-    return _has_records(of.element) if isinstance(of, Array) else of is Primitive.RECORDS
+        return any(holds_records(field.type) for field in of.fields)
+    return holds_records(of.element) if isinstance(of, Array) else of is Primitive.RECORDS
 
 
 @cache
@@ -69,18 +72,18 @@ def section_finder(message: Message, version: int) -> SectionFinder | None:
     """`(data, offset) -> sections` for one version; None for a message without records."""
     if not has_records(message):
         return None
-    emitter = Emitter(message, version, _SectionSink())
+    emitter = Emitter(message, version, SectionSink())
     emitter.emit_root(depth=2)
     lines = ["def sections(b, p):", "    end = len(b)", "    found = []"]
     lines += ["    topic = topic_id = partition = position = end_offset = epoch = None"]
     lines += ["    try:", *emitter.lines]
     lines += [f"    except {FAULTS}:", "        pass", "    return found"]
-    names = emitter.names | {"new": tuple.__new__, "Section": Section}
+    names = emitter.names | SECTION_NAMES
     finder: SectionFinder = compile_function(lines, names, f"<{message.name} v{version} to sections>")
     return finder
 
 
-class _SectionSink(Sink):
+class SectionSink(Sink):
     """Locals `topic`, `topic_id`, `partition` ... hold what was read last when records appear."""
 
     def __init__(self) -> None:
@@ -89,18 +92,10 @@ class _SectionSink(Sink):
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
         """A local for what is wanted, and for containers of records."""
         if isinstance(field.type, Array | Struct):
-            return "inner" if _has_records(field.type) else self._snapshot_target(field)
+            return "inner" if holds_records(field.type) else self._snapshot_target(field)
         if owner == _SNAPSHOT:
             return field.name if field.name in _SNAPSHOT_PARTS else None
-        if field.type is Primitive.RECORDS:
-            return "records"
-        if field.entity == "topicName":
-            return "topic"
-        if field.type is Primitive.UUID:
-            return "topic_id" if field.entity == "topicId" or field.name == "topic_id" else None
-        if field.name in _PARTITION:
-            return "partition"
-        return "position" if field.name == _POSITION else None
+        return _part_of(field)
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
         """The name by which `target` knows the fields of a snapshot's id."""
@@ -108,7 +103,7 @@ class _SectionSink(Sink):
 
     def wants(self, of: Type) -> bool:
         """Whether there are records below."""
-        return _has_records(of)
+        return holds_records(of)
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
         """The topic's name, if all of it is there."""
@@ -127,3 +122,46 @@ class _SectionSink(Sink):
             return None
         self._has_snapshot = True
         return _SNAPSHOT
+
+
+class SectionPlaces:
+    """Where a decoder that keeps all values finds the parts of a section, as expressions of its code."""
+
+    def __init__(self) -> None:
+        self._owners: set[str] = set()
+        self._parts = {"topic": "None", "topic_id": "None", "partition": "None", _POSITION: "None"}
+        self._snapshot = "None"
+
+    def begin(self, owner: str, of: Struct) -> None:
+        """A struct begins: of those that hold records the fields tell."""
+        if holds_records(of):
+            self._owners.add(owner)
+
+    def note(self, owner: str, field: Field, target: str) -> None:
+        """A field goes to `target`."""
+        if owner not in self._owners:
+            return
+        if isinstance(field.type, Array | Struct):
+            if field.name == _SNAPSHOT and field.tag is None:
+                self._snapshot = f"({', '.join(f'{target}.{part}' for part in _SNAPSHOT_PARTS)})"
+            return
+        part = _part_of(field)
+        if part in self._parts:
+            self._parts[part] = target
+
+    def section(self, start: str, stop: str) -> str:
+        """The section of the records that come now."""
+        return f"new(Section, ({', '.join(self._parts.values())}, {start}, {stop}, {self._snapshot}))"
+
+
+def _part_of(field: Field) -> str | None:
+    """Which part of a section a field of a fixed width, a text or a blob is."""
+    if field.type is Primitive.RECORDS:
+        return "records"
+    if field.entity == "topicName":
+        return "topic"
+    if field.type is Primitive.UUID:
+        return "topic_id" if field.entity == "topicId" or field.name == "topic_id" else None
+    if field.name in _PARTITION:
+        return "partition"
+    return _POSITION if field.name == _POSITION else None

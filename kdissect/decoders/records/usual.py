@@ -4,8 +4,13 @@ Reads magic 2 only. A third of the time that making the records takes, and no me
 know is unusual, and the reader says why.
 """
 
+from struct import Struct
+from struct import error as StructError  # noqa: N812  an exception class, whatever its case
+
 from kdissect.decoders.records.varint import MAX_VARINT, MAX_VARLONG, varint
-from kdissect.model.record_batch import RecordBatch
+from kdissect.model.record_batch import LOG_APPEND_TIME, RecordBatch
+
+_HEAD = Struct(">6B")
 
 
 def are_usual(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool) -> bool:
@@ -17,73 +22,85 @@ def are_usual(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool
     """
     try:
         latest = _walk(batch, data, at, end, dense)
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, StructError):
         return False
     if latest is None:
         return False
-    return batch.is_log_append_time or not batch.count or batch.base_timestamp + latest == batch.max_timestamp
+    return (
+        batch.attributes & LOG_APPEND_TIME > 0
+        or not batch.count
+        or batch.base_timestamp + latest == batch.max_timestamp
+    )
 
 
-def _walk(  # noqa: C901 - hot, once a record: varints of one and two bytes, nearly all, are read in place
+def _walk(  # noqa: C901 - hot, once a record: numbers of one byte, nearly all, are read in place
     batch: RecordBatch, data: bytes, at: int, end: int, dense: bool
 ) -> int | None:
-    """The latest timestamp delta; None for anything odd. Raises IndexError and ValueError for that too."""
+    """The latest timestamp delta; None for anything odd.
+
+    Raises IndexError, ValueError and struct.error for that too: the shortest record has more bytes than are
+    read at once.
+    """
+    head = _HEAD.unpack_from
     count = latest = 0
     before = -1
     while at < end:
-        length = data[at]
-        at += 1
-        if length >= 0x80:
-            second = data[at]
-            if second < 0x80:
-                length += (second << 7) - 0x80
-                at += 1
-            else:
-                length, at = _even(data, at - 1, end)
-        stop = at + (length >> 1)
-        if length & 1 or stop > end or data[at]:  # the byte at `at`: attributes
-            return None
-        elapsed = data[at + 1]
-        at += 2
-        if elapsed < 0x80:
-            elapsed = (elapsed >> 1) ^ -(elapsed & 1)
-        elif data[at] < 0x80:
-            elapsed += (data[at] << 7) - 0x80
-            elapsed = (elapsed >> 1) ^ -(elapsed & 1)
-            at += 1
+        first, second, third, fourth, fifth, sixth = head(data, at)
+        if first < 0x80 and (third | fourth | fifth) < 0x80:  # one byte of length
+            stop = at + 1 + (first >> 1)
+            attributes, elapsed, delta, size = second, third, fourth, fifth
+            at += 5
+        elif first >= 0x80 and (second | fourth | fifth | sixth) < 0x80:  # two
+            stop = at + 2 + ((first - 0x80 + (second << 7)) >> 1)
+            attributes, elapsed, delta, size = third, fourth, fifth, sixth
+            at += 6
         else:
-            elapsed, at = varint(data, at - 1, stop, MAX_VARLONG)
-        delta = data[at]
-        at += 1
-        if delta >= 0x80:
-            second = data[at]
-            if second < 0x80:
-                delta += (second << 7) - 0x80
-                at += 1
-            else:
-                delta, at = _even(data, at - 1, stop)
-        if delta & 1 or (delta >> 1 != count if dense else delta >> 1 <= before) or (elapsed and not count):
+            stop, attributes, elapsed, delta, size, at = _long_head(data, at, end)
+            first = 0  # its sign was looked at
+        if first & 1 or stop > end or attributes:
+            return None
+        if elapsed:
+            if not count:
+                return None
+            elapsed = (elapsed >> 1) ^ -(elapsed & 1)
+            if elapsed > latest:
+                latest = elapsed
+        if delta & 1 or (delta >> 1 != count if dense else delta >> 1 <= before):
             return None
         before = delta >> 1
-        if elapsed > latest:
-            latest = elapsed
-        for _ in "kv":  # key, value
-            size = data[at]
-            at += 1
-            if size >= 0x80:
-                if data[at] < 0x80:
-                    size += (data[at] << 7) - 0x80
-                    at += 1
-                else:
-                    size, at = _even(data, at - 1, stop, or_null=True)
-            at += size >> 1
-            if size & 1 and size != 1:  # 1: null
-                return None
+        at += size >> 1
+        if size & 1 and size != 1:  # 1: null
+            return None
+        size = data[at]
+        at += 1
+        if size >= 0x80:
+            if data[at] < 0x80:
+                size += (data[at] << 7) - 0x80
+                at += 1
+            else:
+                size, at = _even(data, at - 1, stop, or_null=True)
+        at += size >> 1
+        if size & 1 and size != 1:
+            return None
         at = at + 1 if at < stop and not data[at] else _headers(data, at, stop)
         if at != stop:
             return None
         count += 1
     return latest if count == batch.count and before <= batch.last_offset_delta else None
+
+
+def _long_head(data: bytes, at: int, end: int) -> tuple[int, int, int, int, int, int]:
+    """Stop, attributes, and the numbers up to the key's length as on the wire; the offset behind them.
+
+    Raises IndexError and ValueError for odd ones.
+    """
+    length, at = _even(data, at, end)
+    stop = at + (length >> 1)
+    attributes = data[at]
+    elapsed, at = varint(data, at + 1, stop, MAX_VARLONG)
+    delta, at = _even(data, at, stop)
+    size, at = _even(data, at, stop, or_null=True)
+    return stop, attributes, elapsed << 1 if elapsed >= 0 else (-elapsed << 1) - 1, delta, size, at
 
 
 def _even(data: bytes, at: int, end: int, *, or_null: bool = False) -> tuple[int, int]:
