@@ -27,16 +27,9 @@ def nest_batches(
     row: dict[str, Any], exchange: Exchange, show_secrets: bool, topic_name: TopicNames | None
 ) -> list[Anomaly]:
     """Add `batches` to the records in the bodies of a row; gives what is wrong in them. Raises nothing."""
-    side = None if exchange.api_key is None else records_side(exchange.api_key)
-    frame = row["response" if side else "request"]
-    body = None if side is None or frame is None else frame.get("body")
-    if body is None:
-        return []
     anomalies: list[Anomaly] = []
     # Fields of JSON stand in the order of the wire, as the records fields do.
-    assert exchange.api_key is not None
-    places = _places(body, _records_paths(exchange.api_key, bool(side)))
-    for place, records in zip(places, record_sets(exchange), strict=False):
+    for place, records in zip(_records_fields(row, exchange), record_sets(exchange), strict=False):
         faults: list[tuple[int, RecordFault]] = []
         topic = record_topic(records, topic_name)
         place["batches"] = [
@@ -47,6 +40,21 @@ def nest_batches(
             place["cut"] = records.found.cut
         anomalies += records.anomalies(faults)
     return anomalies
+
+
+def nested_batches(row: dict[str, Any], exchange: Exchange) -> Iterator[dict[str, Any]]:
+    """The batches that `nest_batches` added to a row."""
+    for place in _records_fields(row, exchange):
+        yield from place.get("batches", ())
+
+
+def _records_fields(row: dict[str, Any], exchange: Exchange) -> Iterator[dict[str, Any]]:
+    side = None if exchange.api_key is None else records_side(exchange.api_key)
+    frame = row["response" if side else "request"]
+    body = None if side is None or frame is None else frame.get("body")
+    if body is None or exchange.api_key is None:
+        return iter(())
+    return _places(body, _records_paths(exchange.api_key, bool(side)))
 
 
 @cache
