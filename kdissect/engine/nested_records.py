@@ -42,10 +42,10 @@ def nest_batches(
     return anomalies
 
 
-def nested_batches(row: dict[str, Any], exchange: Exchange) -> Iterator[dict[str, Any]]:
-    """The batches that `nest_batches` added to a row."""
+def nested_batches(row: dict[str, Any], exchange: Exchange) -> Iterator[list[dict[str, Any]]]:
+    """The batches that `nest_batches` added to each records field of a row."""
     for place in _records_fields(row, exchange):
-        yield from place.get("batches", ())
+        yield place.get("batches", [])
 
 
 def _records_fields(row: dict[str, Any], exchange: Exchange) -> Iterator[dict[str, Any]]:

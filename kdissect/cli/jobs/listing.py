@@ -105,15 +105,15 @@ class _Listing:
         broker: str,
         topics: tuple[str, ...],
         ids: tuple[bytes, ...],
-        taken_for_users: tuple[bytes, ...],
+        taken: tuple[tuple[bytes, bool], ...],
     ) -> bytes:
         names = self._dissection.topics
         if tail:
             found = ",".join(map(quote, names.names_of(capture_set, broker, topics, ids)))
             head += f'"topics":[{found}]'.encode("utf-8", "replace")
-        for topic_id in taken_for_users:
+        for topic_id, has_records in taken:
             name = names.name_now(capture_set, broker, topic_id)
-            if name is not None and log(name) is not None:
+            if has_records and name is not None and log(name) is not None:
                 raise JobError(f"records of {name} are not what Kafka writes: read this without --jobs")
         return head + tail
 

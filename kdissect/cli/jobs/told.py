@@ -14,7 +14,7 @@ import os
 import pickle
 from argparse import Namespace
 from binascii import a2b_base64
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
 from kdissect.decoders.summary import Summary
@@ -25,8 +25,11 @@ from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
+if TYPE_CHECKING:
+    from kdissect.engine.record_sets import RecordSet
+
 # Kinds, behind the place: LINE text; NAMED text before and behind the names, capture set, broker, topics, ids,
-# ids whose records were taken for those of users; WHOLE and PASSED a pickled exchange; SKIPPED nothing.
+# pairs (id over records, whether there are any) taken for those of users; WHOLE and PASSED a pickled exchange; SKIPPED nothing.
 LINE, NAMED, WHOLE, PASSED, SKIPPED = range(5)
 Told = tuple[Any, ...]
 
@@ -42,12 +45,13 @@ class NamesLater(TopicNames):
         super().__init__(known.given)
         self.mark = os.urandom(16).hex()  # not to be guessed by who writes captures
         self.question: tuple[str, str, tuple[str, ...], tuple[bytes, ...]] | None = None
-        self.taken_for_users: list[bytes] = []
+        self.asked: list[bytes | None] = []
+        """Ids over records fields, one for each field; None where nobody need be asked."""
 
     def begin(self) -> None:
         """Another exchange."""
         self.question = None
-        self.taken_for_users.clear()
+        self.asked.clear()
 
     def topics_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
         """The names on the wire, or the mark. Raises NeedsAllError."""
@@ -65,10 +69,9 @@ class NamesLater(TopicNames):
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
         """The name that the user gave to an id; None for others, which are then asked about."""
-        if topic_id in self.given:
-            return self.given[topic_id]
-        self.taken_for_users.append(topic_id)
-        return None
+        given = self.given.get(topic_id)
+        self.asked.append(topic_id if given is None else None)
+        return given
 
 
 class Teller:
@@ -80,6 +83,7 @@ class Teller:
         self._mark = f'"topics":["{self._names.mark}"]'.encode()
         self._options = options
         self._line = self._writer(dissection)
+        self._taken: list[tuple[bytes, bool]] = []
 
     def _writer(self, dissection: Dissection) -> Any:
         options, names = self._options, self._names
@@ -98,12 +102,13 @@ class Teller:
         """What is told of an exchange that is listed."""
         names = self._names
         names.begin()
+        self._taken.clear()
         try:
             line: bytes = self._line(exchange)
         except NeedsAllError:
             return WHOLE, _pickled(exchange)
         line = behind_number(line)
-        if names.question is None and not names.taken_for_users:
+        if names.question is None and not self._taken:
             return LINE, line
         if names.question is None:  # ids of zeros: nothing but their records
             info = exchange.connection
@@ -111,7 +116,7 @@ class Teller:
             head, tail = line, b""
         else:
             head, _, tail = line.partition(self._mark)
-        return NAMED, head, tail, *names.question, tuple(names.taken_for_users)
+        return NAMED, head, tail, *names.question, tuple(self._taken)
 
     def pass_by(self, exchange: Exchange) -> Told:
         """What is told of one that is counted only."""
@@ -123,18 +128,21 @@ class Teller:
         from kdissect.engine.nested_records import nest_batches, nested_batches
 
         names = self._names
-        found = nest_batches(
-            row,
-            exchange,
-            self._options.show_secrets,
-            lambda records: (
-                None
-                if records.section.topic_id is None
-                else names.name(exchange.connection, records.section.topic_id)
-            ),
-        )
-        if names.taken_for_users and any(map(_may_be_own, nested_batches(row, exchange))):
-            raise NeedsAllError
+
+        def name_of(records: RecordSet) -> str | None:
+            topic_id = records.section.topic_id
+            if topic_id is None:
+                names.asked.append(None)
+                return None
+            return names.name(exchange.connection, topic_id)
+
+        found = nest_batches(row, exchange, self._options.show_secrets, name_of)
+        for topic_id, batches in zip(names.asked, nested_batches(row, exchange), strict=False):
+            if topic_id is not None:
+                keys = [key for batch in batches for key in _first_key(batch)]
+                if any(map(_may_be_own, keys)):
+                    raise NeedsAllError
+                self._taken.append((topic_id, bool(keys)))
         return found
 
 
@@ -143,13 +151,16 @@ def behind_number(line: bytes) -> bytes:
     return line.partition(b",")[2]
 
 
-def _may_be_own(batch: dict[str, Any]) -> bool:
-    """Whether a batch as it is printed may be of one of Kafka's own topics, by the key of its first record.
+def _first_key(batch: dict[str, Any]) -> list[Any]:
+    """The key of the first record of a batch as it is printed; control records are the same in every topic."""
+    return [] if batch.get("control") else [record["key"] for record in batch["records"][:1]]
+
+
+def _may_be_own(key: Any) -> bool:
+    """Whether a key may be that of a record in one of Kafka's own topics.
 
     Those begin with an int16, the type of the record, of which there are less than 256.
     """
-    records = batch["records"]
-    key = records[0]["key"] if records else None
     if isinstance(key, dict):
         return a2b_base64(key["base64"][:4])[:1] == b"\0"
     return key is not None and key[:1] == "\0"
