@@ -12,6 +12,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from struct import Struct
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -30,9 +31,12 @@ LAST_BATCH = (1 << 63) - 1
 # IPv4 and TCP without options.
 _HEADERS = 40
 
-Place = tuple[int, int, int, int, int, int, int]
-"""Batch, packet in it, 0 for an end by silence that this packet brought to light; when that silence was over;
-batch and packet that opened the connection; number. Compares as events stand in one analyzer."""
+Place = bytes
+"""Compares as events stand in one analyzer: batch, packet in it, and a number; or, for ends by silence that the
+packet brought to light, before those: when the silence was over, which packet opened the connection, a number."""
+_AT_PACKET = Struct(">QIBI").pack
+_BY_SILENCE = Struct(">QIBQQII").pack
+_BIAS = 1 << 63  # times before 1970 sort before later ones
 
 
 class Shard(NamedTuple):
@@ -61,18 +65,11 @@ class ShardAnalyzer(Analyzer):
         at."""
         for events in self.feed_each(packets):
             for number, event in enumerate(events):
-                info = event.connection
-                at = self._batch, self.index
-                if info.over_ns:
-                    yield (*at, 0, info.over_ns, *info.opened_at, number), event
+                if event.connection.over_ns:
+                    yield _ended(self._batch, self.index, event, number), event
                 else:
-                    yield (*at, 1, 0, 0, 0, number), event
+                    yield _AT_PACKET(self._batch, self.index, 1, number), event
         self._batch += 1
-
-    @property
-    def batch(self) -> int:
-        """The number of the next batch, from 0."""
-        return self._batch
 
     def placed_end(self, ends: Mapping[str, int]) -> Iterator[tuple[Place, Event]]:
         """The capture is over, as for `close`."""
@@ -83,7 +80,7 @@ class ShardAnalyzer(Analyzer):
             # Silence is told first, one capture set after the other.
             sets = silent if info.over_ns else others
             place = (0 if info.over_ns else len(silent)) + sets[info.capture_set]
-            yield (LAST_BATCH, place, 0, info.over_ns, *info.opened_at, number), event
+            yield _ended(LAST_BATCH, place, event, number), event
 
     def _feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
         flow = segment[0]
@@ -115,6 +112,17 @@ class ShardAnalyzer(Analyzer):
                     ):
                         continue
             yield packet
+
+
+def before_batch(batch: int) -> Place:
+    """What sorts before the events of a batch of packets, and behind those of the one before."""
+    return batch.to_bytes(8)
+
+
+def _ended(batch: int, index: int, event: Event, number: int) -> Place:
+    info = event.connection
+    over_ns = min(info.over_ns, _BIAS - 1) + _BIAS
+    return _BY_SILENCE(batch, index, 0, over_ns, *info.opened_at, number)
 
 
 def _numbers(names: Iterable[str]) -> dict[str, int]:

@@ -73,7 +73,17 @@ class _Listing:
         """Print what the workers tell."""
         left = self._options.limit or -1
         number = 0
-        for _, kind, *told in workers.told():
+        write = output.write
+        for thing in workers.told():
+            kind = thing[1]
+            if kind == LINE:  # nearly all
+                number += 1
+                write(b'{"number":%d,%b' % (number, thing[2]))
+                left -= 1
+                if not left:
+                    break
+                continue
+            told = thing[2:]
             if kind == FILES:
                 self.states = InputStates(*told[0])
                 continue
@@ -83,16 +93,13 @@ class _Listing:
             if kind == PASSED:
                 self._dissection.topics.pass_by(pickle.loads(told[0]))  # of our own worker
                 continue
-            output.write(b'{"number":%d,%b' % (number, self._line(kind, told, output)))
+            write(b'{"number":%d,%b' % (number, self._line(kind, told, output)))
             left -= 1
             if not left:
                 break
         self.states = self.states._replace(names_dropped=self._dissection.topics.dropped)
 
-    def _line(self, kind: int, told: list[Any], output: Output) -> bytes:
-        if kind == LINE:
-            line: bytes = told[0]
-            return line
+    def _line(self, kind: int, told: tuple[Any, ...], output: Output) -> bytes:
         if kind == NAMED:
             return self._named(*told)
         return behind_number(self._whole(output).line(pickle.loads(told[0])))  # of our own worker

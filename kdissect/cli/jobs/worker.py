@@ -20,7 +20,7 @@ from kdissect.cli.inputs import states_of
 from kdissect.cli.inspect import inspect_options
 from kdissect.cli.jobs.pipes import send
 from kdissect.cli.jobs.told import Teller
-from kdissect.engine.shards import LAST_BATCH, Shard
+from kdissect.engine.shards import LAST_BATCH, Shard, before_batch
 from kdissect.session.exchange import Exchange
 
 # Told at once. Larger messages keep others waiting, smaller ones cost more than what is in them.
@@ -59,7 +59,7 @@ class Worker:
                     taken = accepts is None or accepts(event)
                     told = teller.tell(event) if taken else teller.pass_by(event)
                     self._held.append((place, *told))
-                    self._bytes += _EACH + sum(map(_size, told))
+                    self._bytes += _EACH + (len(told[1]) if len(told) > 1 else 0)
                     if self._bytes >= MESSAGE_BYTES:
                         self._flush(batch)
                         last = batch
@@ -74,7 +74,7 @@ class Worker:
         states = tuple(states_of(self._dissection))
         if states != self._states:
             self._states = states
-            self._held.append(((batch, -1), FILES, states))
+            self._held.append((before_batch(batch), FILES, states))
 
     def _flush(self, reached: int) -> None:
         send(self._pipe, (reached, self._held))
@@ -84,10 +84,6 @@ class Worker:
 
 FILES = -1
 """Told beside the kinds of `told`: what is wrong with the inputs."""
-
-
-def _size(value: object) -> int:
-    return len(value) if isinstance(value, bytes) else 0
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from kdissect.cli.jobs.pipes import receive
 from kdissect.cli.jobs.worker import OVER
+from kdissect.engine.shards import before_batch
 
 
 class JobError(Exception):
@@ -55,7 +56,7 @@ class Workers:
             bound = min(reached)
             ready: list[tuple[Any, ...]] = []
             for mine in held:
-                cut = bisect_left(mine, ((bound,),))
+                cut = bisect_left(mine, (before_batch(bound),))
                 ready += mine[:cut]
                 del mine[:cut]
             ready.sort()
