@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 from kdissect.capture.files import Captures, ends_of, open_captures
 from kdissect.capture.key_logs import KeyLogs
@@ -11,6 +12,9 @@ from kdissect.history.topics import TopicNames
 from kdissect.model.limits import Limits
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kdissect.engine.shards import Place, Shard
 
 _NOTHING: list[Event] = []
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
@@ -23,6 +27,7 @@ class Dissection:
     raise: they stand in `captures.errors` once the iteration is over. Iterate once; open again to read again.
     `topic_ids` and `hosts` are names of topic ids and of addresses (`model.hosts`).
     `limits` bound what is held of connections (docs/limits.md); None: those of the process (`model.limits`).
+    With a `shard` (`engine.shards`) `placed` gives what one of several processes tells.
     """
 
     def __init__(
@@ -33,6 +38,7 @@ class Dissection:
         key_logs: Sequence[str] = (),
         hosts: Mapping[str, str] | None = None,
         limits: Limits | None = None,
+        shard: "Shard | None" = None,
     ) -> None:
         self.captures: Captures = _captures(paths)
         files = self.captures.files
@@ -45,7 +51,8 @@ class Dissection:
         """Secrets of TLS: of the files named, and of those the captures hold."""
         self._limits = limits
         sets = {file.capture_set for file in files}
-        self.analyzer = Analyzer(
+        self.analyzer = _analyzer(
+            shard,
             self.ports,
             lambda index: files[index].capture_set,
             self.key_logs,
@@ -79,6 +86,16 @@ class Dissection:
         self._name_files()
         yield self._observed(self.analyzer.close(ends_of(self.captures.files)))
 
+    def placed(self) -> "Iterator[Iterator[tuple[Place, Event]]]":
+        """The events of the shard with their places, for the packets that are read together."""
+        from kdissect.engine.shards import ShardAnalyzer
+
+        analyzer = self.analyzer
+        assert isinstance(analyzer, ShardAnalyzer), "made without a shard"
+        for packets in self.captures.batches():
+            yield analyzer.placed(packets)
+        yield analyzer.placed_end(ends_of(self.captures.files))
+
     def _observed(self, events: list[Event]) -> list[Event]:
         if self.observer is not None:
             for event in events:
@@ -98,6 +115,14 @@ class Dissection:
             for event in events:
                 if isinstance(event, Exchange):
                     yield event
+
+
+def _analyzer(shard: "Shard | None", *of_analyzer: Any) -> Analyzer:
+    if shard is None:
+        return Analyzer(*of_analyzer)
+    from kdissect.engine.shards import ShardAnalyzer
+
+    return ShardAnalyzer(shard, *of_analyzer)
 
 
 def _captures(paths: Paths | Captures) -> Captures:

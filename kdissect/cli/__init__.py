@@ -42,7 +42,7 @@ COMMANDS = {
 
 # Objects made between two searches for cycles: exchanges and what hangs on them go without cycles, so that a
 # search finds nothing; with Python's 700 such searches take a twentieth of the time. 20 000 hold a few MB.
-_COLLECT_EVERY = 20_000
+COLLECT_EVERY = 20_000
 # Modules whose names are not those of their commands.
 _MODULES = {"tables": "table_files"}
 _USAGE = "usage: kdissect [--version] [--help] COMMAND ..."
@@ -90,7 +90,7 @@ def _dispatch(arguments: list[str]) -> int:
             f"{_USAGE}\nkdissect: unknown {what} {first!r}; commands are {', '.join(COMMANDS)}\n"
         )
         return USAGE
-    gc.set_threshold(_COLLECT_EVERY)
+    gc.set_threshold(COLLECT_EVERY)
     before = in_force()
     try:
         return command_of(first).run(arguments[1:])

@@ -3,6 +3,7 @@
 import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.capture.files import Captures
@@ -86,7 +87,8 @@ def open_inputs(options: Namespace) -> Dissection:
         from kdissect.cli.live_input import start_capture
 
         paths = start_capture(options)
-    return Dissection(paths, options.port, topic_ids, options.keylog, hosts)
+    shard = getattr(options, "shard", None)  # of one of several processes (`cli.jobs`)
+    return Dissection(paths, options.port, topic_ids, options.keylog, hosts, shard=shard)
 
 
 def wants_live(options: Namespace) -> bool:
@@ -126,16 +128,7 @@ def report(dissection: Dissection) -> int:
     a crash. So are packets that were dropped while capturing. Anything else that keeps bytes from being read
     is an error.
     """
-    code = OK
-    for file in dissection.captures.files:
-        if file.error is not None:
-            say(str(file.error))
-            code = UNREADABLE
-            continue
-        for anomaly in file.anomalies:
-            if anomaly.kind in _WARNINGS:
-                say(f"warning: {file.path}: {anomaly.detail}")
-    _tell_dropped(dissection)
+    code = say_states(states_of(dissection))
     if is_live(dissection):
         from kdissect.cli.live_input import report_capture
 
@@ -143,12 +136,44 @@ def report(dissection: Dissection) -> int:
     return code
 
 
-def _tell_dropped(dissection: Dissection) -> None:
-    names, sessions = dissection.topics.dropped, dissection.key_logs.dropped
+class InputStates(NamedTuple):
+    """What is wrong with inputs as far as they are read: for each its error or None, and warnings; names of
+    topic ids and TLS sessions that were not kept.
+    """
+
+    files: tuple[tuple[str | None, tuple[str, ...]], ...]
+    names_dropped: int
+    sessions_dropped: int
+
+
+def states_of(dissection: Dissection) -> InputStates:
+    """What is wrong with the inputs so far."""
+    files = tuple(
+        (
+            None if file.error is None else str(file.error),
+            tuple(f"{file.path}: {found.detail}" for found in file.anomalies if found.kind in _WARNINGS),
+        )
+        for file in dissection.captures.files
+    )
+    return InputStates(files, dissection.topics.dropped, dissection.key_logs.dropped)
+
+
+def say_states(states: InputStates) -> int:
+    """Say on stderr what is wrong; gives the exit code."""
+    code = OK
+    for error, warnings in states.files:
+        if error is not None:
+            say(error)
+            code = UNREADABLE
+            continue
+        for warning in warnings:
+            say(f"warning: {warning}")
+    names, sessions = states.names_dropped, states.sessions_dropped
     if names:
         say(f"warning: {names} names of topic ids were not kept, there are too many (--limits topic_names=N)")
     if sessions:
         say(f"warning: the secrets of {sessions} TLS sessions were not kept, there are too many")
+    return code
 
 
 def is_input(dissection: Dissection, path: str) -> bool:

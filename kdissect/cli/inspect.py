@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+import os
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -25,6 +26,8 @@ DEFAULT_COLUMNS = (
     "correlation_id",
     "state", "latency_ns", "request.bytes", "response.bytes", "errors", "topics",
 )  # fmt: skip
+# Each reads the whole input: more than a machine has cores are no use.
+MAX_JOBS = 64
 _BODY_COLUMNS = ("request.body", "request.error", "response.body", "response.error")
 
 
@@ -46,20 +49,31 @@ class Writer(Protocol):
 
 def run(arguments: Sequence[str]) -> int:
     """Print the exchanges of the captures; gives the exit code."""
+    parser, options = inspect_options(arguments)
+    if options.jobs > 1 and (options.output or not os.isatty(1)):  # a terminal is not what is waited for
+        from kdissect.cli.jobs.listing import list_in_jobs
+
+        return list_in_jobs(parser, options, arguments)
+    return list_exchanges(parser, options)
+
+
+def inspect_options(arguments: Sequence[str]) -> tuple[ArgumentParser, Namespace]:
+    """The parser and what it makes of the arguments. Leaves with exit code 2 where they are wrong."""
     parser = command_parser(
         "inspect", "List the exchanges of captures: requests paired with their responses."
     )
     add_inputs(parser)
     add_listing(parser)
-    return list_exchanges(parser, parser.parse_args(arguments))
+    parser.add_argument("--jobs", metavar="N", type=_jobs, default=1, help=(
+        "share the connections out over N processes; with --format jsonl. The output is the same; default: 1"
+    ))  # fmt: skip
+    options = parser.parse_args(arguments)
+    check_listing(parser, options)
+    return parser, options
 
 
 def list_exchanges(parser: ArgumentParser, options: Namespace) -> int:
     """Print the exchanges of the inputs; gives the exit code. `live` prints its own with it."""
-    try:
-        _check(options)
-    except ValueError as error:
-        parser.error(str(error))
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
@@ -86,6 +100,20 @@ def add_listing(parser: ArgumentParser) -> None:
     add_limit(parser)
 
 
+def check_listing(parser: ArgumentParser, options: Namespace) -> None:
+    """Leave with exit code 2 where options do not go together."""
+    try:
+        _check(options)
+    except ValueError as error:
+        parser.error(str(error))
+
+
+def _jobs(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) <= MAX_JOBS:
+        raise ArgumentTypeError(f"{text!r} is no number of processes from 1 to {MAX_JOBS}")
+    return int(text)
+
+
 def _check(options: Namespace) -> None:
     if options.records and not options.fields:
         options.bodies = True
@@ -105,7 +133,7 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     progress = progress_of(dissection)
     if progress is not None and output.is_terminal:
         output.before_write = progress.clear
-    writer = _writer(dissection, options, output)
+    writer = writer_of(dissection, options, output)
     output.write(writer.head())
     try:
         _copy(dissection, options, output, writer, progress.tick if progress else None)
@@ -145,7 +173,8 @@ def _copy(
             break
 
 
-def _writer(dissection: Dissection, options: Namespace, output: Output) -> Writer:
+def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Writer:
+    """What makes bytes of the exchanges that are listed."""
     name = options.format or _default_format(options, output)
     plain = not options.bodies and not options.fields
     if name == "jsonl" and plain and not output.is_terminal:

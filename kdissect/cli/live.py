@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kdissect.cli.inputs import add_inputs
-from kdissect.cli.inspect import add_listing, list_exchanges
+from kdissect.cli.inspect import add_listing, check_listing, list_exchanges
 from kdissect.cli.live_options import settings_of
 from kdissect.cli.metering import add_metrics
 from kdissect.cli.parser import command_parser
@@ -28,4 +28,5 @@ def run(arguments: Sequence[str]) -> int:
     if options.paths and options.interfaces:
         parser.error("packets come from an interface (-i) or from standard input (-), not from both")
     settings_of(parser, options)
+    check_listing(parser, options)
     return list_exchanges(parser, options)

@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from kdissect.engine.twins import Twins
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
-from kdissect.model.packet import FILE_SHIFT, Packet, PacketBlock, PlainPacket
+from kdissect.model.packet import FILE_SHIFT, Packet, PacketBlock, PlacedPacket, PlainPacket
 from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, reverse_flow
 from kdissect.model.stream import CloseKind
 from kdissect.net.anomaly_log import AnomalyLog
@@ -94,6 +94,8 @@ class Analyzer:
         """When the next sweep of each capture set is due."""
         self.place: tuple[int, int] = (0, 0)
         """Where the packet that is fed stands in the order of all, for those who need it (`event_order`)."""
+        self.index = 0
+        """Which packet of those that `feed_each` was given is taken, or completed the events it gave last."""
         self._log = AnomalyLog(self.limits.anomalies)
 
     @property
@@ -125,8 +127,10 @@ class Analyzer:
             yield from self._feed_block(packets)
             return
         events = self._events
-        for packet, segment in zip(packets, self.parser.parse_batch(packets), strict=True):
+        pairs = zip(packets, self.parser.parse_batch(packets), strict=True)
+        for index, (packet, segment) in enumerate(pairs):
             if segment is not None:
+                self.index = index
                 self._feed_segment(segment, packet[0], packet[1])
                 if events:
                     yield self._take()
@@ -136,17 +140,23 @@ class Analyzer:
         events, parser = self._events, self.parser
         at, file = 0, block.first_ref >> FILE_SHIFT
         while at < len(block) and file != self._file:  # until a segment of the file comes
+            self.index = at
             self._feed_packet(block[at])
             at += 1
             if events:
                 yield self._take()
         parser.packets += len(block) - at
-        for index in take_in_order(block, at, self._flows, self._due, events):
+        for index in take_in_order(block, at, self._flows, self._due, events, self._chosen(block, at)):
+            self.index = index if index >= 0 else ~index
             if index >= 0:
                 parser.packets -= 1
                 self._feed_packet(block[index])
             if events:
                 yield self._take()
+
+    def _chosen(self, block: PacketBlock, at: int) -> Iterable[tuple[int, PlacedPacket]] | None:
+        """The packets of a block from index `at` on that are to be taken; None for all of them."""
+        return None
 
     def _feed_packet(self, packet: PlainPacket) -> None:
         segment = self.parser.parse_batch((packet,))[0]

@@ -28,28 +28,45 @@ def nest_batches(
     row: dict[str, Any], exchange: Exchange, show_secrets: bool, topic_name: TopicNames | None
 ) -> list[Anomaly]:
     """Add `batches` to the records in the bodies of a row; gives what is wrong in them. Raises nothing."""
-    side = None if exchange.api_key is None else records_side(exchange.api_key)
-    frame = row["response" if side else "request"]
-    body = None if side is None or frame is None else frame.get("body")
+    side, body = _body_with_records(row, exchange)
     if body is None:
         return []
     anomalies: list[Anomaly] = []
     # Fields of JSON stand in the order of the wire, as the records fields do.
-    assert exchange.api_key is not None
-    places = _places(body, _records_paths(exchange.api_key, bool(side)))
-    for place, (section, found) in zip(places, record_batches(exchange), strict=False):
+    for place, (section, found) in zip(
+        _records_fields(body, exchange, side), record_batches(exchange), strict=False
+    ):
         faults: list[tuple[int, RecordFault]] = []
         topic = section.topic
         if topic is None and topic_name is not None:
-            topic = topic_name(_record_set(exchange, bool(side), section))
+            topic = topic_name(_record_set(exchange, side, section))
         place["batches"] = [
             _batch(batch, topic, index, faults, show_secrets) for index, batch in enumerate(found.batches)
         ]
         if found.cut:
             place["cut"] = found.cut
         if faults or found.faults:
-            anomalies += _record_set(exchange, bool(side), section).anomalies(faults)
+            anomalies += _record_set(exchange, side, section).anomalies(faults)
     return anomalies
+
+
+def nested_batches(row: dict[str, Any], exchange: Exchange) -> Iterator[list[dict[str, Any]]]:
+    """The batches that `nest_batches` added to each records field of a row."""
+    side, body = _body_with_records(row, exchange)
+    for place in () if body is None else _records_fields(body, exchange, side):
+        yield place.get("batches", [])
+
+
+def _body_with_records(row: dict[str, Any], exchange: Exchange) -> tuple[bool, dict[str, Any] | None]:
+    """Whether it is the response that has records, and its body; None where there is none."""
+    side = None if exchange.api_key is None else records_side(exchange.api_key)
+    frame = row["response" if side else "request"]
+    return bool(side), None if side is None or frame is None else frame.get("body")
+
+
+def _records_fields(body: dict[str, Any], exchange: Exchange, is_response: bool) -> Iterator[dict[str, Any]]:
+    assert exchange.api_key is not None  # there is a body
+    return _places(body, _records_paths(exchange.api_key, is_response))
 
 
 def _record_set(exchange: Exchange, is_response: bool, section: Section) -> RecordSet:

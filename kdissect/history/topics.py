@@ -104,9 +104,24 @@ class TopicNames:
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
         """The name of an id in the cluster of a connection; None if nobody knows."""
+        return self.name_now(*_place(connection), topic_id)
+
+    def name_now(self, capture_set: str, broker: str, topic_id: bytes) -> str | None:
+        """`name` for a connection to a broker, given by its address."""
         if self._pending:
             self._learn_pending()
-        return self._name(_place(connection), topic_id)
+        return self._name((capture_set, broker), topic_id)
+
+    def names_of(
+        self, capture_set: str, broker: str, topics: tuple[str, ...], ids: tuple[bytes, ...]
+    ) -> tuple[str, ...]:
+        """`topics_of` an exchange that tells no name itself: its names and ids, and the broker's address."""
+        return self._answer((capture_set, broker), topics, ids)
+
+    @property
+    def given(self) -> dict[bytes, str]:
+        """The names that were given beforehand."""
+        return self._known
 
     def plain_names(self) -> dict[bytes, str]:
         """Ids with one name each, as far as they are known by now."""

@@ -10,11 +10,11 @@ Rules:
 """
 
 import struct
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from itertools import islice
 from typing import Any
 
-from kdissect.model.packet import PacketBlock
+from kdissect.model.packet import PacketBlock, PlacedPacket
 from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4, SHORTEST_TCP
 from kdissect.net.protocols import TCP
 from kdissect.net.runs import WORTH_BYTES, take_run
@@ -24,7 +24,6 @@ from kdissect.net.tcp import CONTROL, IN_ORDER, Lane
 _UNKNOWN = None, None, None, None
 Flows = Mapping[bytes, tuple[Any, Any, Any, Lane | None]]
 """Flow key to a tuple whose last is the lane of the flow's segments."""
-EVENTS = -1
 
 
 class Due:
@@ -36,16 +35,25 @@ class Due:
         self.time_ns = 0
 
 
-def take_in_order(block: PacketBlock, at: int, flows: Flows, due: Due, events: Sized) -> Iterator[int]:
-    """Take the packets of a block from index `at` on.
+def take_in_order(
+    block: PacketBlock,
+    at: int,
+    flows: Flows,
+    due: Due,
+    events: Sized,
+    chosen: Iterable[tuple[int, PlacedPacket]] | None = None,
+) -> Iterator[int]:
+    """Take the packets of a block from index `at` on; or those `chosen`, by reference, ascending.
 
-    Gives the index of each packet that is unusual, which the caller is to take before it goes on, and
-    `EVENTS` where a sink made `events` grow.
+    Gives the index of each packet that is unusual, which the caller is to take before it goes on, and `~index`
+    of one with which a sink made `events` grow. Whoever chooses leaves out whole flows.
     """
     # Hot, once a packet: locals instead of attributes, no calls.
     data, find, until_ns, links = block.data, flows.get, due.time_ns, FUSED
     first_ref = block.first_ref
-    packets = enumerate(block.places[at:] if at else block.places, first_ref + at)
+    if chosen is None:
+        chosen = enumerate(block.places[at:] if at else block.places, first_ref + at)
+    packets = iter(chosen)
     for ref, (start, time_ns, link_type, limit, _) in packets:
         try:
             unpack, expected, network = links[link_type]
@@ -86,7 +94,7 @@ def take_in_order(block: PacketBlock, at: int, flows: Flows, due: Due, events: S
                     continue
                 sink.data(payload, ref, time_ns)
                 if events:
-                    yield EVENTS
+                    yield ~(ref - first_ref)
                 continue
         yield ref - first_ref
         until_ns = due.time_ns

@@ -1,8 +1,11 @@
 """What rules may remember of one connection while its exchanges go by in stream order."""
 
 from collections import deque
+from copy import copy
 
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.frame import Frame
+from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
@@ -36,7 +39,8 @@ class ConnectionView:
 
     `advertised` are the ranges of the last successful ApiVersions answer by API key, None before there is
     one; `refused_versions` the ranges of a refused one (KIP-511), which hold for ApiVersions alone.
-    `previous` is the request before the one judged. `spoken` are codes that speak once per connection.
+    `previous` is the request before the one judged. `spoken` are codes that speak once per connection. Large
+    exchanges are in `previous` and `in_flight` without their bytes, which `large` keeps, if there is room.
     """
 
     __slots__ = (
@@ -44,7 +48,7 @@ class ConnectionView:
         "first", "in_flight", "info", "previous", "refused_versions", "shadowed", "spoken",
     )  # fmt: skip
 
-    def __init__(self, info: ConnectionInfo) -> None:
+    def __init__(self, info: ConnectionInfo, large: LargeExchanges | None = None) -> None:
         self.info = info
         self.advertised: dict[int, tuple[int, int]] | None = None
         self.advertised_ns = 0
@@ -61,7 +65,7 @@ class ConnectionView:
         self._highest_id = -1
         self._settled: dict[tuple[int | None, int | None, str | None], int] = {}
         """API, version and client id of which the rules found nothing to say -> length of the header."""
-        self._large: Exchange | None = None
+        self._large = large or LargeExchanges()
         self._recent: deque[Exchange] = deque(maxlen=RECENT)
         self._waiting: list[Exchange] = []
 
@@ -140,7 +144,8 @@ class ConnectionView:
             if len(response.data) < response.size:
                 self.cut = exchange, RESPONSE
         if size > RECENT_BYTES:
-            self._large = exchange
+            self._large.put(exchange, size)
+            exchange = self._light(exchange)
         else:
             self._recent.append(exchange)
         if request is None:
@@ -160,9 +165,17 @@ class ConnectionView:
 
     def recent(self, ordinal: int) -> Exchange | None:
         """One of the last exchanges that were judged, by its ordinal."""
-        if self._large is not None and self._large.ordinal == ordinal:
-            return self._large
-        return next((e for e in reversed(self._recent) if e.ordinal == ordinal), None)
+        large = self._large.get(self.info.id, ordinal)
+        return large or next((e for e in reversed(self._recent) if e.ordinal == ordinal), None)
+
+    def _light(self, exchange: Exchange) -> Exchange:
+        """An exchange without the bytes of its frames, which may fill memory for as long as it waits here."""
+        light = copy(exchange)
+        light.request, light.response = _empty(exchange.request), _empty(exchange.response)
+        light.request_summary_cache = light.bodies_cache = light.batches_cache = None
+        if self.first is exchange:
+            self.first = light
+        return light
 
     def learn_versions(self, exchange: Exchange, answer: object) -> None:
         """Remember what an ApiVersions answer says."""
@@ -174,3 +187,9 @@ class ConnectionView:
         elif error == 0 and exchange.response is not None:
             self.advertised = ranges
             self.advertised_ns = exchange.response.end_time_ns
+
+
+def _empty(frame: Frame | None) -> Frame | None:
+    if frame is None:
+        return None
+    return Frame(b"", frame.size, frame.first_ref, frame.last_ref, frame.time_ns, frame.end_time_ns)

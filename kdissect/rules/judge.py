@@ -27,6 +27,7 @@ from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.evidence import finding_of, has_no_error
 from kdissect.rules.findings import FindingLog
+from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, Once, Rule
 from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, Subjects
@@ -60,6 +61,7 @@ class Judge:
         """Whose bytes are judged; None: those of both ends."""
         self._labels = labels or {}
         self._views: dict[str, ConnectionView] = {}
+        self._large = LargeExchanges()
         self._muted: set[str] = set()  # codes shadowed for the exchange being judged
         self._subjects = Subjects(rules)
         self._history = History(machines, increments=False)  # no rule speaks of them
@@ -98,13 +100,13 @@ class Judge:
         info = exchange.connection
         found = self._views.get(info.id)
         if found is None:
-            found = self._views[info.id] = ConnectionView(info)
+            found = self._views[info.id] = ConnectionView(info, self._large)
         return found
 
     def _close(self, event: ConnectionClosed, due: list[Exchange]) -> None:
         info = event.connection
         self.coverage.add_connection(info)
-        view = self._views.pop(info.id, None) or ConnectionView(info)
+        view = self._views.pop(info.id, None) or ConnectionView(info, self._large)
         for exchange in due:
             self._exchange(exchange, view)
         if info.kind is ConnectionKind.KAFKA:
@@ -113,6 +115,7 @@ class Judge:
             for rule in self._subjects.connection_rules:
                 self._apply(rule, view, None, rule.check(view))
         self.coverage.exercises.close(info)
+        self._large.forget(info.id)
 
     # exchanges
 

@@ -108,3 +108,4 @@ class SecondJudge(Judge):
         for exchange in due:
             self._exchange(exchange, view)
         self.coverage.exercises.close(event.connection)
+        self._large.forget(event.connection.id)

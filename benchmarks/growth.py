@@ -1,0 +1,173 @@
+"""How time and memory grow with the size of a capture, and with the number of connections, as Markdown tables.
+
+    python benchmarks/growth.py --sizes 10MB 100MB 500MB --folder /tmp/growth
+    python benchmarks/growth.py --connections 10 100 1000 10000 --works list deep
+
+Each rate is that of what a capture has beyond the one before it, so that start-up, and decoders that are made at
+the first message of a kind, count in the first row alone. Sizes are captures of `generate.py` with segments
+of an MTU; connections are copies of ten, each from hosts of their own, packet by packet in turns, so that each
+has the same traffic however many there are. Rounds go over all captures in turns; the least counts. Nothing is
+judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from compare import TASKS, measure
+from traffic.options import parse_size
+
+GENERATE = Path(__file__).parent / "generate.py"
+# Of the capture whose connections are copied: it has ten of them.
+TEMPLATE = ("--size", "60k", "--profile", "small", "--connections", "10", "--versions", "old")
+TEMPLATE_CONNECTIONS = 10
+# Between two packets of a copied capture: thousands of connections in turns still answer within seconds.
+STEP_NS = 5_000
+BROKER_PORT = 9092
+MB = 1_000_000
+_RECORD = struct.Struct("<IIII")  # of a pcap file with nanoseconds, as generate.py writes it
+_NS_MAGIC = 0xA1B23C4D
+
+
+class Point(NamedTuple):
+    """One capture: its name in the table, and what of it grows."""
+
+    name: str
+    path: Path
+    amount: float
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print; the exit code."""
+    chosen = parse_arguments(arguments)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = chosen.folder or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        if chosen.sizes:
+            _tell(chosen, [_sized(folder, size) for size in sorted(chosen.sizes)], "ms a MB", 1e3 * MB)
+        if chosen.connections:
+            copied = [_copied(folder, count) for count in sorted(chosen.connections)]
+            _tell(chosen, copied, "us a connection", 1e6)
+    return 0
+
+
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+    """The command line; exits with 2 on a mistake."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    add = parser.add_argument
+    add("--sizes", type=parse_size, nargs="+", default=[], metavar="SIZE")
+    add("--connections", type=int, nargs="+", default=[], metavar="N", help="multiples of 10")
+    add("--works", nargs="+", default=["list"], choices=list(TASKS))
+    add("--rounds", type=int, default=3)
+    add("--folder", type=Path, help="where captures are kept and found again; default: a temporary one")
+    chosen = parser.parse_args(arguments)
+    if not chosen.sizes and not chosen.connections:
+        parser.error("give --sizes, --connections, or both")
+    if any(count < 1 or count % TEMPLATE_CONNECTIONS for count in chosen.connections):
+        parser.error(f"--connections are multiples of {TEMPLATE_CONNECTIONS}")
+    return chosen
+
+
+def _tell(chosen: argparse.Namespace, points: list[Point], unit: str, scale: float) -> None:
+    print(f"| work | capture | MB | CPU s | {unit} | of the first | peak MB | of the first |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|")
+    for work in chosen.works:
+        cpu = [float("inf")] * len(points)
+        peak = [0.0] * len(points)
+        for _ in range(chosen.rounds):
+            for index, point in enumerate(points):
+                used, peak[index] = _run(work, point.path)
+                cpu[index] = min(cpu[index], used)
+        first = 0.0
+        for index, point in enumerate(points):
+            size = point.path.stat().st_size / MB
+            rates = " | "
+            if index:
+                before = points[index - 1]
+                rate = (cpu[index] - cpu[index - 1]) / (point.amount - before.amount) * scale
+                first = first or rate
+                rates = f"{rate:.2f} | {rate / first:.2f}"
+            memory = f"{peak[index]:.0f} | {peak[index] / peak[0]:.2f}"
+            print(
+                f"| {work} | {point.name} | {size:.1f} | {cpu[index]:.2f} | {rates} | {memory} |", flush=True
+            )
+
+
+def _run(work: str, capture: Path) -> tuple[float, float]:
+    """CPU seconds and peak MB of one run."""
+    command = shlex.split(TASKS[work][0].format(capture=shlex.quote(str(capture))))
+    if command[0] == "kdissect":
+        command[:1] = [sys.executable, "-m", "kdissect"]
+    run = measure(command)
+    if run.status:
+        raise SystemExit(f"{shlex.join(command)}: exit code {run.status}")
+    return run.cpu, run.rss / MB
+
+
+def _generated(path: Path, *options: str) -> Path:
+    if not path.exists():
+        part = path.with_suffix(".part")
+        subprocess.run([sys.executable, str(GENERATE), *options, "-o", str(part)], check=True)
+        part.rename(path)
+    return path
+
+
+def _sized(folder: Path, size: int) -> Point:
+    path = folder / f"size_{size}.pcap"
+    options = ("--profile", "mtu", "--connections", "100", "--codec", "none", "--versions", "old")
+    _generated(path, "--size", str(size), *options)
+    return Point(f"{size / MB:g} MB", path, path.stat().st_size)
+
+
+def _copied(folder: Path, count: int) -> Point:
+    template = _generated(folder / "connections.pcap", *TEMPLATE)
+    path = folder / f"connections_{count}.pcap"
+    if not path.exists():
+        part = path.with_suffix(".part")
+        copy_connections(template, part, count // TEMPLATE_CONNECTIONS)
+        part.rename(path)
+    return Point(f"{count} connections", path, count)
+
+
+def copy_connections(template: Path, path: Path, copies: int) -> None:
+    """Write a capture with the connections of another so many times, from other clients each time."""
+    data = template.read_bytes()
+    now_ns = 1_700_000_000_000_000_000
+    with path.open("wb") as file:
+        file.write(struct.pack("<IHHIIII", _NS_MAGIC, 2, 4, 0, 0, *struct.unpack_from("<II", data, 16)))
+        for packet in _packets(data):
+            at = _client_at(packet)
+            for copy in range(copies):
+                now_ns += STEP_NS
+                seconds, nanoseconds = divmod(now_ns, 1_000_000_000)
+                file.write(_RECORD.pack(seconds, nanoseconds, len(packet), len(packet)))
+                # Hosts 10.x.y.z: the last byte is that of the template.
+                file.write(packet[:at] + bytes((10, copy >> 8, copy & 0xFF)) + packet[at + 3 :])
+
+
+def _packets(data: bytes) -> Iterator[bytes]:
+    at = 24
+    while at < len(data):
+        size = _RECORD.unpack_from(data, at)[2]
+        yield data[at + 16 : at + 16 + size]
+        at += 16 + size
+
+
+def _client_at(packet: bytes) -> int:
+    """Where the client's address stands in a packet of Ethernet, IPv4 and TCP."""
+    source_port, port = struct.unpack_from(">HH", packet, 34)
+    assert BROKER_PORT in (source_port, port), "generate.py lets brokers listen there"
+    return 30 if source_port == BROKER_PORT else 26
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

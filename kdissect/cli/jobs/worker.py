@@ -1,0 +1,102 @@
+"""A worker process: `python -m kdissect.cli.jobs.worker INDEX COUNT PIPE ARGUMENT...`.
+
+It reads the inputs that the arguments of `kdissect inspect` name, and writes what it tells into PIPE: messages
+(batch that was come to, told things with their places). It ends when nobody reads them.
+"""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import Any
+
+from kdissect.api import Dissection
+from kdissect.cli import COLLECT_EVERY
+from kdissect.cli.filters import open_filtered, selected
+from kdissect.cli.inputs import states_of
+from kdissect.cli.inspect import inspect_options
+from kdissect.cli.jobs.pipes import send
+from kdissect.cli.jobs.told import Teller
+from kdissect.engine.shards import LAST_BATCH, Shard, before_batch
+from kdissect.session.exchange import Exchange
+
+# Told at once. Larger messages keep others waiting, smaller ones cost more than what is in them.
+MESSAGE_BYTES = 1 << 18
+# A worker that has nothing to tell says how far it came after so many batches: the others' lines wait for it.
+MESSAGE_BATCHES = 16
+# What a told thing takes beside its bytes.
+_EACH = 100
+OVER = LAST_BATCH + 1
+"""The batch that a worker has come to at its end."""
+
+
+class Worker:
+    """Tells what one shard shows."""
+
+    def __init__(self, shard: Shard, pipe: int, dissection: Dissection, options: Namespace) -> None:
+        self._pipe = pipe
+        self._dissection = dissection
+        self._options = options
+        self._tells_files = shard.index == 0
+        self._states: Any = None
+        self._held: list[tuple[Any, ...]] = []
+        self._bytes = 0
+
+    def run(self) -> None:
+        """Read everything."""
+        dissection, options = self._dissection, self._options
+        teller = Teller(dissection, options)
+        accepts = selected(options, dissection)
+        last = 0
+        for batch, placed in enumerate(dissection.placed()):
+            if options.limit and self._tells_files:  # where one process stops it knows no more of its inputs
+                self._tell_files(batch)
+            for place, event in placed:
+                if isinstance(event, Exchange):
+                    taken = accepts is None or accepts(event)
+                    told = teller.tell(event) if taken else teller.pass_by(event)
+                    self._held.append((place, *told))
+                    self._bytes += _EACH + (len(told[1]) if len(told) > 1 else 0)
+                    if self._bytes >= MESSAGE_BYTES:
+                        self._flush(batch)
+                        last = batch
+            if batch - last >= MESSAGE_BATCHES:
+                self._flush(batch + 1)
+                last = batch
+        if self._tells_files:
+            self._tell_files(LAST_BATCH)
+        self._flush(OVER)
+
+    def _tell_files(self, batch: int) -> None:
+        states = tuple(states_of(self._dissection))
+        if states != self._states:
+            self._states = states
+            self._held.append((before_batch(batch), FILES, states))
+
+    def _flush(self, reached: int) -> None:
+        send(self._pipe, (reached, self._held))
+        self._held.clear()
+        self._bytes = 0
+
+
+FILES = -1
+"""Told beside the kinds of `told`: what is wrong with the inputs."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Work; gives the exit code."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # nobody reads: end at once, silently
+    gc.set_threshold(COLLECT_EVERY)
+    index, count, pipe = map(int, arguments[:3])
+    shard = Shard(index, count)
+    parser, options = inspect_options(arguments[3:])
+    options.shard = shard
+    Worker(shard, pipe, open_filtered(parser, options), options).run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,125 @@
+"""An analyzer of some of the connections: several together, each with all packets, are one with all connections.
+
+Rules:
+- Both directions of a pair of ends, all its incarnations, and its twins of other capture sets belong to one
+  shard (`shard_of`).
+- Time is that of all packets: silence ends a connection at the same packet as in one analyzer.
+- Each event has a place (`placed`), which is the same whoever saw it; sorted by it, the events of all shards
+  stand as one analyzer reports them. It is cheaper than `event_order`, because shards read the same batches.
+- Bounds of `Limits` hold for each shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from struct import Struct
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from kdissect.engine.analyzer import Analyzer
+from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket
+from kdissect.model.segment import PlainSegment, reverse_flow
+from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4
+from kdissect.net.protocols import TCP
+from kdissect.session.events import Event
+
+# Flows of other shards that are known to be passed by, 45 bytes and a place in a set each. Past it they are
+# found out again.
+MAX_OTHERS = 100_000
+# Behind every batch of packets.
+LAST_BATCH = (1 << 63) - 1
+# IPv4 and TCP without options.
+_HEADERS = 40
+
+Place = bytes
+"""Compares as events stand in one analyzer: batch, packet in it, and a number; or, for ends by silence that the
+packet brought to light, before those: when the silence was over, which packet opened the connection, a number."""
+_AT_PACKET = Struct(">QIBI").pack
+_BY_SILENCE = Struct(">QIBQQII").pack
+_BIAS = 1 << 63  # times before 1970 sort before later ones
+
+
+class Shard(NamedTuple):
+    """One of `count` shards, counted from 0."""
+
+    index: int
+    count: int
+
+
+def shard_of(flow: bytes, count: int) -> int:
+    """The number of the shard that a flow key belongs to."""
+    return crc32(min(flow, reverse_flow(flow))) % count
+
+
+class ShardAnalyzer(Analyzer):
+    """Takes every packet, and analyses the connections of one shard. To be fed with `placed` alone."""
+
+    def __init__(self, shard: Shard, *of_analyzer: Any) -> None:
+        super().__init__(*of_analyzer)
+        self._shard = shard
+        self._others: set[bytes] = set()
+        self._batch = 0
+
+    def placed(self, packets: Sequence[PlainPacket]) -> Iterator[tuple[Place, Event]]:
+        """Take the next batch; gives the events of the shard before the next packet changes what they point
+        at."""
+        for events in self.feed_each(packets):
+            for number, event in enumerate(events):
+                if event.connection.over_ns:
+                    yield _ended(self._batch, self.index, event, number), event
+                else:
+                    yield _AT_PACKET(self._batch, self.index, 1, number), event
+        self._batch += 1
+
+    def placed_end(self, ends: Mapping[str, int]) -> Iterator[tuple[Place, Event]]:
+        """The capture is over, as for `close`."""
+        events = self.close(ends)
+        silent, others = _numbers(ends), _numbers(self._tables)
+        for number, event in enumerate(events):
+            info = event.connection
+            # Silence is told first, one capture set after the other.
+            sets = silent if info.over_ns else others
+            place = (0 if info.over_ns else len(silent)) + sets[info.capture_set]
+            yield _ended(LAST_BATCH, place, event, number), event
+
+    def _feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        flow = segment[0]
+        if flow in self._flows or shard_of(flow, self._shard.count) == self._shard.index:
+            self.place = self._batch, self.index
+            super()._feed_segment(segment, ref, time_ns)
+            return
+        if len(self._others) >= MAX_OTHERS:
+            self._others.clear()
+        self._others.add(flow)
+        self._events += self.advance(ref, time_ns)
+
+    def _chosen(self, block: PacketBlock, at: int) -> Iterable[tuple[int, PlacedPacket]]:
+        """The packets but for those of others that can only be passed by."""
+        # Hot, once a packet.
+        data, others, due, links = block.data, self._others, self._due, FUSED
+        places = block.places[at:] if at else block.places
+        for packet in enumerate(places, block.first_ref + at):
+            start, time_ns, link_type, limit, _ = packet[1]
+            if time_ns <= due.time_ns and link_type in links:
+                unpack, expected, network = links[link_type]
+                ip = start + network
+                if data[ip + 12 : ip + 24] in others and ip + _HEADERS <= limit:
+                    link, version, _, _, fragment, _, _, _, _, _ = unpack(data, start)
+                    if link == expected and version == PLAIN_IPV4 and fragment & FRAGMENT_AND_PROTOCOL == TCP:
+                        continue
+            yield packet
+
+
+def before_batch(batch: int) -> Place:
+    """What sorts before the events of a batch of packets, and behind those of the one before."""
+    return batch.to_bytes(8)
+
+
+def _ended(batch: int, index: int, event: Event, number: int) -> Place:
+    info = event.connection
+    over_ns = min(info.over_ns, _BIAS - 1) + _BIAS
+    return _BY_SILENCE(batch, index, 0, over_ns, *info.opened_at, number)
+
+
+def _numbers(names: Iterable[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names)}

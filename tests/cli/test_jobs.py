@@ -1,0 +1,197 @@
+"""`inspect --jobs`: what several processes print is what one prints, byte for byte."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdissect.cli import main
+from kdissect.cli.jobs import listing, worker
+from kdissect.cli.jobs.workers import Workers
+from tests.support.console import CAPTURES, CHECKOUT, TXN
+
+# All kinds of traffic, but not those that take seconds to print; KDISSECT_SLOW has all of them compared.
+LARGEST = 10**9 if os.environ.get("KDISSECT_SLOW") else 110_000
+ALL = sorted(
+    str(path)
+    for path in CAPTURES.iterdir()
+    if path.suffixes[:1] in ([".pcap"], [".pcapng"]) and path.stat().st_size < LARGEST
+)
+IDS = str(CAPTURES / "kafka44_franz_transactions.pcapng")  # topics by id alone, Kafka's own among them
+LIST = ("inspect", "--format", "jsonl")
+BODIES = (*LIST, "--bodies", "--records")
+
+
+class Inline(Workers):
+    """Workers that are run one after the other, in this process."""
+
+    def _start(self, index: int) -> None:
+        self._pipes.append(os.open(os.devnull, os.O_RDONLY))
+        messages: deque[Any] = deque()
+        self.messages = [*getattr(self, "messages", []), messages]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(worker, "send", lambda _, message: messages.append((message[0], message[1][:])))
+            patch.setattr(worker, "MESSAGE_BYTES", 3000)
+            patch.setattr(worker, "MESSAGE_BATCHES", 2)
+            patch.setattr(signal, "signal", lambda *_: None)
+            assert worker.main([str(index), str(self._count), "-1", *self._arguments]) == 0
+
+    def _receive(self, index: int) -> tuple[int, list[tuple[Any, ...]]]:
+        message: tuple[int, list[tuple[Any, ...]]] = self.messages[index].popleft()
+        return message
+
+
+@pytest.fixture
+def inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "Workers", Inline)
+
+
+def printed(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(arguments)
+    out, err = capfd.readouterr()
+    return code, out, err
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize("path", ALL, ids=lambda path: Path(path).name)
+@pytest.mark.parametrize("arguments", [LIST, BODIES], ids=["list", "bodies"])
+def test_prints_what_one_process_prints(
+    path: str, arguments: Sequence[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    expected = printed(capfd, *arguments, path)
+    assert expected[1]
+    assert printed(capfd, *arguments, "--jobs", "3", path) == expected
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--limit", "1"),
+        ("--limit", "17"),
+        ("-Y", "api == Fetch and latency > 1ms"),
+        ("-Y", "response.**.error_code != NONE", "--limit", "2"),
+        ("--api", "Produce,Metadata", "--errors"),
+        ("--port", "9092", "--since", "+1s"),
+        ("--show-secrets",),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("arguments", [LIST, BODIES], ids=["list", "bodies"])
+def test_options(more: Sequence[str], arguments: Sequence[str], capfd: pytest.CaptureFixture[str]) -> None:
+    """Filters count what they leave out, and names are learned from it; a limit ends everything."""
+    given = (*arguments, *more, TXN, IDS)
+    assert printed(capfd, *given, "--jobs", "2") == printed(capfd, *given)
+
+
+@pytest.mark.usefixtures("inline")
+def test_bad_inputs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What cannot be read is told once, in the same words; the rest is printed."""
+    data = Path(TXN).read_bytes()
+    cut, text, none = tmp_path / "cut.pcapng", tmp_path / "text.txt", tmp_path / "none.pcap"
+    cut.write_bytes(data[: len(data) // 2 - 3])
+    text.write_text("no capture\n")
+    given = (*LIST, str(cut), str(text), str(none), IDS)
+    expected = printed(capfd, *given)
+    assert expected[0] == 3
+    assert len(expected[2].splitlines()) > 2
+    assert printed(capfd, *given, "--jobs", "3") == expected
+
+
+@pytest.mark.usefixtures("inline")
+def test_a_limit_leaves_unread_what_one_process_leaves_unread(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """That the end of a file is cut is no concern of who stops before it."""
+    cut = tmp_path / "cut.pcap"
+    data = Path(IDS).read_bytes()
+    cut.write_bytes(data[:-3])
+    for limit in ("1", "100000"):
+        given = (*LIST, "--limit", limit, str(cut))
+        expected = printed(capfd, *given)
+        assert printed(capfd, *given, "--jobs", "2") == expected
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (("--jobs", "0", TXN), "no number of processes"),
+        (("--jobs", "65", TXN), "no number of processes"),
+        (("--jobs", "2", "--format", "tsv", TXN), "--format jsonl"),
+        (("--jobs", "2", "-e", "api", TXN), "without -e"),
+        (("--jobs", "2", "--topic", "a*", TXN), "tests of topics"),
+        (("--jobs", "2", "-Y", "topic == a", TXN), "tests of topics"),
+        (("--jobs", "2", "-Y", "has finding", TXN), "findings or numbers"),
+        (("--jobs", "2", "-"), "several times"),
+    ],
+)
+def test_what_only_one_process_can_do(
+    more: Sequence[str], why: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = printed(capfd, *LIST, *more)
+    assert (code, out) == (2, "")
+    assert why in err
+
+
+# With processes.
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "kdissect", *arguments]
+    return subprocess.run(command, capture_output=True, cwd=CHECKOUT, check=False)
+
+
+def test_processes(tmp_path: Path) -> None:
+    expected = run(*BODIES, IDS)
+    out = tmp_path / "out.jsonl"
+    ran = run(*BODIES, IDS, "--jobs", "2", "-o", str(out))
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert out.read_bytes() == expected.stdout
+
+
+def started(path: str, out: str) -> tuple[subprocess.Popen[bytes], list[int]]:
+    """A run that waits for a reader of its output, and its workers."""
+    command = [sys.executable, "-m", "kdissect", *BODIES, "--jobs", "2", path, "-o", out]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=CHECKOUT)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while len(found := children.read_text().split()) < 2:
+        assert process.poll() is None
+        time.sleep(0.01)
+    return process, [int(child) for child in found]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are told by Linux")
+@pytest.mark.parametrize(("ended", "code"), [("worker", 3), ("interrupted", 130)])
+def test_the_end_of_a_process(ended: str, code: int, tmp_path: Path) -> None:
+    """A worker that is killed is told, Ctrl-C is as ever; nobody is left behind, nothing half written."""
+    source, out = tmp_path / "fifo.pcapng", tmp_path / "out.jsonl"
+    out.write_text("before")
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(40):
+        (many / f"{number}.pcapng").write_bytes(Path(IDS).read_bytes())
+    source.symlink_to(many)
+    process, workers = started(str(source), str(out))
+    for each in workers:
+        os.kill(each, signal.SIGSTOP)  # whatever they read, they do not end
+    if ended == "worker":
+        os.kill(workers[0], signal.SIGKILL)
+    else:
+        process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == code
+    if ended == "worker":
+        assert b"worker 1 of 2 was ended by signal 9" in err
+        assert out.read_text() == "before"
+    else:
+        assert err == b""
+    for each in workers:
+        with pytest.raises(ProcessLookupError):
+            os.kill(each, 0)
