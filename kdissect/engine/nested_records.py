@@ -53,8 +53,9 @@ def nest_batches(
 def nested_batches(row: dict[str, Any], exchange: Exchange) -> Iterator[list[dict[str, Any]]]:
     """The batches that `nest_batches` added to each records field of a row."""
     side, body = _body_with_records(row, exchange)
-    for place in () if body is None else _records_fields(body, exchange, side):
-        yield place.get("batches", [])
+    if body is not None:
+        for place in _records_fields(body, exchange, side):
+            yield place.get("batches", [])
 
 
 def _body_with_records(row: dict[str, Any], exchange: Exchange) -> tuple[bool, dict[str, Any] | None]:
@@ -64,7 +65,7 @@ def _body_with_records(row: dict[str, Any], exchange: Exchange) -> tuple[bool, d
     return bool(side), None if side is None or frame is None else frame.get("body")
 
 
-def _records_fields(body: dict[str, Any], exchange: Exchange, is_response: bool) -> Iterator[dict[str, Any]]:
+def _records_fields(body: dict[str, Any], exchange: Exchange, is_response: bool) -> list[dict[str, Any]]:
     assert exchange.api_key is not None  # there is a body
     return _places(body, _records_paths(exchange.api_key, is_response))
 
