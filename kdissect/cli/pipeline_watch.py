@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kdissect.capture.source import STDIN
 from kdissect.cli.alert_options import add_alerts
+from kdissect.cli.committed_tables import add_grace
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.inputs import add_inputs
@@ -68,9 +69,10 @@ def _parser() -> ArgumentParser:
         "their bytes, as 64MB, of which there is at least one file; default: 256MB"
     ))  # fmt: skip
     add("--shards", metavar="N", type=count, help=(
-        "groups into which the connections of a capture set are dealt; default: as many as cores. "
+        "groups into which connections are dealt; default: as many as cores. "
         "A checkpoint keeps what it was begun with"
     ))  # fmt: skip
+    add_grace(parser)
     add_alerts(add)
     add(
         "--progress-log", metavar="FILE", help="write Spark's own progress of each batch there, as JSON lines"
@@ -159,7 +161,7 @@ def _follow(options: Namespace, settings: Settings, session: SparkSession) -> in
                 log.write(json.dumps(told) + "\n")
                 log.flush()
 
-        watch = Watch(settings, line.batch, line.warn, options.alert)
+        watch = Watch(settings, line.batch, line.warn, options.alert, options.grace)
         query = watch.start(session, Pace(options.once, options.interval))
         follow(query, signals.came, progress)
         line.close()

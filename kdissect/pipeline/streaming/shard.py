@@ -59,8 +59,8 @@ class Head(NamedTuple):
     """What a shard knows. `due_ns` says for each flow when it must be looked at, whatever comes.
 
     `sizes` are the bytes of each flow's state. `timers` are times, each with the number of the entry that
-    says which flows are to be forgotten then. Flows in `waiting` have segments that wait; `open_` is where it
-    stands what the batch before made of open ones, None if it did not.
+    says which flows are to be forgotten then. `open_` is where it stands what the batch before made of open
+    ones, None if it did not.
     """
 
     horizon_ns: int = -(1 << 63)
@@ -69,7 +69,6 @@ class Head(NamedTuple):
     due_ns: dict[bytes, int] = {}  # noqa: RUF012  replaced, never changed
     sizes: dict[bytes, int] = {}  # noqa: RUF012
     timers: tuple[tuple[int, int], ...] = ()
-    waiting: frozenset[bytes] = frozenset()
     open_: str | None = None
 
 
@@ -143,7 +142,7 @@ class Shard:
         late = self._late(head)
         self._take_news(told, late, head)
         self._horizon_ns = self._horizon(head, late)
-        self._due, self._sizes, self._waiting = dict(head.due_ns), dict(head.sizes), set(head.waiting)
+        self._due, self._sizes = dict(head.due_ns), dict(head.sizes)
         around, parts = self._surroundings(TableRows(self._settings.tables)), self._parts()
         visited = self._visited(runs)
         for key in visited:
@@ -157,8 +156,7 @@ class Shard:
         last_ns = self._news.last_times.get(facts.capture_set, head.last_ns)
         secrets = tuple(self._news.secrets)
         after = Head(
-            self._horizon_ns, last_ns, secrets, self._due, self._sizes, self._timers(timers),
-            frozenset(self._waiting), open_,
+            self._horizon_ns, last_ns, secrets, self._due, self._sizes, self._timers(timers), open_,
         )  # fmt: skip
         self._store.put_head(pickle.dumps(after))
         return Report(
@@ -212,7 +210,6 @@ class Shard:
 
     def _keep(self, key: bytes, flow: bytes, rest: list[Any], ends_ns: int | None, before: Any) -> None:
         due = [ns for ns in (ends_ns, rest[0][0] if rest else None) if ns is not None]
-        self._waiting.discard(key)
         if not due:
             self._due.pop(key, None)
             self._sizes.pop(key, None)
@@ -220,8 +217,6 @@ class Shard:
                 self._store.remove_flow(key)
             return
         waiting = pickle.dumps(tuple(packed(0, key, rest))) if rest else NOTHING
-        if rest:
-            self._waiting.add(key)
         self._store.put_flow(key, flow, waiting)
         self._due[key] = min(due)
         self._sizes[key] = len(flow) + len(waiting)
@@ -255,8 +250,9 @@ class Shard:
         data = None if head.open_ is None else read_whole(filesystem, head.open_)
         if data is None:
             return OpenFlows(), self._due.keys()
+        # Those whose segments wait are among them: none is behind the last packet.
         up = {key for key, due_ns in self._due.items() if last_ns is not None and due_ns <= last_ns}
-        again = (up | self._waiting | set(visited)) & self._due.keys()
+        again = (up | set(visited)) & self._due.keys()
         return OpenFlows.thawed(data).without(again | set(visited)), again
 
     def _close_copy(self, key: bytes, around: Surroundings, ends: Mapping[str, int]) -> None:

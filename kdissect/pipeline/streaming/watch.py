@@ -11,7 +11,7 @@ from kdissect.capture.filesystems import filesystem_of
 from kdissect.pipeline.sink.alert_targets import Target
 from kdissect.pipeline.sink.alerts import Alerts
 from kdissect.pipeline.sink.compaction import compact_every
-from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.pipeline.sink.place import GRACE_S, SinkPlace
 from kdissect.pipeline.streaming.batch import Batches, Done
 from kdissect.pipeline.streaming.processor import REPORTS_DDL, ShardProcessor
 from kdissect.pipeline.streaming.settings import Settings
@@ -46,7 +46,8 @@ class Pace(NamedTuple):
 class Watch:
     """A running stream. `on_batch` hears of each batch that counts, with the seconds it took to commit it.
 
-    `alerts` are told of findings; `warn` takes one line for people.
+    `alerts` are told of findings; `warn` takes one line for people. Files that others took the place of stay
+    for `grace_s` seconds.
     """
 
     def __init__(
@@ -55,11 +56,12 @@ class Watch:
         on_batch: Callable[[Done, float], None],
         warn: Callable[[str], None],
         alerts: Sequence[Target] = (),
+        grace_s: float = GRACE_S,
     ) -> None:
         self._settings = settings
         self._on_batch = on_batch
         self._warn = warn
-        self._place = SinkPlace(*filesystem_of(settings.output))
+        self._place = SinkPlace(*filesystem_of(settings.output), grace_s)
         self._batches = Batches(settings, self._place, Alerts(alerts, self._place, warn))
 
     def start(self, spark: SparkSession, pace: Pace) -> StreamingQuery:

@@ -8,8 +8,9 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
-from kdissect.engine.analyzer import LINGER_NS
+from kdissect.engine.analyzer import IDLE_NS, LINGER_NS, SWEEP_EVERY_NS
 from kdissect.model.packet import Packet
+from kdissect.pipeline.streaming.shard import REORDER_NS
 from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import arrive, assert_equal
 from tests.pipeline.streaming.drive import Stream, settings_of
@@ -77,6 +78,24 @@ def test_connections_that_fall_silent_are_over_without_a_packet_of_theirs(tmp_pa
     arrive(tmp_path / "in", 1, _versions(START_NS + HOUR_NS, 44000).packets)
     (done,) = stream.catch_up()
     assert done.flows == 1
+    assert_equal(tmp_path / "tables", [tmp_path / "in"])
+
+
+def test_silence_that_ends_a_connection_within_the_last_second(tmp_path: Path) -> None:
+    """It has nothing new, and is over all the same: what was made of it before holds no more."""
+    stream = Stream(settings_of(tmp_path, tmp_path / "in"))
+    silent = _versions(START_NS, 43000, False).packets
+    arrive(tmp_path / "in", 0, silent)
+    stream.catch_up()
+    arrive(tmp_path / "in", 1, _versions(START_NS + MINUTE_NS, 45000, False).packets)
+    stream.catch_up()  # nothing of it waits any more
+    over_ns = ((silent[-1].time_ns + IDLE_NS) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS
+    other = _versions(over_ns - 2 * HOUR_NS, 44000, False).packets
+    shift_ns = over_ns + REORDER_NS // 2 - other[-1].time_ns
+    arrive(tmp_path / "in", 2, [p._replace(time_ns=p.time_ns + shift_ns) for p in other])
+    stream.catch_up()
+    (row,) = [row for row in of_stream(tmp_path / "tables", "connections") if "43000" in row["client"]]
+    assert row["closed"]["how"] == "idle"
     assert_equal(tmp_path / "tables", [tmp_path / "in"])
 
 
