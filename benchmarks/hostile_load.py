@@ -129,18 +129,18 @@ def _steady(count: int, size: int = 0) -> Iterator[bytes]:
             yield wire.say(1, response(number))
 
 
-def half_lost() -> Iterator[bytes]:
+def half_lost(count: int = 2000) -> Iterator[bytes]:
     """Every second packet is missing, by chance."""
     dice = Random(5)
-    return (packet for packet in _steady(2000) if dice.random() < 0.5)
+    return (packet for packet in _steady(count) if dice.random() < 0.5)
 
 
-def twice_and_reordered() -> Iterator[bytes]:
+def twice_and_reordered(count: int = 1000) -> Iterator[bytes]:
     """Every packet twice, and all of them moved by up to 40 places."""
     dice = Random(6)
     waiting: list[tuple[float, int, bytes]] = []
     place = 0
-    for packet in _steady(1000):
+    for packet in _steady(count):
         for _ in "ab":
             place += 1
             waiting.append((place + dice.random() * 40, place, packet))

@@ -35,7 +35,7 @@ class Refinder:
         self._head = want.size.to_bytes(_PREFIX)
         self._parser = SegmentParser()
         self._pieces: list[_Piece] = []
-        self._starts: list[int] = []  # sequence numbers at which the frame may begin
+        self._starts: list[tuple[int, bytes, int]] = []  # where the frame may begin: number, payload, place
         self._behind = 0
         self.found: Found | None = None
 
@@ -49,7 +49,7 @@ class Refinder:
             ref = packet[0]
             self._pieces.append((segment[1], segment[5], ref))
             if ref == self._want.first_ref:
-                self._starts += [segment[1] + at for at in _places(segment[5], self._head)]
+                self._starts += [(segment[1] + at, segment[5], at) for at in _places(segment[5], self._head)]
             if ref >= self._want.last_ref:
                 is_due = True
                 self._behind += len(segment[5])
@@ -62,11 +62,17 @@ class Refinder:
         return self.found or Found(b"", (), "its bytes are not where they were: the file was changed")
 
     def _try(self) -> None:
-        length = self._want.captured + _PREFIX
-        for start in self._starts:
+        want = self._want
+        length = want.captured + _PREFIX
+        known = min(want.captured, MARK_BYTES)
+        for start, payload, at in self._starts:
+            # A packet may hold thousands of frames of one size: most are told apart where they lie.
+            head = payload[at + _PREFIX : at + _PREFIX + known]
+            if len(head) == known and crc32(head) != want.mark:
+                continue
             data, spans = _assemble(self._pieces, start, length)
             content = data[_PREFIX:]
-            if len(data) == length and crc32(content[:MARK_BYTES]) == self._want.mark:
+            if len(data) == length and crc32(content[:MARK_BYTES]) == want.mark:
                 self.found = Found(content, tuple(spans))
                 return
 
