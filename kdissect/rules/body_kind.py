@@ -14,6 +14,7 @@ Checks = tuple[tuple[BodyRule, Callable[["Body"], bool]], ...]
 """Rules with their quick looks."""
 KindKey = tuple[int | None, str, int]
 """API key, side and version."""
+_LATE = 1 << 64  # later than any time in nanoseconds
 Earliest = tuple[int, str, int]
 """Where an exchange stands on the wire: time, connection, ordinal."""
 
@@ -32,7 +33,17 @@ class BodyKind:
     `pieces` counts the rules that looked at them. `is_free`: no rule looks at plain ones, but for the first.
     """
 
-    __slots__ = ("bodies", "checks", "first", "is_free", "is_watched", "pieces", "plain_checks", "rules")
+    __slots__ = (
+        "bodies",
+        "checks",
+        "first",
+        "first_ns",
+        "is_free",
+        "is_watched",
+        "pieces",
+        "plain_checks",
+        "rules",
+    )
 
     def __init__(
         self, rules: tuple[BodyRule, ...], plain_rules: tuple[BodyRule, ...], is_watched: bool
@@ -44,17 +55,19 @@ class BodyKind:
         self.is_free = not (plain_rules or is_watched)
         self.bodies = 0
         self.first: Earliest | None = None
+        self.first_ns = _LATE
+        """The time of `first`: a quick look at one that came later."""
         self.pieces: Counter[str] = Counter()
 
     def is_first(self, exchange: Exchange) -> bool:
         """Whether no plain body was seen that stands before this one."""
-        first = self.first
-        if first is None:
-            return True
-        frame = exchange.request or exchange.response
-        if frame is not None and frame.time_ns > first[0]:  # nearly always
-            return False
-        return earliest_of(exchange) < first
+        return self.first is None or earliest_of(exchange) < self.first
+
+    def lead(self, exchange: Exchange) -> None:
+        """This one stands first."""
+        self.first = earliest_of(exchange)
+        self.first_ns = self.first[0]
+        self.pieces.clear()
 
     def __getstate__(self) -> tuple[Any, ...]:
         """The rules go as what they are: their quick looks are methods of them."""
@@ -64,3 +77,4 @@ class BodyKind:
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.__init__(*state[:3])  # type: ignore[misc]
         self.bodies, self.first, self.pieces = state[3:]
+        self.first_ns = _LATE if self.first is None else self.first[0]

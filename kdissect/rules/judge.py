@@ -22,7 +22,7 @@ from kdissect.model.finding import Who
 from kdissect.rules import pieces
 from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body
-from kdissect.rules.body_kind import BodyKind, earliest_of
+from kdissect.rules.body_kind import BodyKind
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.evidence import finding_of, has_no_error
@@ -63,6 +63,7 @@ class Judge:
         self._views: dict[str, ConnectionView] = {}
         self._large = LargeExchanges()
         self._muted: set[str] = set()  # codes shadowed for the exchange being judged
+        self._at_ns = 0  # its time
         self._subjects = Subjects(rules)
         self._history = History(machines, increments=False)  # no rule speaks of them
         self._batches = BatchJudge(rules, self.coverage)
@@ -121,6 +122,8 @@ class Judge:
 
     def _exchange(self, exchange: Exchange, view: ConnectionView) -> None:
         self.coverage.add_exchange(exchange)
+        frame = exchange.request or exchange.response
+        self._at_ns = 0 if frame is None else frame.time_ns
         muted = self._muted
         muted.clear()
         view.begin(exchange)
@@ -167,7 +170,9 @@ class Judge:
         kind = looked_at.kinds.get((exchange.api_key, RESPONSE, response.version))
         if kind is None or not kind.is_free or exchange.api_key == API_VERSIONS:
             return False
-        if not (response.is_plain and response.fits) or kind.is_first(exchange):
+        if not (response.is_plain and response.fits):
+            return False
+        if self._at_ns <= kind.first_ns and kind.is_first(exchange):
             return False
         kind.bodies += 1
         looked_at.bodies += 1
@@ -193,7 +198,7 @@ class Judge:
                 self._speak_all(rule, rule.check(body), view, exchange)
         if not is_plain:
             self._pieces(body, view)
-        elif kind.is_first(exchange):
+        elif self._at_ns <= kind.first_ns and kind.is_first(exchange):
             self._pieces_of_all(body, kind, view)
         if kind.is_watched:
             for batch_rule, fault in self._batches.faults(body):
@@ -203,8 +208,7 @@ class Judge:
 
     def _pieces_of_all(self, body: Body, kind: BodyKind, view: ConnectionView) -> None:
         """Look at the pieces of the first plain body, which stands for all others of its kind."""
-        kind.first = earliest_of(body.exchange)
-        kind.pieces.clear()
+        kind.lead(body.exchange)
         with self.coverage.aside(kind.pieces):
             self._pieces(body, view)
 
