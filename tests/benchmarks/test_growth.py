@@ -8,9 +8,7 @@ from kdissect.api import Dissection
 from tests.benchmarks.generated import Generate
 
 
-def test_copies_have_the_same_traffic(
-    generate: Generate, tmp_path: Path, benchmarks_on_path: Path
-) -> None:
+def test_copies_have_the_same_traffic(generate: Generate, tmp_path: Path, benchmarks_on_path: Path) -> None:
     import growth
 
     template = generate(*growth.TEMPLATE).path

@@ -27,7 +27,7 @@ def widen(pipe: int) -> None:
         return
 
 
-def send(pipe: int, value: object, parts: Sequence[bytes]) -> None:
+def send(pipe: int, value: Any, parts: Sequence[bytes]) -> None:
     """Write one message: a value of plain types, and bytes. Raises BrokenPipeError where nobody listens."""
     data = marshal.dumps(value)
     size = sum(map(len, parts))

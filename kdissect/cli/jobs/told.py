@@ -28,9 +28,9 @@ from kdissect.session.info import ConnectionInfo
 if TYPE_CHECKING:
     from kdissect.engine.record_sets import RecordSet
 
-# Kinds, behind the place, with bytes: LINE has its text; NAMED text, where in it the names of topics stand (-1:
-# nowhere), capture set, broker, topics, ids, and pairs (id over records, whether there are any) of what was taken
-# for records of users; WHOLE and PASSED have a pickled exchange, SKIPPED nothing.
+# Kinds, behind the place, with bytes: LINE has its text; NAMED text, where in it the names of topics stand
+# (-1: nowhere), capture set, broker, topics, ids, and pairs (id over records, whether there are any) of what
+# was taken for records of users; WHOLE and PASSED have a pickled exchange, SKIPPED nothing.
 LINE, NAMED, WHOLE, PASSED, SKIPPED = range(5)
 Told = tuple[Any, ...]
 
@@ -154,7 +154,7 @@ def behind_number(line: bytes) -> bytes:
 
 
 def _first_key(batch: dict[str, Any]) -> list[Any]:
-    """The key of the first record of a batch as it is printed; control records are the same in every topic."""
+    """The key of the first record of a batch as it is printed. Control records are alike in every topic."""
     return [] if batch.get("control") else [record["key"] for record in batch["records"][:1]]
 
 

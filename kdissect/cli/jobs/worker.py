@@ -1,8 +1,8 @@
 """A worker process: `python -m kdissect.cli.jobs.worker INDEX COUNT PIPE ARGUMENT...`.
 
-It reads the inputs that the arguments of `kdissect inspect` name, and writes what it tells into PIPE: messages
-(batch that was come to, told things with their places), and beside them the lines, of which the things have the
-lengths. It ends when nobody reads them.
+It reads the inputs that the arguments of `kdissect inspect` name, and writes what it tells into PIPE:
+messages (batch that was come to, told things with their places), and beside them the lines, of which the
+things have the lengths. It ends when nobody reads them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Worker:
         self._pipe = pipe
         self._dissection = dissection
         self._options = options
-        self._tells_files = shard.index == 0
+        self._tells_files = shard.number == 0
         self._states: Any = None
         self._held: list[tuple[Any, ...]] = []
         self._lines: list[bytes] = []
