@@ -4,7 +4,7 @@
     python benchmarks/guard.py --update     # write what is counted now
 
 Counts are the same on every machine for one version of CPython, whatever else it does, so that they can be
-held to a bound where seconds cannot. What C code takes (checksums, decompression, struct, memory) is not seen.
+held to a bound where seconds cannot. What C code takes (checksums, decompression, struct) is not seen.
 Decoders are compiled and modules imported before the counting begins.
 """
 
