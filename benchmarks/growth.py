@@ -1,13 +1,13 @@
-"""How time and memory grow with the size of a capture, and with the number of connections, as Markdown tables.
+"""How time and memory grow with the size of a capture, and with the number of connections, as tables.
 
     python benchmarks/growth.py --sizes 10MB 100MB 500MB --folder /tmp/growth
     python benchmarks/growth.py --connections 10 100 1000 10000 --works list deep
 
-Each rate is that of what a capture has beyond the one before it, so that start-up, and decoders that are made at
-the first message of a kind, count in the first row alone. Sizes are captures of `generate.py` with segments
-of an MTU; connections are copies of ten, each from hosts of their own, packet by packet in turns, so that each
-has the same traffic however many there are. Rounds go over all captures in turns; the least counts. Nothing is
-judged.
+Each rate is that of what a capture has beyond the one before it, so that start-up, and decoders that are made
+at the first message of a kind, count in the first row alone. Sizes are captures of `generate.py` with
+segments of an MTU; connections are copies of ten, each from hosts of their own, packet by packet in turns, so
+that each has the same traffic however many there are. Rounds go over all captures in turns; the least counts.
+Nothing is judged.
 """
 
 from __future__ import annotations

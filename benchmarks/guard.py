@@ -1,10 +1,10 @@
 """Counts the bytecodes that whole works take on small captures, and compares them with a table.
 
-    python benchmarks/guard.py              # the table of benchmarks/bytecodes.json beside what is counted now
+    python benchmarks/guard.py              # the table of bytecodes.json beside what is counted now
     python benchmarks/guard.py --update     # write what is counted now
 
-Counts are the same on every machine for one version of CPython, whatever else it does, so that they can be held
-to a bound where seconds cannot. What C code takes (checksums, decompression, struct, memory) is not seen.
+Counts are the same on every machine for one version of CPython, whatever else it does, so that they can be
+held to a bound where seconds cannot. What C code takes (checksums, decompression, struct) is not seen.
 Decoders are compiled and modules imported before the counting begins.
 """
 
@@ -26,7 +26,7 @@ from kdissect.rules.judge import Judge
 
 ROOT = Path(__file__).parent.parent
 TABLE = Path(__file__).parent / "bytecodes.json"
-# Recorded traffic in the repository: many small frames of librdkafka; transactions; a consumer of large batches.
+# Recorded traffic in the repository: many small frames of librdkafka; transactions; a client in Java.
 CAPTURES = ("tansu_rdk216_acks.pcap", "kafka44_kp3_transactions.pcapng", "kafka44_java_produce.pcapng")
 # A work that takes more than so many times its count is told, and fails the test: what a change may cost
 # without anybody looking is a tenth; the rest allows for what is paid for something better.

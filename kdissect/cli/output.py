@@ -33,7 +33,7 @@ class Output:
         self._path = path
         self._whole = None if path is None or live or is_special(path) else WholeFile(path)
         self._fd = _STDOUT if path is None else self._create(path)
-        self._parts: list[bytes] = []
+        self._parts: list[bytes | memoryview] = []
         self._held = 0
         self.before_write: Callable[[], None] | None = None
         """Called before each write: takes a progress line off the terminal."""
@@ -77,7 +77,7 @@ class Output:
         """Whether a person is looking."""
         return os.isatty(self._fd)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Take bytes; writes when enough are there."""
         self._parts.append(data)
         self._held += len(data)

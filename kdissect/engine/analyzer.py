@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -146,7 +146,7 @@ class Analyzer:
             if events:
                 yield self._take()
         parser.packets += len(block) - at
-        for index in take_in_order(block, at, self._flows, self._due, events, self._chosen(block, at)):
+        for index in take_in_order(block, self._chosen(block, at), self._flows, self._due, events):
             self.index = index if index >= 0 else ~index
             if index >= 0:
                 parser.packets -= 1
@@ -154,9 +154,9 @@ class Analyzer:
             if events:
                 yield self._take()
 
-    def _chosen(self, block: PacketBlock, at: int) -> Iterable[tuple[int, PlacedPacket]] | None:
-        """The packets of a block from index `at` on that are to be taken; None for all of them."""
-        return None
+    def _chosen(self, block: PacketBlock, at: int) -> Iterator[tuple[int, PlacedPacket]]:
+        """The packets of a block from index `at` on that are to be taken: all of them."""
+        return block.numbered(at)
 
     def _feed_packet(self, packet: PlainPacket) -> None:
         segment = self.parser.parse_batch((packet,))[0]

@@ -1,4 +1,4 @@
-"""An analyzer of some of the connections: several together, each with all packets, are one with all connections.
+"""An analyzer of some of the connections: several together, each with all packets, are one analyzer.
 
 Rules:
 - Both directions of a pair of ends, all its incarnations, and its twins of other capture sets belong to one
@@ -32,18 +32,18 @@ LAST_BATCH = (1 << 63) - 1
 _HEADERS = 40
 
 Place = bytes
-"""Compares as events stand in one analyzer: batch, packet in it, and a number; or, for ends by silence that the
-packet brought to light, before those: when the silence was over, which packet opened the connection, a number."""
+"""Compares as events stand in one analyzer: batch, packet in it, and a number; or, for ends by silence that
+the packet brought to light, before those: when that was, the packet that opened the connection, a number."""
 _AT_PACKET = Struct(">QIBI").pack
 _BY_SILENCE = Struct(">QIBQQII").pack
 _BIAS = 1 << 63  # times before 1970 sort before later ones
 
 
 class Shard(NamedTuple):
-    """One of `count` shards, counted from 0."""
+    """One of some shards, counted from 0."""
 
-    index: int
-    count: int
+    number: int
+    of: int
 
 
 def shard_of(flow: bytes, count: int) -> int:
@@ -84,7 +84,7 @@ class ShardAnalyzer(Analyzer):
 
     def _feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
         flow = segment[0]
-        if flow in self._flows or shard_of(flow, self._shard.count) == self._shard.index:
+        if flow in self._flows or shard_of(flow, self._shard.of) == self._shard.number:
             self.place = self._batch, self.index
             super()._feed_segment(segment, ref, time_ns)
             return
@@ -93,12 +93,11 @@ class ShardAnalyzer(Analyzer):
         self._others.add(flow)
         self._events += self.advance(ref, time_ns)
 
-    def _chosen(self, block: PacketBlock, at: int) -> Iterable[tuple[int, PlacedPacket]]:
+    def _chosen(self, block: PacketBlock, at: int) -> Iterator[tuple[int, PlacedPacket]]:
         """The packets but for those of others that can only be passed by."""
         # Hot, once a packet.
         data, others, due, links = block.data, self._others, self._due, FUSED
-        places = block.places[at:] if at else block.places
-        for packet in enumerate(places, block.first_ref + at):
+        for packet in block.numbered(at):
             start, time_ns, link_type, limit, _ = packet[1]
             if time_ns <= due.time_ns and link_type in links:
                 unpack, expected, network = links[link_type]

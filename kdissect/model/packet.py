@@ -66,6 +66,10 @@ class PacketBlock(Sequence[PlainPacket]):
         self.places = places
         self.turns = turns
 
+    def numbered(self, at: int) -> Iterator[tuple[int, PlacedPacket]]:
+        """Reference and place of the packets from index `at` on."""
+        return enumerate(self.places[at:] if at else self.places, self.first_ref + at)
+
     def __len__(self) -> int:
         return len(self.places)
 

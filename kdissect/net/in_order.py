@@ -10,7 +10,7 @@ Rules:
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterator, Mapping, Sized
 from itertools import islice
 from typing import Any
 
@@ -37,23 +37,19 @@ class Due:
 
 def take_in_order(
     block: PacketBlock,
-    at: int,
+    packets: Iterator[tuple[int, PlacedPacket]],
     flows: Flows,
     due: Due,
     events: Sized,
-    chosen: Iterable[tuple[int, PlacedPacket]] | None = None,
 ) -> Iterator[int]:
-    """Take the packets of a block from index `at` on; or those `chosen`, by reference, ascending.
+    """Take packets of a block, which come with their references, ascending; what is left out are whole flows.
 
-    Gives the index of each packet that is unusual, which the caller is to take before it goes on, and `~index`
-    of one with which a sink made `events` grow. Whoever chooses leaves out whole flows.
+    Gives the index of each packet that is unusual, which the caller is to take before it goes on, and
+    `~index` of one with which a sink made `events` grow.
     """
     # Hot, once a packet: locals instead of attributes, no calls.
     data, find, until_ns, links = block.data, flows.get, due.time_ns, FUSED
     first_ref = block.first_ref
-    if chosen is None:
-        chosen = enumerate(block.places[at:] if at else block.places, first_ref + at)
-    packets = iter(chosen)
     for ref, (start, time_ns, link_type, limit, _) in packets:
         try:
             unpack, expected, network = links[link_type]

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from kdissect.session.exchange import Exchange
 
-# Of all connections together. A connection that fetches ends with an answer of some 200 KB, which would be kept
-# for as long as it is open: thousands of them must not fill the memory.
+# Of all connections together. A connection that fetches ends with an answer of some 200 KB, which would be
+# kept for as long as it is open: thousands of them must not fill the memory.
 MOST_BYTES = 8 << 20
 
 

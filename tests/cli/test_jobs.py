@@ -1,10 +1,10 @@
 """`inspect --jobs`: what several processes print is what one prints, byte for byte."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
-import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.cli.jobs import listing, worker
-from kdissect.cli.jobs.workers import Workers
+from kdissect.cli.jobs.workers import Workers, _with_lines
 from tests.support.console import CAPTURES, CHECKOUT, TXN
 
 # All kinds of traffic, but not those that take seconds to print; KDISSECT_SLOW has all of them compared.
@@ -37,15 +37,15 @@ class Inline(Workers):
         messages: deque[Any] = deque()
         self.messages = [*getattr(self, "messages", []), messages]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(worker, "send", lambda _, message: messages.append((message[0], message[1][:])))
+            patch.setattr(worker, "send", lambda *message: messages.append(pickle.dumps(message)))
             patch.setattr(worker, "MESSAGE_BYTES", 3000)
             patch.setattr(worker, "MESSAGE_BATCHES", 2)
             patch.setattr(signal, "signal", lambda *_: None)
             assert worker.main([str(index), str(self._count), "-1", *self._arguments]) == 0
 
     def _receive(self, index: int) -> tuple[int, list[tuple[Any, ...]]]:
-        message: tuple[int, list[tuple[Any, ...]]] = self.messages[index].popleft()
-        return message
+        _, (reached, things), lines = pickle.loads(self.messages[index].popleft())
+        return reached, list(_with_lines(things, memoryview(b"".join(lines))))
 
 
 @pytest.fixture
@@ -156,42 +156,28 @@ def test_processes(tmp_path: Path) -> None:
     assert out.read_bytes() == expected.stdout
 
 
-def started(path: str, out: str) -> tuple[subprocess.Popen[bytes], list[int]]:
-    """A run that waits for a reader of its output, and its workers."""
-    command = [sys.executable, "-m", "kdissect", *BODIES, "--jobs", "2", path, "-o", out]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=CHECKOUT)
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    while len(found := children.read_text().split()) < 2:
-        assert process.poll() is None
-        time.sleep(0.01)
-    return process, [int(child) for child in found]
-
-
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are told by Linux")
 @pytest.mark.parametrize(("ended", "code"), [("worker", 3), ("interrupted", 130)])
 def test_the_end_of_a_process(ended: str, code: int, tmp_path: Path) -> None:
-    """A worker that is killed is told, Ctrl-C is as ever; nobody is left behind, nothing half written."""
-    source, out = tmp_path / "fifo.pcapng", tmp_path / "out.jsonl"
-    out.write_text("before")
-    many = tmp_path / "many"
-    many.mkdir()
-    for number in range(40):
-        (many / f"{number}.pcapng").write_bytes(Path(IDS).read_bytes())
-    source.symlink_to(many)
-    process, workers = started(str(source), str(out))
-    for each in workers:
-        os.kill(each, signal.SIGSTOP)  # whatever they read, they do not end
+    """A worker that is killed is told, Ctrl-C is as ever, and nobody is left behind."""
+    for number in range(40):  # more than all pipes hold: everybody waits for us to read
+        (tmp_path / f"{number}.pcapng").write_bytes(Path(IDS).read_bytes())
+    command = [sys.executable, "-m", "kdissect", *BODIES, "--jobs", "2", str(tmp_path)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, cwd=CHECKOUT, bufsize=0, **pipes)
+    assert process.stdout is not None
+    first = process.stdout.read(1)  # they are at work
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    workers = list(map(int, children.split()))
+    assert len(workers) == 2
     if ended == "worker":
         os.kill(workers[0], signal.SIGKILL)
     else:
         process.send_signal(signal.SIGINT)
-    _, err = process.communicate()
+    out, err = process.communicate()
     assert process.returncode == code
-    if ended == "worker":
-        assert b"worker 1 of 2 was ended by signal 9" in err
-        assert out.read_text() == "before"
-    else:
-        assert err == b""
-    for each in workers:
+    assert (b"was ended by signal 9" in err) if ended == "worker" else not err
+    assert (first + out).startswith(b'{"number":1,')
+    for worker_id in workers:
         with pytest.raises(ProcessLookupError):
-            os.kill(each, 0)
+            os.kill(worker_id, 0)

@@ -78,14 +78,15 @@ class _Listing:
             kind = thing[1]
             if kind == LINE:  # nearly all
                 number += 1
-                write(b'{"number":%d,%b' % (number, thing[2]))
+                write(b'{"number":%d,' % number)
+                write(thing[2])
                 left -= 1
                 if not left:
                     break
                 continue
             told = thing[2:]
             if kind == FILES:
-                self.states = InputStates(*told[0])
+                self.states = InputStates(*told[1])
                 continue
             number += 1
             if kind == SKIPPED:
@@ -93,7 +94,8 @@ class _Listing:
             if kind == PASSED:
                 self._dissection.topics.pass_by(pickle.loads(told[0]))  # of our own worker
                 continue
-            write(b'{"number":%d,%b' % (number, self._line(kind, told, output)))
+            write(b'{"number":%d,' % number)
+            write(self._line(kind, told, output))
             left -= 1
             if not left:
                 break
@@ -106,8 +108,8 @@ class _Listing:
 
     def _named(
         self,
-        head: bytes,
-        tail: bytes,
+        line: memoryview,
+        at: int,
         capture_set: str,
         broker: str,
         topics: tuple[str, ...],
@@ -115,14 +117,15 @@ class _Listing:
         taken: tuple[tuple[bytes, bool], ...],
     ) -> bytes:
         names = self._dissection.topics
-        if tail:
+        topics_text = b""
+        if at >= 0:
             found = ",".join(map(quote, names.names_of(capture_set, broker, topics, ids)))
-            head += f'"topics":[{found}]'.encode("utf-8", "replace")
+            topics_text = f'"topics":[{found}]'.encode("utf-8", "replace")
         for topic_id, has_records in taken:
             name = names.name_now(capture_set, broker, topic_id)
             if has_records and name is not None and log(name) is not None:
                 raise JobError(f"records of {name} are not what Kafka writes: read this without --jobs")
-        return head + tail
+        return b"".join((line[:at], topics_text, line[at:])) if at >= 0 else bytes(line)
 
     def _whole(self, output: Output) -> Writer:
         if self._writer is None:

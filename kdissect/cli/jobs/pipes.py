@@ -1,33 +1,54 @@
-"""Messages from workers: marshalled values, each behind its length."""
+"""Messages from workers: a marshalled value and bytes beside it, each behind its length.
+
+Lines go beside the value: marshalled they would be copied twice more, and they are nearly all of the bytes.
+"""
 
 from __future__ import annotations
 
 import marshal
 import os
+from collections.abc import Sequence
+from struct import Struct
 from typing import Any
 
-_LENGTH_BYTES = 8
+_HEAD = Struct(">QQ")
+# Of a pipe, where that can be asked for (Linux: F_SETPIPE_SZ, fcntl(2)): each time it is full both ends stop.
+_PIPE_BYTES = 1 << 20
+_F_SETPIPE_SZ = 1031
 
 
-def send(handle: int, value: object) -> None:
-    """Write one message. Raises BrokenPipeError where nobody listens any more."""
+def widen(pipe: int) -> None:
+    """Give a pipe more room, if the system lets us."""
+    try:
+        from fcntl import fcntl
+
+        fcntl(pipe, _F_SETPIPE_SZ, _PIPE_BYTES)
+    except (ImportError, OSError):
+        return
+
+
+def send(pipe: int, value: Any, parts: Sequence[bytes]) -> None:
+    """Write one message: a value of plain types, and bytes. Raises BrokenPipeError where nobody listens."""
     data = marshal.dumps(value)
-    rest = memoryview(len(data).to_bytes(_LENGTH_BYTES) + data)
+    size = sum(map(len, parts))
+    rest = memoryview(b"".join((_HEAD.pack(len(data), size), data, *parts)))
     while rest:
-        rest = rest[os.write(handle, rest) :]
+        rest = rest[os.write(pipe, rest) :]
 
 
-def receive(handle: int) -> Any:
+def receive(pipe: int) -> tuple[Any, memoryview]:
     """The next message. Raises EOFError where the other end is gone."""
-    return marshal.loads(_read(handle, int.from_bytes(_read(handle, _LENGTH_BYTES))))  # of our own process
+    size, beside = _HEAD.unpack(_read(pipe, _HEAD.size))
+    value = marshal.loads(_read(pipe, size))  # of a process of our own
+    return value, _read(pipe, beside).toreadonly()
 
 
-def _read(handle: int, size: int) -> bytes:
-    parts = []
-    while size:
-        part = os.read(handle, size)
-        if not part:
+def _read(pipe: int, size: int) -> memoryview:
+    whole = memoryview(bytearray(size))
+    at = 0
+    while at < size:
+        count = os.readv(pipe, [whole[at:]])
+        if not count:
             raise EOFError
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+        at += count
+    return whole

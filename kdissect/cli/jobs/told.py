@@ -28,8 +28,9 @@ from kdissect.session.info import ConnectionInfo
 if TYPE_CHECKING:
     from kdissect.engine.record_sets import RecordSet
 
-# Kinds, behind the place: LINE text; NAMED text before and behind the names, capture set, broker, topics, ids,
-# pairs (id over records, whether there are any) taken for those of users; WHOLE and PASSED a pickled exchange; SKIPPED nothing.
+# Kinds, behind the place, with bytes: LINE has its text; NAMED text, where in it the names of topics stand
+# (-1: nowhere), capture set, broker, topics, ids, and pairs (id over records, whether there are any) of what
+# was taken for records of users; WHOLE and PASSED have a pickled exchange, SKIPPED nothing.
 LINE, NAMED, WHOLE, PASSED, SKIPPED = range(5)
 Told = tuple[Any, ...]
 
@@ -113,10 +114,11 @@ class Teller:
         if names.question is None:  # ids of zeros: nothing but their records
             info = exchange.connection
             names.question = info.capture_set, info.broker_address, (), ()
-            head, tail = line, b""
+            at = -1
         else:
-            head, _, tail = line.partition(self._mark)
-        return NAMED, head, tail, *names.question, tuple(self._taken)
+            at = line.index(self._mark)
+            line = line[:at] + line[at + len(self._mark) :]
+        return NAMED, line, at, *names.question, tuple(self._taken)
 
     def pass_by(self, exchange: Exchange) -> Told:
         """What is told of one that is counted only."""
@@ -152,7 +154,7 @@ def behind_number(line: bytes) -> bytes:
 
 
 def _first_key(batch: dict[str, Any]) -> list[Any]:
-    """The key of the first record of a batch as it is printed; control records are the same in every topic."""
+    """The key of the first record of a batch as it is printed. Control records are alike in every topic."""
     return [] if batch.get("control") else [record["key"] for record in batch["records"][:1]]
 
 

@@ -1,7 +1,8 @@
 """A worker process: `python -m kdissect.cli.jobs.worker INDEX COUNT PIPE ARGUMENT...`.
 
-It reads the inputs that the arguments of `kdissect inspect` name, and writes what it tells into PIPE: messages
-(batch that was come to, told things with their places). It ends when nobody reads them.
+It reads the inputs that the arguments of `kdissect inspect` name, and writes what it tells into PIPE:
+messages (batch that was come to, told things with their places), and beside them the lines, of which the
+things have the lengths. It ends when nobody reads them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kdissect.cli.inputs import states_of
 from kdissect.cli.inspect import inspect_options
 from kdissect.cli.jobs.pipes import send
 from kdissect.cli.jobs.told import Teller
-from kdissect.engine.shards import LAST_BATCH, Shard, before_batch
+from kdissect.engine.shards import LAST_BATCH, Place, Shard, before_batch
 from kdissect.session.exchange import Exchange
 
 # Told at once. Larger messages keep others waiting, smaller ones cost more than what is in them.
@@ -40,9 +41,10 @@ class Worker:
         self._pipe = pipe
         self._dissection = dissection
         self._options = options
-        self._tells_files = shard.index == 0
+        self._tells_files = shard.number == 0
         self._states: Any = None
         self._held: list[tuple[Any, ...]] = []
+        self._lines: list[bytes] = []
         self._bytes = 0
 
     def run(self) -> None:
@@ -57,9 +59,7 @@ class Worker:
             for place, event in placed:
                 if isinstance(event, Exchange):
                     taken = accepts is None or accepts(event)
-                    told = teller.tell(event) if taken else teller.pass_by(event)
-                    self._held.append((place, *told))
-                    self._bytes += _EACH + (len(told[1]) if len(told) > 1 else 0)
+                    self._hold(place, *(teller.tell(event) if taken else teller.pass_by(event)))
                     if self._bytes >= MESSAGE_BYTES:
                         self._flush(batch)
                         last = batch
@@ -74,11 +74,17 @@ class Worker:
         states = tuple(states_of(self._dissection))
         if states != self._states:
             self._states = states
-            self._held.append((before_batch(batch), FILES, states))
+            self._hold(before_batch(batch), FILES, b"", states)
+
+    def _hold(self, place: Place, kind: int, line: bytes = b"", *more: object) -> None:
+        self._held.append((place, kind, len(line), *more))
+        self._lines.append(line)
+        self._bytes += _EACH + len(line)
 
     def _flush(self, reached: int) -> None:
-        send(self._pipe, (reached, self._held))
+        send(self._pipe, (reached, self._held), self._lines)
         self._held.clear()
+        self._lines.clear()
         self._bytes = 0
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
-from kdissect.cli.jobs.pipes import receive
+from kdissect.cli.jobs.pipes import receive, widen
 from kdissect.cli.jobs.worker import OVER
 from kdissect.engine.shards import before_batch
 
@@ -64,6 +64,7 @@ class Workers:
 
     def _start(self, index: int) -> None:
         pipe, messages = os.pipe()
+        widen(pipe)
         self._pipes.append(pipe)
         try:
             process = subprocess.Popen(
@@ -83,10 +84,10 @@ class Workers:
 
     def _receive(self, index: int) -> tuple[int, list[tuple[Any, ...]]]:
         try:
-            message: tuple[int, list[tuple[Any, ...]]] = receive(self._pipes[index])
+            (reached, things), lines = receive(self._pipes[index])
         except EOFError:
             raise JobError(self._why_gone(index)) from None
-        return message
+        return reached, list(_with_lines(things, lines))
 
     def _why_gone(self, index: int) -> str:
         code = self._processes[index].wait()
@@ -101,3 +102,11 @@ class Workers:
         for pipe in self._pipes:
             os.close(pipe)
         self._pipes.clear()
+
+
+def _with_lines(things: list[tuple[Any, ...]], lines: memoryview) -> Iterator[tuple[Any, ...]]:
+    """Things with their bytes instead of the lengths of these."""
+    at = 0
+    for place, kind, size, *more in things:
+        yield place, kind, lines[at : at + size], *more
+        at += size

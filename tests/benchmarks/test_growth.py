@@ -1,0 +1,33 @@
+"""What growth.py measures: captures whose connections have the same traffic, however many there are."""
+
+from pathlib import Path
+
+import pytest
+
+from kdissect.api import Dissection
+from tests.benchmarks.generated import Generate
+
+
+def test_copies_have_the_same_traffic(generate: Generate, tmp_path: Path, benchmarks_on_path: Path) -> None:
+    import growth
+
+    template = generate(*growth.TEMPLATE).path
+    copied = tmp_path / "copied.pcap"
+    growth.copy_connections(template, copied, 3)
+    apis = sorted((e.api_key or 0, e.state, e.ordinal) for e in Dissection(template))
+    copies = list(Dissection(copied))
+    assert sorted((e.api_key or 0, e.state, e.ordinal) for e in copies) == sorted(apis * 3)
+    assert len({e.connection.id for e in copies}) == 3 * growth.TEMPLATE_CONNECTIONS
+
+
+def test_table(
+    tmp_path: Path, benchmarks_on_path: Path, capsys: pytest.CaptureFixture[str], generate: Generate
+) -> None:
+    pytest.importorskip("crc32c", reason="the generator needs the `test` extra")
+    import growth
+
+    assert growth.main(["--connections", "20", "10", "--rounds", "1", "--folder", str(tmp_path)]) == 0
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if "connections" in line]
+    assert [row[2].strip() for row in rows] == ["10 connections", "20 connections"]
+    with pytest.raises(SystemExit):
+        growth.main(["--connections", "15"])
