@@ -6,6 +6,7 @@ Definitions".
 
 from collections.abc import Callable
 from struct import Struct
+from struct import error as StructError  # noqa: N812  an exception class, whatever its case
 
 from kdissect.capture.parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.pcapng_interface import MAX_TIME_NS, Interface, parse_drops, parse_interface
@@ -35,6 +36,8 @@ _FRAME = 12  # type and length before the body, length behind it
 _ENHANCED_FRAME = 32  # an Enhanced Packet Block less its packet data, padding and options
 _ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}  # section 4.1 Byte-Order Magic
 _UNKNOWN_DROPS = 0xFFFF  # appendix A "drops_count"
+_NOTHING = -1  # no type a block can have
+_NO_INTERFACE = Interface(0, 0)
 _Handler = Callable[[bytes, list[PlacedPacket]], str]
 
 
@@ -82,45 +85,44 @@ class PcapngParser(CaptureParser):
     def _parse(self, data: bytes, places: list[PlacedPacket], turns: list[int]) -> int:
         # Hot for Enhanced Packet Blocks that are whole and sane; everything else goes through _block, which
         # judges.
-        append, size, position = places.append, len(data), 0
-        unpack, trailer, interfaces = self._enhanced.unpack_from, self._trailer.unpack_from, self._interfaces
-        known, captured, like = self.packets, 0, (-1, -1, -1)
-        while not self.stopped:
-            if position + _ENHANCED_FRAME <= size:
+        append, position, most_ns = places.append, 0, MAX_TIME_NS
+        unpack, trailer = self._enhanced.unpack_from, self._trailer.unpack_from
+        known, captured, like, like_total, at = self.packets, 0, -1, -1, -1
+        interface, multiplier, link_type = _NO_INTERFACE, 0, 0
+        while True:
+            try:
                 kind, total, index, high, low, length, wire = unpack(data, position)
-                end = position + total
-                if (
-                    kind == ENHANCED_PACKET
-                    and 0 < length <= total - _ENHANCED_FRAME
-                    and end <= size
-                    and trailer(data, end - 4)[0] == total
-                    and index < len(interfaces)
-                    and length <= wire
-                ):
-                    interface = interfaces[index]
-                    time_ns = (high << 32 | low) * interface.multiplier
-                    if interface.is_unusual or time_ns > MAX_TIME_NS:
-                        time_ns = interface.time_ns(high << 32 | low)
-                    if (total, index, length) != like:
-                        like = total, index, length
-                        turns.append(len(places))
-                    start = position + 28
-                    append((start, time_ns, interface.link_type, start + length, wire))
-                    captured += length
-                    position = end
-                    continue
+                (closing,) = trailer(data, position + total - 4)
+                if index != at:
+                    interface = self._interfaces[index]
+                    at, like = index, -1
+                    multiplier, link_type = interface.plain_multiplier, interface.link_type
+            except (StructError, IndexError):
+                kind = _NOTHING
+            if (
+                kind == ENHANCED_PACKET
+                and closing == total and 0 < length <= wire and length + _ENHANCED_FRAME <= total
+            ):  # fmt: skip
+                time_ns = (high << 32 | low) * multiplier
+                if not 0 < time_ns <= most_ns:
+                    time_ns = interface.time_ns(high << 32 | low)
+                start = position + 28
+                if length != like or total != like_total:
+                    like, like_total = length, total
+                    turns.append(len(places))
+                append((start, time_ns, link_type, start + length, wire))
+                captured += length
+                position += total
+                continue
             self.packets = known + len(places)
             turns.append(len(places))
-            like = -1, -1, -1
             used = self._block(data, position, places)
             if not used:
                 break
             position += used  # a block may have begun a section or delivered a packet
-            unpack, trailer, interfaces = (
-                self._enhanced.unpack_from,
-                self._trailer.unpack_from,
-                self._interfaces,
-            )
+            if self.stopped:
+                break
+            unpack, trailer, like, at = self._enhanced.unpack_from, self._trailer.unpack_from, -1, -1
         self.packets = known + len(places)
         self.captured_bytes += captured
         if places:

@@ -46,6 +46,11 @@ class Interface:
             self.multiplier, self.divisor = _SECOND, units
             self.is_unusual = True
 
+    @property
+    def plain_multiplier(self) -> int:
+        """What makes nanoseconds of a timestamp, 0 where it takes more (`time_ns`)."""
+        return 0 if self.is_unusual else self.multiplier
+
     def time_ns(self, stamp: int) -> int:
         """Nanoseconds since 1970 UTC of a 64-bit timestamp, held inside int64."""
         return min(stamp * self.multiplier // self.divisor + self.offset_ns, MAX_TIME_NS)

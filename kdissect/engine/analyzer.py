@@ -123,9 +123,9 @@ class Analyzer:
         So what is seen of a connection in its info is what was known at the event, however packets come in
         batches.
         """
-        if isinstance(packets, PacketBlock):
-            yield from self._feed_block(packets)
-            return
+        return self._feed_block(packets) if isinstance(packets, PacketBlock) else self._feed_plain(packets)
+
+    def _feed_plain(self, packets: Sequence[PlainPacket]) -> Iterator[list[Event]]:
         events = self._events
         pairs = zip(packets, self.parser.parse_batch(packets), strict=True)
         for index, (packet, segment) in enumerate(pairs):

@@ -15,13 +15,12 @@ from itertools import islice
 from typing import Any
 
 from kdissect.model.packet import PacketBlock, PlacedPacket
-from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4, SHORTEST_TCP
+from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, HEADERS_IN_ORDER, PLAIN_IPV4
 from kdissect.net.protocols import TCP
 from kdissect.net.runs import WORTH_BYTES, take_run
 from kdissect.net.sequence import HALF, MASK
-from kdissect.net.tcp import CONTROL, IN_ORDER, Lane
+from kdissect.net.tcp import Lane
 
-_UNKNOWN = None, None, None, None
 Flows = Mapping[bytes, tuple[Any, Any, Any, Lane | None]]
 """Flow key to a tuple whose last is the lane of the flow's segments."""
 
@@ -47,25 +46,28 @@ def take_in_order(
     Gives the index of each packet that is unusual, which the caller is to take before it goes on, and
     `~index` of one with which a sink made `events` grow.
     """
-    # Hot, once a packet: locals instead of attributes, no calls.
-    data, find, until_ns, links = block.data, flows.get, due.time_ns, FUSED
+    # Hot, once a packet: locals instead of attributes and globals, no calls.
+    data, until_ns, links, lengths = block.data, due.time_ns, FUSED, HEADERS_IN_ORDER
+    fragment_and_protocol, tcp_protocol, plain_ipv4, mask = FRAGMENT_AND_PROTOCOL, TCP, PLAIN_IPV4, MASK
     first_ref = block.first_ref
     for ref, (start, time_ns, link_type, limit, _) in packets:
         try:
             unpack, expected, network = links[link_type]
             link, version, total, ip_id, fragment, flow, seq, ack, flags, window = unpack(data, start)
-            lane = find(flow, _UNKNOWN)[3]
+            lane = flows[flow][3]
         except (KeyError, struct.error):
             lane = None
         if lane is not None:
             mine, peer, tcp, sink = lane
-            begin, end = start + network + 20 + (flags >> 12 << 2), start + network + total
+            headers = lengths[flags]
+            begin, end = start + network + headers, start + network + total
             if (
                 seq == mine.next_seq
-                and link == expected and version == PLAIN_IPV4 and fragment & FRAGMENT_AND_PROTOCOL == TCP
-                and flags & CONTROL == IN_ORDER and flags >= SHORTEST_TCP and begin <= end <= limit
+                and link == expected and version == plain_ipv4
+                and fragment & fragment_and_protocol == tcp_protocol
+                and headers and begin <= end <= limit
                 and window and not tcp.troubled and time_ns <= until_ns
-                and (ack == peer.next_seq or (peer.next_seq - ack) & MASK < HALF or peer.next_seq < 0)
+                and (ack == peer.next_seq or (peer.next_seq - ack) & mask < HALF or peer.next_seq < 0)
             ):  # fmt: skip
                 mine.packets += 1
                 tcp.last_time_ns = time_ns
@@ -74,7 +76,7 @@ def take_in_order(
                 payload, offset = data[begin:end], mine.offset
                 size = end - begin
                 mine.offset = stop = offset + size
-                mine.next_seq = (seq + size) & MASK
+                mine.next_seq = (seq + size) & mask
                 mine.recent.append((offset, payload, ip_id, time_ns))
                 if stop > mine.trim_at:
                     mine.trim()

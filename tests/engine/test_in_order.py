@@ -146,6 +146,35 @@ def test_each_damage_everywhere(what: str) -> None:
     assert_same(damaged(large_frames(), [(at, what, 1 + at % 7) for at in range(3, 200, 9)]), [100])
 
 
+@pytest.mark.parametrize("first", range(9))
+def test_silence_of_all(first: int) -> None:
+    """Connections that were silent for too long are over before the next packet, whichever way that goes."""
+    assert_same(damaged(large_frames(), [(at, "idle", 40) for at in range(first, 300, 27)]), [])
+
+
+@pytest.mark.parametrize("spacing", [1, 5, 20])
+def test_silence_of_one(spacing: int) -> None:
+    """One connection falls silent while the segments of another come on, seconds apart and in runs."""
+    silent, busy = Conversation(ports=(40000, 9092)), Conversation(ports=(40001, 9092))
+    packets: list[PlainPacket] = [*silent.handshake().client(request(1, 4, 1)).packets]
+    busy.handshake().client(request(1, 4, 1)).broker(response(1, bytes(1448 * 300)), mss=1448)
+    start = packets[-1][1]
+    packets += [(ref, start + at * spacing * 10**9, *rest) for at, (ref, _, *rest) in enumerate(busy.packets)]  # type: ignore[misc]
+    numbered = damaged(packets, [])
+    kinds = [
+        type(event).__name__ for events in Analyzer().feed_each(blocks(numbered, [])[0]) for event in events
+    ]
+    assert ("ConnectionClosed" in kinds) == (spacing * 300 > 30 * 60)
+    assert_same(numbered, [])
+
+
+def test_what_is_kept_after_any_packet() -> None:
+    """`recent` is what it would be packet by packet wherever one looks, also in the middle of runs."""
+    packets = damaged(large_frames(), [])
+    for end in range(100, len(packets), 3):
+        assert_same(packets[:end], [])
+
+
 def test_most_segments_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or the tests above compare one way with itself."""
     asked: list[PlainPacket] = []

@@ -8,7 +8,15 @@ dataclasses, inspect, uuid and json: 30 ms).
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.engine.rows import TopicsOf, anomaly_row, closed_row, topic_id_text, union, wire_topics
+from kdissect.engine.rows import (
+    TopicsOf,
+    anomaly_row,
+    closed_row,
+    has_anomalies,
+    topic_id_text,
+    union,
+    wire_topics,
+)
 from kdissect.engine.times import SECOND_NS, rfc3339
 from kdissect.history.topics import DESCRIBE_CLUSTER
 from kdissect.model.frame import Frame
@@ -29,8 +37,7 @@ except ImportError:  # not CPython
 # Texts that repeat on every line are made once. A hostile peer can send new ones for ever: the caches
 # start over when full.
 _CACHE_ENTRIES = 4096
-# Between them, in 2001 and 2286, times in nanoseconds have ten digits of seconds and nine behind them.
-_TEN_DIGITS, _ELEVEN_DIGITS = 10**18, 10**19
+_FRACTION = len("000000000Z")  # what follows the decimal point of a time
 # Formatting a StrEnum costs a call into Python each time; these two values are nearly all there is.
 _KAFKA, _TOKEN, _COMPLETE = '"kind":"kafka"', '"kind":"sasl_token"', '"complete"'
 KAFKA, COMPLETE = ExchangeKind.KAFKA, State.COMPLETE
@@ -46,11 +53,11 @@ class FastLines:
         self._files = files
         self._topics_of = topics_of
         self._number = 0
-        self._ends: dict[ConnectionInfo, str] = {}  # its ends are known before its first exchange
+        # What requests of one kind on one connection have in common. Its ends are known before its first
+        # exchange.
+        self._kinds: dict[tuple[ConnectionInfo, int | None, int | None, str | None], str] = {}
         self._places: dict[int, str] = {}
         self._seconds: dict[str, str] = {}
-        self._apis: dict[tuple[int | None, int | None], str] = {}
-        self._strings: dict[str | None, str] = {None: "null"}
         self._lists: dict[tuple[str, ...], str] = {(): "[]"}
         self._ids: dict[tuple[bytes, ...], str] = {(): "[]"}
 
@@ -70,61 +77,60 @@ class FastLines:
         """The exchange as a line of JSON."""
         # Hot, once an exchange: one f-string, caches looked up in place.
         self._number = number = self._number + 1
-        connection = exchange.connection
+        connection, client_id = exchange.connection, exchange.client_id
         request, response = exchange.request, exchange.response
+        key, version = exchange.api_key, exchange.api_version
         asked = exchange.request_summary_cache or exchange.request_summary()
         answered = exchange.response_summary()
         _, topics, ids, _, _, _ = asked
         codes, answered_topics, answered_ids, _, _, _ = answered
-        ends = self._ends.get(connection) or self._end_texts(connection)
-        api = self._apis.get((exchange.api_key, exchange.api_version)) or self._api_text(exchange)
-        client_id = self._strings.get(exchange.client_id) or self._string(exchange.client_id)
+        kind = self._kinds.get((connection, key, version, client_id)) or self._kind(exchange)
         if answered_topics and answered_topics != topics:
             topics = union(topics, answered_topics)
         if answered_ids and answered_ids != ids:
             ids = union(ids, answered_ids)
-        if ids or exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics:
+        if ids or key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics:
             topics = self._topics_of(exchange, asked, answered)
+        correlation_id: int | str = "null" if exchange.correlation_id is None else exchange.correlation_id
         latency: int | str = "null"
-        if request is not None and response is not None:
-            latency = response.time_ns - request.end_time_ns
-        correlation_id: int | str | None = exchange.correlation_id
-        if correlation_id is None:
-            correlation_id = "null"
-        errors = self._error_names(codes) if codes else "[]"
-        closed = "null" if exchange.close is None else compact_json(closed_row(exchange))
         odd = "[]"
-        if exchange.anomalies or (request and request.anomalies) or (response and response.anomalies):
-            odd = compact_json([anomaly_row(anomaly) for anomaly in exchange.all_anomalies()])
+        if request is None or response is None:
+            if has_anomalies(exchange):
+                odd = _anomalies(exchange)
+        else:
+            latency = response.time_ns - request.end_time_ns
+            if exchange.anomalies or request.anomalies or response.anomalies:
+                odd = _anomalies(exchange)
         return (
             f'{{"number":{number},"connection":"{connection.id}","exchange":{exchange.ordinal},'
-            f'{_KAFKA if exchange.kind is KAFKA else _TOKEN},{ends},"client_id":{client_id},{api},'
-            f'"correlation_id":{correlation_id},'
+            f"{_KAFKA if exchange.kind is KAFKA else _TOKEN}{kind}{correlation_id},"
             f'"state":{_COMPLETE if exchange.state is COMPLETE else quote(exchange.state)},'
             f'"request":{self._frame(request)},"response":{self._frame(response)},'
-            f'"latency_ns":{latency},"errors":{errors},'
+            f'"latency_ns":{latency},"errors":{self._error_names(codes) if codes else "[]"},'
             f'"topics":{self._lists.get(topics) or self._list(topics)},'
-            f'"topic_ids":{self._ids.get(ids) or self._id_list(ids)},"closed":{closed},"anomalies":{odd}}}\n'
+            f'"topic_ids":{self._ids.get(ids) or self._id_list(ids)},'
+            f'"closed":{"null" if exchange.close is None else compact_json(closed_row(exchange))},'
+            f'"anomalies":{odd}}}\n'
         ).encode("utf-8", "replace")
 
     def _frame(self, frame: Frame | None) -> str:
-        # Hot, twice an exchange: whole, in one packet, some time after 2001.
+        # Hot, twice an exchange: whole, in one packet, in a second that was met before.
         if frame is None:
             return "null"
         first, time_ns, size = frame.first_ref, frame.time_ns, frame.size
-        file = self._places.get(first >> FILE_SHIFT) or self._place(first >> FILE_SHIFT)
         digits = str(time_ns)
+        second, file = self._seconds.get(digits[:-9]), self._places.get(first >> FILE_SHIFT)
         if (
-            first != frame.last_ref
+            second is None
+            or file is None
+            or first != frame.last_ref
             or time_ns != frame.end_time_ns
             or len(frame.data) != size
-            or not _TEN_DIGITS <= time_ns < _ELEVEN_DIGITS
         ):
-            return self._unusual_frame(frame, file)
-        second = self._seconds.get(digits[:10]) or self._second(time_ns)
+            return self._unusual_frame(frame, file or self._place(first >> FILE_SHIFT))
         number = first & NUMBER_MASK
         return (
-            f'{file}{number},"last":{number}}},"time":"{second}.{digits[10:]}Z",'
+            f'{file}{number},"last":{number}}},"time":"{second}{digits[-9:]}Z",'
             f'"time_ns":{digits},"end_time_ns":{digits},"bytes":{size + 4}}}'
         )
 
@@ -137,7 +143,7 @@ class FastLines:
         if time_ns < SECOND_NS:  # too few digits to cut: a clock that started at 0
             time = rfc3339(time_ns)
         else:
-            time = f"{self._seconds.get(digits[:-9]) or self._second(time_ns)}.{digits[-9:]}Z"
+            time = f"{self._seconds.get(digits[:-9]) or self._second(time_ns)}{digits[-9:]}Z"
         end = digits if frame.end_time_ns == time_ns else frame.end_time_ns
         captured = "" if len(frame.data) == frame.size else f',"captured":{len(frame.data) + 4}'
         return (
@@ -155,23 +161,19 @@ class FastLines:
         return f'{number},"last_file":{quote(self._files[last >> FILE_SHIFT])}'
 
     def _second(self, time_ns: int) -> str:
-        return _keep(self._seconds, str(time_ns)[:-9], rfc3339(time_ns).partition(".")[0])
+        return _keep(self._seconds, str(time_ns)[:-9], rfc3339(time_ns)[:-_FRACTION])
 
-    def _end_texts(self, connection: ConnectionInfo) -> str:
-        text = (
-            f'"capture_set":{quote(connection.capture_set)},'
-            f'"client":{quote(connection.client_text)},"broker":{quote(connection.broker_text)}'
-        )
-        return _keep(self._ends, connection, text)
-
-    def _api_text(self, exchange: Exchange) -> str:
-        key, version = exchange.api_key, exchange.api_version
+    def _kind(self, exchange: Exchange) -> str:
+        connection, key, version = exchange.connection, exchange.api_key, exchange.api_version
         name = None if key is None else api_name(key)
-        text = f'"api_key":{_null(key)},"api":{_quote_or_null(name)},"api_version":{_null(version)}'
-        return _keep(self._apis, (key, version), text)
-
-    def _string(self, text: str | None) -> str:
-        return _keep(self._strings, text, _quote_or_null(text))
+        text = (
+            f',"capture_set":{quote(connection.capture_set)},'
+            f'"client":{quote(connection.client_text)},"broker":{quote(connection.broker_text)},'
+            f'"client_id":{_quote_or_null(exchange.client_id)},'
+            f'"api_key":{_null(key)},"api":{_quote_or_null(name)},"api_version":{_null(version)},'
+            f'"correlation_id":'
+        )
+        return _keep(self._kinds, (connection, key, version, exchange.client_id), text)
 
     def _list(self, texts: tuple[str, ...]) -> str:
         return _keep(self._lists, texts, f"[{','.join(map(quote, texts))}]")
@@ -181,6 +183,10 @@ class FastLines:
 
     def _error_names(self, codes: Iterable[int]) -> str:
         return f"[{','.join(quote(error_name(code)) for code in codes)}]"
+
+
+def _anomalies(exchange: Exchange) -> str:
+    return compact_json([anomaly_row(anomaly) for anomaly in exchange.all_anomalies()])
 
 
 def compact_json(value: Any) -> str:
