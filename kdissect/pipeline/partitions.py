@@ -1,12 +1,18 @@
 """Hive partitions: which directory a row belongs in, as Spark, pyarrow and DuckDB all write and read them."""
 
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import Any
 from urllib.parse import quote, unquote
 
 # What Hive writes for null (org.apache.hadoop.hive.conf.HiveConf, DEFAULTPARTITIONNAME).
 NULL = "__HIVE_DEFAULT_PARTITION__"
 _PLAIN = "-_.,+@[]() "  # beside letters and digits
+# Characters of a value in the name of a directory. Names on the wire may have 32 KB, names of files 255 bytes
+# (NAME_MAX of Linux), of which the column takes some. A longer one is cut, with a checksum to tell it by: one
+# client must not make a run fail for all.
+LONGEST = 200
+_CHECKSUM = 16  # hex digits
 
 
 def directory_of(names: Sequence[str], values: Sequence[Any]) -> str:
@@ -48,4 +54,13 @@ def _mixed(names: Sequence[str], columns: list[Any], rest: Any) -> Iterator[tupl
 
 
 def _escaped(value: Any) -> str:
-    return NULL if value is None else quote(str(value), safe=_PLAIN)
+    if value is None:
+        return NULL
+    text = str(value)
+    escaped = quote(text, safe=_PLAIN)
+    if len(escaped) <= LONGEST:
+        return escaped
+    kept = text[: LONGEST - _CHECKSUM - 1]
+    while len(start := quote(kept, safe=_PLAIN)) > LONGEST - _CHECKSUM - 1:
+        kept = kept[: len(kept) * 9 // 10]
+    return f"{start}~{sha256(text.encode('utf-8', 'replace')).hexdigest()[:_CHECKSUM]}"

@@ -1,0 +1,56 @@
+"""What is installed: locked with hashes for CI, little without extras (SECURITY.md)."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+LOCKS = sorted((ROOT / ".ci").glob("requirements-*.txt"))
+# What analysis itself needs: decompressors, checksums, packets, output. Each addition is a decision.
+BASE = {
+    "cramjam", "crc32c", "ddsketch", "dpkt", "lz4", "orjson", "platformdirs", "rich", "scapy", "textual",
+    "zstandard",
+}  # fmt: skip
+HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
+
+
+def project() -> dict[str, object]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def name_of(requirement: str) -> str:
+    return re.split(r"[\s\[<>=!~;]", requirement)[0].lower().replace("_", "-")
+
+
+def test_the_base_install_is_small() -> None:
+    assert {name_of(one) for one in project()["dependencies"]} == BASE  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+def test_every_locked_version_has_hashes(lock: Path) -> None:
+    entries = re.split(r"\n(?=[A-Za-z0-9])", lock.read_text())
+    assert len(entries) > 50
+    for entry in entries:
+        assert re.match(r"[A-Za-z0-9._-]+(\[[^]]*\])?==[^ ]+", entry), entry[:80]
+        assert HASH.search(entry), entry[:80]
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+def test_what_the_project_names_is_locked(lock: Path) -> None:
+    locked = {name_of(line) for line in lock.read_text().splitlines() if "==" in line and line[0].isalnum()}
+    extras = project()["optional-dependencies"]
+    wanted = [*project()["dependencies"]]  # type: ignore[misc]
+    wanted += [one for extra in ("test", "spark", "web", "metrics") for one in extras[extra]]  # type: ignore[index]
+    missing = {name_of(one) for one in wanted} - locked
+    assert not {name for name in missing if name != "kdissect"}
+
+
+def test_ci_installs_nothing_without_a_hash_and_says_how_advisories_are_asked() -> None:
+    assert LOCKS
+    assert "--require-hashes" in (ROOT / ".ci" / "run").read_text()
+    assert "pip-audit" in (ROOT / ".ci" / "audit").read_text()
+    security = (ROOT / "SECURITY.md").read_text()
+    for told in ("pip-audit", "CAP_NET_RAW", "What is trusted", "## Reporting"):
+        assert told in security
