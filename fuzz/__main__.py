@@ -138,7 +138,7 @@ def _table(reports: list[Path]) -> list[str]:
     for target, row in sums.items():
         cells = (
             target,
-            f"{row['inputs']:,}",
+            f"{row['inputs']:,.0f}",
             f"{row['seconds']:.0f}",
             f"{row['reached']:.0f} of {row['lines']:.0f}",
         )

@@ -4,6 +4,7 @@ import struct
 from contextlib import suppress
 from functools import cache, lru_cache
 from random import Random
+from typing import Any
 
 from fuzz.mutators import mutate_bytes, number
 from fuzz.target import Target, demand
@@ -21,7 +22,7 @@ from kdissect.decoders.summary import summarizer
 from kdissect.decoders.tree import render
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
-from kdissect.schema.types import Message
+from kdissect.schema.types import Array, Message, Type
 from tests.conformance.random_values import ValueMaker, all_bodies
 
 _HEAD = struct.Struct(">hh")
@@ -128,14 +129,26 @@ def _long_body(message: Message, version: int, seed: bytes) -> bytes:
     return mutate_bytes(data, dice, seed) if dice.random() < 0.5 else data
 
 
+class _LongMaker(ValueMaker):
+    """Makes arrays as long as its budget of values lasts: nested ones would be long by a power."""
+
+    left = LONG // 4
+
+    def _value(self, of: Type) -> Any:
+        self.left -= 1
+        if not isinstance(of, Array):
+            return super()._value(of)
+        made: list[Any] = []
+        most = self._random.randint(1, self._most)
+        while self.left > 0 and len(made) < most:
+            made.append(self._value(of.element))
+        return made
+
+
 @lru_cache(maxsize=200)
 def _long_valid(message: Message, version: int) -> bytes:
-    """A valid body as long as `LONG`, if the message has anything that repeats; cut there."""
-    most, data = 4, b""
-    while len(data) < LONG and most < 5000:
-        most *= 3
-        data = encode(message, version, ValueMaker(message, version, most, most=most).body())
-    return data[:LONG]
+    """A valid body, as long as `LONG` if the message has anything that repeats; cut there."""
+    return encode(message, version, _LongMaker(message, version, 1, most=3000).body())[:LONG]
 
 
 def _same(one: object, other: object) -> bool:
