@@ -50,9 +50,31 @@ def test_the_runner_finds_what_is_broken(tmp_path: Path) -> None:
     outcome = Runner(Broken(), 1, tmp_path).run(4000, 0)
     kinds = [text.split()[0] for text in outcome.bugs]
     assert "IndexError" in kinds
-    assert kinds.count("BrokenInvariantError") == 2  # on purpose, and the time
+    assert kinds.count("BrokenInvariantError") >= 2  # on purpose, and the time (of long ones, too, if slow)
     assert outcome.inputs >= 4000
     assert any(b"R" in path.read_bytes() for path in tmp_path.iterdir() if path.suffix != ".txt")
+
+
+class Square(Target):
+    """Takes time by the square of its length: nothing of a short input."""
+
+    name = "square"
+    about = ""
+    modules = ("kdissect.model.packet",)
+    longest = 200
+
+    def seeds(self) -> list[bytes]:
+        return [bytes(100)]
+
+    def run(self, data: bytes) -> int:
+        sum(range(len(data) ** 2 // 150))
+        return 0
+
+
+def test_time_by_the_square_of_the_length_is_found(tmp_path: Path) -> None:
+    outcome = Runner(Square(), 1, tmp_path).run(500, 0)
+    assert outcome.slowest_ms < 20
+    assert any("_timed_long" in path.read_text() for path in tmp_path.glob("*.txt"))
 
 
 def test_the_same_seed_gives_the_same_inputs(tmp_path: Path) -> None:
