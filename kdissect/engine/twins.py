@@ -4,6 +4,8 @@ Rules:
 - Connections of two sets are twins if they have the same two ends, the sequence numbers of one TCP
   connection, and times no further apart than clocks are wrong. Where both sets have a SYN, its number must be
   the same; else the first number that a set has must lie where the other one's stream was.
+- Small numbers are those of tools that write packets and begin all connections alike: they prove nothing. Of
+  real ones, whose first number is random (RFC 9293 section 3.4.1), one in 65,536 is counted twice for that.
 - The one that comes first in canonical order is counted, the others name it (`ConnectionInfo.same_as`): where
   clocks are right that is the tap nearest to who opened the connection. It is known before anything of the
   connection is told, live and on many machines, where "the one with fewer losses" is known at the end only.
@@ -29,6 +31,8 @@ CLOCK_NS = 2 * 60 * 60 * 1_000_000_000
 # How far a stream may seem to be ahead at the other tap, whose clock differs: 2 s at 1 Gbit/s. It is a
 # sixteenth of the sequence space: of streams with the same ends by chance, and no SYN, so many would match.
 AHEAD = 1 << 28
+# Sequence numbers below are no sign.
+SMALL = 1 << 16
 # Connections that are over and may still come in another set, some 500 bytes each.
 MAX_CLOSED = 100_000
 
@@ -71,7 +75,7 @@ class Seen:
         spans = self.look()
         direction = 0 if segment.flow == self.flow else 1
         mine, peer = spans[direction], spans[1 - direction]
-        if time_ns < self.start_ns - CLOCK_NS or time_ns > self.last_ns + CLOCK_NS:
+        if segment.seq < SMALL or not self.start_ns - CLOCK_NS <= time_ns <= self.last_ns + CLOCK_NS:
             return _NO_MATCH
         if segment.flags & SYN:
             return _syn_distance(segment, mine, peer)

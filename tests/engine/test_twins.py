@@ -13,8 +13,9 @@ from kdissect.cli.turns import events_of
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from tests.support.pcaps import pcap_bytes
+from tests.support.pcaps import pcap_bytes, write_pcap
 from tests.support.taps import moved, tap
+from tests.support.traffic import Conversation, request, response
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 CAPTURE = CAPTURES / "mock_rdk216_txn.pcap"
@@ -62,6 +63,19 @@ def test_what_a_second_tap_saw_is_the_same_as_what_the_first_did(
         assert info.same_as is not None, _ends(info)
         assert _ends(counted[info.same_as]) == _ends(info)
     assert len({info.same_as for info in found["b/trace"]}) == len(found["b/trace"])
+
+
+@pytest.mark.parametrize(("isn", "marked"), [((1000, 5000), 0), ((0x7A3B1C00, 0x10F2E3D4), 1)])
+def test_captures_that_a_tool_wrote_are_not_one_for_their_numbers(
+    isn: tuple[int, int], marked: int, tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        talk = Conversation(isn=isn).handshake()
+        talk.client(request(18, 0, 1)).broker(response(1, bytes(6))).fin(0).fin(1)
+        (tmp_path / name).mkdir()
+        write_pcap(tmp_path / name / "trace.pcap", talk.packets)
+    found = _connections(tmp_path / "a" / "trace.pcap", tmp_path / "b" / "trace.pcap")
+    assert sum(info.same_as is not None for infos in found.values() for info in infos) == marked
 
 
 def test_the_tap_that_lost_nothing_counts_where_it_comes_first_or_not(tmp_path: Path) -> None:
