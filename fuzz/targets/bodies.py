@@ -119,7 +119,7 @@ class BodyTarget(Target):
         told = json_decoder(message, version, True)(body, 0)
         demand(told == (to_jsonable(value, True), end), "JSON")
         plain = plain_decoder(message, version)(body, 0)
-        demand(plain is None or _same(plain, (value, end)), "plain")
+        demand(plain is None or _same((plain.value, plain.end), (value, end)), "plain")
         return 0
 
 

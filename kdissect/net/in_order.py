@@ -35,11 +35,7 @@ class Due:
 
 
 def take_in_order(
-    block: PacketBlock,
-    packets: Iterator[tuple[int, PlacedPacket]],
-    flows: Flows,
-    due: Due,
-    events: Sized,
+    block: PacketBlock, packets: Iterator[tuple[int, PlacedPacket]], flows: Flows, due: Due, events: Sized
 ) -> Iterator[int]:
     """Take packets of a block, which come with their references, ascending; what is left out are whole flows.
 
