@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -165,9 +164,10 @@ def test_the_end_of_a_process(ended: str, code: int, tmp_path: Path) -> None:
         (tmp_path / f"{number}.pcapng").write_bytes(Path(IDS).read_bytes())
     command = [sys.executable, "-m", "kdissect", *BODIES, "--jobs", "2", str(tmp_path)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    # Who is started in the background by a shell ignores the signal, and so do its children.
-    heard = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
-    process = subprocess.Popen(command, cwd=CHECKOUT, bufsize=0, preexec_fn=heard, **pipes)
+    # Who is started in the background by a shell ignores the signal, and so would the process.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen(command, cwd=CHECKOUT, bufsize=0, **pipes)
+    signal.signal(signal.SIGINT, before)
     assert process.stdout is not None
     first = process.stdout.read(1)  # they are at work
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
