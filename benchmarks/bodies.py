@@ -19,7 +19,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 import kdissect
-from kdissect.decoders.bodies import body_message
+from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compiled import decoder
 from kdissect.schema import registry
 from kdissect.schema.types import Message

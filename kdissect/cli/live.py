@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kdissect.cli.exchange_options import add_listing, check_listing
 from kdissect.cli.inputs import add_inputs
-from kdissect.cli.inspect import add_listing, check_listing, list_exchanges
+from kdissect.cli.inspect import list_exchanges
 from kdissect.cli.live_options import settings_of
 from kdissect.cli.metering import add_metrics
 from kdissect.cli.parser import command_parser

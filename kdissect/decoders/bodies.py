@@ -5,16 +5,16 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.decoders import quirks
+from kdissect.decoders.body_schemas import body_message, known_body
 from kdissect.decoders.compiled import Decoder, decoder, json_decoder
+from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
-from kdissect.schema import registry
 from kdissect.schema.types import Message
 
 if TYPE_CHECKING:
     from kdissect.decoders.plain import PlainDecoder
-    from kdissect.decoders.records.sections import Section
 
 _CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
 
@@ -34,24 +34,6 @@ def decode_response_body(data: bytes, offset: int, api_key: int, api_version: in
     """
     version = quirks.response_body_version(api_key, api_version, data, offset)
     return decoder(body_message(api_key, version, True, offset), version)(data, offset)[0]
-
-
-class Decoded(NamedTuple):
-    """A body whose bytes fit or not.
-
-    `value` is an object of `values`, None with an `error`; `end` is the offset behind it, `version` that of
-    the body. `fits` says that the bytes are the body and nothing else, but for a tail that brokers ignore
-    (`quirks.is_ignorable_tail`): only then its values mean anything. `is_plain`: see `plain`. `sections` are
-    the records fields of a plain body that may have any.
-    """
-
-    value: Any
-    end: int
-    version: int
-    fits: bool
-    is_plain: bool
-    error: DecodeError | None = None
-    sections: "list[Section] | None" = None
 
 
 def decode_both(
@@ -89,7 +71,7 @@ def _odd(
     data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, plain: Decoded | None
 ) -> Decoded | None:
     """A body that is not plain, or does not end with its frame."""
-    if _message(api_key, api_version, is_response) is None:
+    if known_body(api_key, api_version, is_response) is None:
         return None
     if is_response and quirks.may_answer_in_other_version(api_key):
         api_version = quirks.response_body_version(api_key, api_version, data, offset)
@@ -161,7 +143,7 @@ def json_reader(api_key: int, api_version: int, is_response: bool, show_secrets:
     `(data, offset) -> (dict, end)`, which raises DecodeError. None for bodies with payloads, that may be in
     another version, or that the schema does not know.
     """
-    message = _message(api_key, api_version, is_response)
+    message = known_body(api_key, api_version, is_response)
     if message is None or has_payloads(message):
         return None
     if is_response and quirks.may_answer_in_other_version(api_key):
@@ -209,7 +191,7 @@ def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
     Raises nothing.
     """
     version = quirks.response_body_version(api_key, api_version, data, offset)
-    message = _message(api_key, version, True)
+    message = known_body(api_key, version, True)
     if message is None:
         return False
     try:
@@ -219,14 +201,8 @@ def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _message(api_key: int, api_version: int, is_response: bool) -> Message | None:
-    message = registry.response_message(api_key) if is_response else registry.request_message(api_key)
-    return message if message and api_version in message.versions else None
-
-
-@lru_cache(maxsize=_CACHE_SIZE)
 def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer:
-    message = _message(api_key, api_version, is_response)
+    message = known_body(api_key, api_version, is_response)
     return summarizer(message, api_version) if message else _nothing_known
 
 
@@ -242,7 +218,7 @@ def _plain_decoders(api_key: int, api_version: int) -> "tuple[PlainDecoder, Plai
 def _plain_decoder(api_key: int, api_version: int, is_response: bool) -> "PlainDecoder":
     from kdissect.decoders.plain import plain_decoder  # the list of exchanges decodes no body
 
-    message = _message(api_key, api_version, is_response)
+    message = known_body(api_key, api_version, is_response)
     return plain_decoder(message, api_version) if message else _nothing_plain
 
 
@@ -264,13 +240,3 @@ def _response_summarizer(api_key: int, api_version: int) -> Summarizer:
         return _summarizer(api_key, version, True)(data, offset)
 
     return summarize
-
-
-def body_message(api_key: int, api_version: int, is_response: bool, offset: int = 0) -> Message:
-    """The schema of a body. Raises DecodeError at `offset` for an API or version not in it."""
-    message = _message(api_key, api_version, is_response)
-    if message:
-        return message
-    name = registry.api_name(api_key)
-    why = f"version {api_version} of {name}" if name else f"API key {api_key}"
-    raise DecodeError("", offset, f"{why} is not in the schema,")

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kdissect.decoders import quirks
-from kdissect.decoders.bodies import body_fits, body_message
+from kdissect.decoders.bodies import body_fits
+from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.headers import (
     parse_request_header,
     request_header_version,

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from kdissect.decoders.bodies import body_message, has_payloads
+from kdissect.decoders.bodies import has_payloads
+from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.emitter import Emitter
 from kdissect.decoders.quirks import may_answer_in_other_version

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import (
     body_fits,
-    body_message,
     decode_request_body,
     decode_response_body,
     request_to_jsonable,
@@ -17,6 +16,7 @@ from kdissect.decoders.bodies import (
     summarize_request,
     summarize_response,
 )
+from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compiled import decoder
 from kdissect.decoders.headers import parse_correlation_id, parse_request_header, response_body_offset
 from kdissect.model.errors import DecodeError

@@ -9,9 +9,9 @@ that do not fit are not plain either. A plain body is decoded in the same pass.
 from collections.abc import Callable
 from functools import lru_cache
 
-from kdissect.decoders.bodies import Decoded
 from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.cursor import more_varint
+from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.layout import Layout
 from kdissect.decoders.records.sections import SECTION_NAMES, SectionPlaces, has_records

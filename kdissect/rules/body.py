@@ -3,7 +3,7 @@
 from typing import Any
 
 from kdissect.decoders import quirks
-from kdissect.decoders.bodies import Decoded
+from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.node import Node
 from kdissect.decoders.spanned import dissect
 from kdissect.history.partitions import Topics, topic_lister

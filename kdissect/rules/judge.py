@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from kdissect.decoders.bodies import Decoded
+from kdissect.decoders.decoded import Decoded
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
 from kdissect.model.anomaly import AnomalyKind

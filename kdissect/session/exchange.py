@@ -3,7 +3,8 @@
 from enum import StrEnum
 from typing import Any
 
-from kdissect.decoders.bodies import Decoded, decode_both
+from kdissect.decoders.bodies import decode_both
+from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.messages import (
     decode_request_body,
     decode_response_body,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kdissect.decoders import quirks
-from kdissect.decoders.bodies import body_message
+from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compiled import decoder, json_decoder
 from kdissect.decoders.cursor import skip_tags
 from kdissect.decoders.jsonable import to_jsonable

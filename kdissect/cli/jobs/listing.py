@@ -20,7 +20,7 @@ from kdissect.cli.printing import writing
 from kdissect.schema.logs import log
 
 if TYPE_CHECKING:
-    from kdissect.cli.inspect import Writer
+    from kdissect.cli.exchange_writers import Writer
 
 try:
     from _json import encode_basestring as quote
@@ -129,7 +129,7 @@ class _Listing:
 
     def _whole(self, output: Output) -> Writer:
         if self._writer is None:
-            from kdissect.cli.inspect import writer_of
+            from kdissect.cli.exchange_writers import writer_of
 
             self._writer = writer_of(self._dissection, self._options, output)
         return self._writer

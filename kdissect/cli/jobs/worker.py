@@ -16,9 +16,9 @@ from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.cli import COLLECT_EVERY
+from kdissect.cli.exchange_options import inspect_options
 from kdissect.cli.filters import open_filtered, selected
 from kdissect.cli.inputs import states_of
-from kdissect.cli.inspect import inspect_options
 from kdissect.cli.jobs.pipes import send
 from kdissect.cli.jobs.told import Teller
 from kdissect.engine.shards import LAST_BATCH, Place, Shard, before_batch

@@ -1,6 +1,6 @@
 """The path of a records field within its message, for naming what does not fit."""
 
-from kdissect.decoders.bodies import body_message
+from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.node import Node
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError

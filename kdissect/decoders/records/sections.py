@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from kdissect.decoders.bodies import body_message
+from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.model.errors import DecodeError

@@ -1,0 +1,26 @@
+"""A body with what decoding it told."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kdissect.model.errors import DecodeError
+
+if TYPE_CHECKING:
+    from kdissect.decoders.records.sections import Section
+
+
+class Decoded(NamedTuple):
+    """A body whose bytes fit or not.
+
+    `value` is an object of `values`, None with an `error`; `end` is the offset behind it, `version` that of
+    the body. `fits` says that the bytes are the body and nothing else, but for a tail that brokers ignore
+    (`quirks.is_ignorable_tail`): only then its values mean anything. `is_plain`: see `plain`. `sections` are
+    the records fields of a plain body that may have any.
+    """
+
+    value: Any
+    end: int
+    version: int
+    fits: bool
+    is_plain: bool
+    error: DecodeError | None = None
+    sections: "list[Section] | None" = None
