@@ -22,7 +22,7 @@ MINUTE_NS = 60 * 10**9
 
 def _versions(start_ns: int, port: int, ends: bool = True) -> Conversation:
     """A connection with one ApiVersions exchange."""
-    talk = Conversation(ports=(port, 9092), start_ns=start_ns).handshake()
+    talk = Conversation(ports=(port, 9092), isn=(port << 12, port << 13), start_ns=start_ns).handshake()
     talk.client(request(18, 0, 1)).broker(response(1, b"\0\0\0\0\0\0"))
     return talk.fin(CLIENT).fin(BROKER) if ends else talk
 
