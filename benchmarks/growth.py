@@ -1,6 +1,6 @@
 """How time and memory grow with the size of a capture, and with the number of connections, as tables.
 
-    python benchmarks/growth.py --sizes 10MB 100MB 500MB --folder /tmp/growth
+    python benchmarks/growth.py --sizes 10MB 100MB 500MB --folder growth
     python benchmarks/growth.py --connections 10 100 1000 10000 --works list deep
 
 Each rate is that of what a capture has beyond the one before it, so that start-up, and decoders that are made

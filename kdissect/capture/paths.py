@@ -13,7 +13,7 @@ from typing import BinaryIO
 from kdissect.capture.capture_file import CaptureFile, peek
 from kdissect.capture.compression import CorruptStreamError, CutStreamError, decompress, detect_compression
 from kdissect.capture.detect import parser_for
-from kdissect.capture.filesystems import is_url
+from kdissect.capture.filesystems import is_url, without_options
 from kdissect.capture.natural_order import natural_order
 from kdissect.capture.source import STDIN, FileSource, StreamSource
 from kdissect.model.errors import CaptureError
@@ -133,7 +133,7 @@ def _begins(source: FileSource) -> bool:
         head, chunks = peek(source.chunks())
         head, _ = peek(decompress(chunks, detect_compression(head)))
     except OSError:
-        return bool(re.search(_CAPTURE_NAME, source.path.partition("?")[0]))
+        return bool(re.search(_CAPTURE_NAME, without_options(source.path)))
     except (CutStreamError, CorruptStreamError):
         return False
     return parser_for(head) is not None

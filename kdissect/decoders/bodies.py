@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.decoders import quirks
-from kdissect.decoders.body_schemas import body_message, known_body
+from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.compiled import Decoder, decoder, json_decoder
 from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
@@ -15,8 +15,6 @@ from kdissect.schema.types import Message
 
 if TYPE_CHECKING:
     from kdissect.decoders.plain import PlainDecoder
-
-_CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
 
 
 def decode_request_body(data: bytes, offset: int, api_key: int, api_version: int) -> Any:
@@ -136,7 +134,7 @@ def response_to_jsonable(
     return _json_body(message, version, data, offset, show_secrets, facts)
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@lru_cache(maxsize=CACHE_SIZE)
 def json_reader(api_key: int, api_version: int, is_response: bool, show_secrets: bool) -> Decoder | None:
     """What `request_to_jsonable` or `response_to_jsonable` comes to for nearly all bodies.
 
@@ -200,13 +198,13 @@ def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
         return False
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@lru_cache(maxsize=CACHE_SIZE)
 def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer:
     message = known_body(api_key, api_version, is_response)
     return summarizer(message, api_version) if message else _nothing_known
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@lru_cache(maxsize=CACHE_SIZE)
 def _plain_decoders(api_key: int, api_version: int) -> "tuple[PlainDecoder, PlainDecoder]":
     """Those of request and response; of a response that may be in another version nothing is plain yet."""
     is_fixed = not quirks.may_answer_in_other_version(api_key)
@@ -214,7 +212,7 @@ def _plain_decoders(api_key: int, api_version: int) -> "tuple[PlainDecoder, Plai
     return _plain_decoder(api_key, api_version, False), answer
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@lru_cache(maxsize=CACHE_SIZE)
 def _plain_decoder(api_key: int, api_version: int, is_response: bool) -> "PlainDecoder":
     from kdissect.decoders.plain import plain_decoder  # the list of exchanges decodes no body
 
@@ -230,7 +228,7 @@ def _nothing_known(data: bytes, offset: int) -> Summary:
     return NO_SUMMARY
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@lru_cache(maxsize=CACHE_SIZE)
 def _response_summarizer(api_key: int, api_version: int) -> Summarizer:
     if not quirks.may_answer_in_other_version(api_key):
         return _summarizer(api_key, api_version, True)

@@ -6,10 +6,11 @@ from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
 from kdissect.schema.types import Message
 
-_CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
+CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
+"""Of what is kept for each body: its schema, its decoders."""
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@lru_cache(maxsize=CACHE_SIZE)
 def known_body(api_key: int, api_version: int, is_response: bool) -> Message | None:
     """The schema of a body; None for an API or version not in it."""
     message = registry.response_message(api_key) if is_response else registry.request_message(api_key)

@@ -9,15 +9,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kdissect.decoders.bodies import has_payloads
-from kdissect.decoders.body_schemas import body_message
+from kdissect.decoders.body_schemas import CACHE_SIZE, body_message
 from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.emitter import Emitter
 from kdissect.decoders.quirks import may_answer_in_other_version
 from kdissect.decoders.records.sections import SECTION_NAMES, Section, SectionSink, has_records
 from kdissect.model.errors import DecodeError
 from kdissect.schema.types import Array, Field, Message, Struct, Type
-
-_CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
 
 
 class Glance(NamedTuple):
@@ -32,7 +30,7 @@ class Glance(NamedTuple):
 Glancer = Callable[[bytes, int], Glance | None]
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@lru_cache(maxsize=CACHE_SIZE)
 def glancer(api_key: int, api_version: int, is_response: bool) -> Glancer:
     """`(data, offset) -> Glance` for bodies of an API's version; raises nothing.
 

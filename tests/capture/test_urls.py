@@ -11,7 +11,7 @@ import pytest
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.files import open_captures
 from kdissect.capture.objects import ObjectSource
-from kdissect.capture.paths import find_inputs
+from kdissect.capture.paths import begins_like_capture, find_inputs
 from kdissect.cli import main
 
 fs = pytest.importorskip("pyarrow.fs", reason="URLs are read by pyarrow")
@@ -125,3 +125,7 @@ def test_a_store_that_fails_in_the_middle_loses_nothing_before(
     assert sum(len(batch.places) for batch in file.batches()) > 0
     assert file.error is not None
     assert "token expired" in file.error.why
+
+
+def test_a_question_mark_in_a_path_begins_no_options(tmp_path: Path) -> None:
+    assert begins_like_capture(str(tmp_path / "what?.pcap"))  # cannot be opened, and counts by its name
