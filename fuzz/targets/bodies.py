@@ -115,7 +115,7 @@ class BodyTarget(Target):
             demand(plain_decoder(message, version)(body, 0) is None, "plain, but does not fit")
             return 0
         demand(tree.error is None and _same((tree.value, tree.end), (value, end)), ("spanned", tree.error))
-        demand(summary.complete and summary.end == end, "a summary of what fits is complete")
+        demand(summary.complete and summary.fits == (end == len(body)), "a summary of what fits is complete")
         told = json_decoder(message, version, True)(body, 0)
         demand(told == (to_jsonable(value, True), end), "JSON")
         plain = plain_decoder(message, version)(body, 0)

@@ -8,7 +8,8 @@ from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.compiled import Decoder, decoder, json_decoder
 from kdissect.decoders.decoded import Decoded
-from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
+from kdissect.decoders.remembered import remembering
+from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.schema.types import Message
@@ -175,12 +176,31 @@ def summarize_request(data: bytes, offset: int, api_key: int, api_version: int) 
 
     Raises nothing; nothing is known of unknown APIs and versions.
     """
-    return _summarizer(api_key, api_version, False)(data, offset)
+    return request_summarizer(api_key, api_version)(data, offset)
 
 
 def summarize_response(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:
     """Error codes and topics of a response body, cut or not. Raises nothing."""
-    return _response_summarizer(api_key, api_version)(data, offset)
+    return response_summarizer(api_key, api_version)(data, offset)
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def request_summarizer(api_key: int, api_version: int) -> Summarizer:
+    """`(data, offset) -> Summary`: `summarize_request` of one API in one version."""
+    return _summarizer(api_key, api_version, False)
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def response_summarizer(api_key: int, api_version: int) -> Summarizer:
+    """`(data, offset) -> Summary`: `summarize_response` of one API in one version."""
+    if not quirks.may_answer_in_other_version(api_key):
+        return _summarizer(api_key, api_version, True)
+
+    def summarize(data: bytes, offset: int) -> Summary:
+        version = quirks.response_body_version(api_key, api_version, data, offset)
+        return _summarizer(api_key, version, True)(data, offset)
+
+    return summarize
 
 
 def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
@@ -201,7 +221,7 @@ def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
 @lru_cache(maxsize=CACHE_SIZE)
 def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer:
     message = known_body(api_key, api_version, is_response)
-    return summarizer(message, api_version) if message else _nothing_known
+    return remembering(message, api_version) if message else _nothing_known
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -226,15 +246,3 @@ def _nothing_plain(data: bytes, offset: int) -> None:
 
 def _nothing_known(data: bytes, offset: int) -> Summary:
     return NO_SUMMARY
-
-
-@lru_cache(maxsize=CACHE_SIZE)
-def _response_summarizer(api_key: int, api_version: int) -> Summarizer:
-    if not quirks.may_answer_in_other_version(api_key):
-        return _summarizer(api_key, api_version, True)
-
-    def summarize(data: bytes, offset: int) -> Summary:
-        version = quirks.response_body_version(api_key, api_version, data, offset)
-        return _summarizer(api_key, version, True)(data, offset)
-
-    return summarize

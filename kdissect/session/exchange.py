@@ -8,8 +8,8 @@ from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.messages import (
     decode_request_body,
     decode_response_body,
-    summarize_request,
-    summarize_response,
+    request_summarizer,
+    response_summarizer,
 )
 from kdissect.decoders.summary import Summary
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -184,7 +184,7 @@ class Exchange:
             key, version = self.api_key, self.api_version
             if self.request is None or key is None or version is None:
                 return NO_SUMMARY
-            summary = summarize_request(self.request.data, self.request_body_offset, key, version)
+            summary = request_summarizer(key, version)(self.request.data, self.request_body_offset)
             self.request_summary_cache = summary
         return summary
 
@@ -193,4 +193,4 @@ class Exchange:
         key, version = self.api_key, self.api_version
         if self.response is None or key is None or version is None:
             return NO_SUMMARY
-        return summarize_response(self.response.data, self.response_body_offset, key, version)
+        return response_summarizer(key, version)(self.response.data, self.response_body_offset)
