@@ -27,21 +27,29 @@ class NotOrdinaryError(Exception):
     """The body is one for the compiled summarizer."""
 
 
-class Outline(NamedTuple):
-    """A body's summary, and what it depends on.
+class Form(NamedTuple):
+    """Where the decisive bytes of a body are. Bodies of one form with the same ones have the same summary.
 
     `pieces` are the ranges of decisive bytes, as offsets from the start of the body, which has `size` bytes.
     One with records may have more or less of them: then `size` is 0, the length of the records stands at
-    `free`, and what follows them is `behind` bytes, with `pieces_behind`. Bodies that share all this and the
-    decisive bytes have the same summary.
+    `free`, and what follows them is `behind` bytes, with `pieces_behind`.
+    """
+
+    pieces: Pieces
+    size: int
+    free: int | None = None
+    behind: int = 0
+    pieces_behind: Pieces = ()
+
+
+class Outline(NamedTuple):
+    """A body's summary and form. `sign` is the offset of a byte that mostly tells the forms of a kind apart:
+    the last one of the length of the first topic's name.
     """
 
     summary: Summary
-    pieces: Pieces
-    size: int
-    free: int | None
-    behind: int
-    pieces_behind: Pieces
+    form: Form
+    sign: int
 
 
 class Outliner:
@@ -94,6 +102,7 @@ class _Walk:
         self._acks: int | None = None
         self._free: int | None = None
         self._tail = 0
+        self._sign = 0
 
     def outline(self) -> Outline:
         """What was found, once the root was walked. Raises NotOrdinaryError."""
@@ -103,10 +112,11 @@ class _Walk:
         pieces = [*zip(self._pieces[::2], self._pieces[1::2], strict=True)]
         summary = Summary(tuple(self._errors), tuple(self._topics), tuple(self._ids), self._acks, True, True)
         if self._free is None:
-            return Outline(summary, _from(start, pieces), end - start, None, 0, ())
+            return Outline(summary, Form(_from(start, pieces), end - start), 0)
         before = _from(start, [piece for piece in pieces if piece[0] < self._free])
         behind = _from(tail, [piece for piece in pieces if piece[0] >= tail])
-        return Outline(summary, before, 0, self._free - start, end - tail, behind)
+        form = Form(before, 0, self._free - start, end - tail, behind)
+        return Outline(summary, form, self._sign - start if self._sign else 0)
 
     def struct(self, of: Struct) -> None:
         """One struct from here on."""
@@ -165,6 +175,7 @@ class _Walk:
 
     def _content(self, size: int, wanted: bool) -> None:
         if wanted and size >= 0:
+            self._sign = self._sign or self._at - 1
             self._topics[self._decide(size).decode("utf-8", "backslashreplace")] = None
         else:
             self._at += max(size, 0)

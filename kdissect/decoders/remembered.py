@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from functools import cache
 
-from kdissect.decoders.outline import MOST_BEHIND, NotOrdinaryError, Outline, Outliner, Pieces
+from kdissect.decoders.outline import MOST_BEHIND, Form, NotOrdinaryError, Outline, Outliner, Pieces
 from kdissect.decoders.summary import Summarizer, Summary, summarizer
 from kdissect.schema.types import Array, Message, Primitive, Struct, Type
 
@@ -20,7 +20,7 @@ MOST_OF_A_KIND = 64
 # pieces 100 each besides what stands in them.
 ROOM = 16 << 20
 _SUMMARY_ROOM, _PIECE_ROOM = 1000, 100
-MOST_FREE_FORMS = 16  # are tried one by one: lengths of topic names, partitions that have records
+MOST_FREE_FORMS = 16  # are tried one by one: a place of the records each
 _LENGTHS = 4096  # sizes of records whose encoded length is kept, of each of the two encodings
 _WIDE_LENGTH = 4  # an int32; compact ones are varints of n + 1 (KIP-482)
 _NEVER = bytes(MOST_BEHIND + _WIDE_LENGTH)  # longer than what follows records and a length cut short
@@ -29,7 +29,7 @@ Unpack = Callable[[bytes, int], tuple[bytes, ...]]
 Look = Callable[[tuple[bytes, ...]], Summary | None]
 # A form of bodies of one size; one of bodies with records: also where the length of these stands, how many
 # bytes follow them, and what takes the decisive ones out of those.
-Form = tuple[Unpack, Look]
+SizedForm = tuple[Unpack, Look]
 FreeForm = tuple[Unpack, Look, int, int, Unpack]
 
 
@@ -52,11 +52,14 @@ def remembering(message: Message, version: int) -> Summarizer:
 
 def _with_records(memory: "Memory", others: Summarizer) -> Summarizer:
     """For a message that has records: of these the length may differ from body to body."""
-    forms, lengths, encode = memory.free_forms, memory.lengths.get, memory.encode
+    forms, lengths, encode = memory.free_forms.get, memory.lengths.get, memory.encode
 
     def summarize(data: bytes, offset: int) -> Summary:
         end = len(data)
-        for unpack, look, free, behind, unpack_behind in forms:
+        at = offset + memory.sign
+        if at >= end:
+            return others(data, offset)
+        for unpack, look, free, behind, unpack_behind in forms(data[at], ()):
             at = offset + free
             rest = end - behind - at
             # Once the length is what it must be, all that is unpacked is there.
@@ -75,22 +78,24 @@ def _with_records(memory: "Memory", others: Summarizer) -> Summarizer:
 class Memory:
     """What is remembered of one version of a message.
 
-    `forms` are those of bodies of one size, by that size; `free_forms` those of bodies with records, the last
-    ones first; `lengths` the encoded lengths of records by the bytes that these and their length take.
+    `forms` are those of bodies of one size, by that size; `free_forms` those of bodies with records, by the
+    byte at `sign`, the latest first; `lengths` the encoded lengths of records by the bytes that these and
+    their length take.
     """
 
     room = ROOM
     """What is left of it."""
 
     def __init__(self, message: Message, version: int) -> None:
-        self.forms: dict[int, Form] = {}
-        self.free_forms: list[FreeForm] = []
+        self.forms: dict[int, SizedForm] = {}
+        self.free_forms: dict[int, list[FreeForm]] = {}
+        self.sign = 0
         self._body = message, version
         self._outliner = Outliner(message, version)
         self._encode = _compact_length if message.is_flexible(version) else _wide_length
         self.lengths = _COMPACT if message.is_flexible(version) else _WIDE
         self._lessons = MOST_OF_A_KIND
-        self._known: dict[tuple[object, ...], tuple[Unpack, Unpack, dict[tuple[bytes, ...], Summary]]] = {}
+        self._known: dict[Form, tuple[Unpack, Unpack, dict[tuple[bytes, ...], Summary]]] = {}
         self._compiled: Summarizer | None = None
 
     def miss(self, data: bytes, offset: int) -> Summary:
@@ -116,8 +121,7 @@ class Memory:
         return found
 
     def _remember(self, outline: Outline, data: bytes, offset: int) -> None:
-        _, pieces, size, free, behind, pieces_behind = outline
-        form = outline[1:]
+        pieces, size, free, behind, pieces_behind = form = outline.form
         if form not in self._known:
             self._known[form] = _unpacker(pieces), _unpacker(pieces_behind), {}
         unpack, unpack_behind, summaries = self._known[form]
@@ -126,10 +130,13 @@ class Memory:
             self.forms[size] = unpack, summaries.get  # another one of that size gives way
         else:
             decisive += unpack_behind(data, len(data) - behind)
+            if not self.free_forms:
+                self.sign = outline.sign
+            forms = self.free_forms.setdefault(data[offset + self.sign], [])
             found = unpack, summaries.get, free, behind, unpack_behind
-            if found not in self.free_forms:
-                self.free_forms.insert(0, found)
-                del self.free_forms[MOST_FREE_FORMS:]
+            if found not in forms:
+                forms.insert(0, found)
+                del forms[MOST_FREE_FORMS:]
         summaries[decisive] = outline.summary
         Memory.room -= _SUMMARY_ROOM + _PIECE_ROOM * len(decisive) + sum(map(len, decisive))
 

@@ -16,7 +16,6 @@ from kdissect.cli.formats.linetexts import (
     error_names,
     keep,
     number_or_null,
-    quote,
     text_or_null,
 )
 from kdissect.decoders.messages import request_summarizer, response_summarizer
@@ -30,23 +29,24 @@ from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 
 _KAFKA, _COMPLETE = ExchangeKind.KAFKA, State.COMPLETE
+_PACKETS = 1 << 30  # of a file; lines of those behind are made the slow way. Larger integers compare slower.
 _FRAME_REST = '%d,"last":%d},"time":"%b%bZ","time_ns":%b,"end_time_ns":%b,"bytes":%d}'
 
 
 class LineKind:
     """What exchanges of one API and version on one connection with one client id have in common.
 
-    `head` stands between ordinal and correlation id. `template` is the line of an exchange that was paired
-    and whose frames lie in one file, with packets from `first` up to `stop`.
+    `head` stands between ordinal and correlation id. `template` is the line of one that was paired, all of
+    whose packets are in one file: behind the reference `low`, with numbers below `stop`.
     """
 
-    __slots__ = ("answer", "ask", "first", "head", "stop", "template")
+    __slots__ = ("answer", "ask", "head", "low", "stop", "template")
 
     def __init__(self, head: str, ask: Summarizer, answer: Summarizer) -> None:
         self.head = head
         self.ask, self.answer = ask, answer
         self.template = b""
-        self.first = self.stop = 0
+        self.low = self.stop = 0
 
 
 class FastLines:
@@ -102,11 +102,14 @@ class FastLines:
             return self._unusual_line(number, kind, exchange)
         data, answer = request.data, response.data
         size, answer_size = request.size, response.size
-        first, last = request.first_ref, request.last_ref
-        answer_first, answer_last = response.first_ref, response.last_ref
-        low = kind.first
-        if not low < first <= last < kind.stop or not low < answer_first <= answer_last < kind.stop:
-            low = self._enter(kind, exchange, first, last, answer_first, answer_last)
+        low, stop = kind.low, kind.stop
+        first, last = request.first_ref - low, request.last_ref - low
+        answer_first, answer_last = response.first_ref - low, response.last_ref - low
+        if not 0 < first <= last < stop or not 0 < answer_first <= answer_last < stop:
+            if not self._enter(kind, exchange):
+                return self._unusual_line(number, kind, exchange)
+            first, last = first + low - kind.low, last + low - kind.low
+            answer_first, answer_last = answer_first + low - kind.low, answer_last + low - kind.low
         time_ns, end_time_ns = request.time_ns, request.end_time_ns
         start, stop, second = self._asked_second
         if not start <= time_ns < stop:
@@ -115,7 +118,7 @@ class FastLines:
         start, stop, answer_second = self._answered_second
         if not start <= answer_ns < stop:
             _, _, answer_second = self._answered_second = self._texts.second(answer_ns)
-        if len(data) != size or len(answer) != answer_size or low < 0 or not second or not answer_second:
+        if len(data) != size or len(answer) != answer_size or not second or not answer_second:
             return self._unusual_line(number, kind, exchange)
         asked = exchange.request_summary_cache or kind.ask(data, exchange.request_body_offset)
         answered = kind.answer(answer, exchange.response_body_offset)
@@ -127,15 +130,15 @@ class FastLines:
             number,
             exchange.ordinal,
             correlation_id,
-            first - low,
-            last - low,
+            first,
+            last,
             second,
             digits[-9:],
             digits,
             digits if end_time_ns == time_ns else b"%d" % end_time_ns,
             size + 4,
-            answer_first - low,
-            answer_last - low,
+            answer_first,
+            answer_last,
             answer_second,
             answer_digits[-9:],
             answer_digits,
@@ -154,8 +157,8 @@ class FastLines:
         close = "null" if exchange.close is None else compact_json(closed_row(exchange))
         before = (
             f'{{"number":{number},"connection":"{exchange.connection.id}","exchange":{exchange.ordinal},'
-            f'"kind":{quote(exchange.kind)}{kind.head}{number_or_null(exchange.correlation_id)},'
-            f'"state":{quote(exchange.state)},'
+            f'"kind":{text_or_null(exchange.kind)}{kind.head}{number_or_null(exchange.correlation_id)},'
+            f'"state":{text_or_null(exchange.state)},'
             f'"request":{texts.frame(exchange.request)},"response":{texts.frame(exchange.response)},'
             f'"latency_ns":{number_or_null(latency)},'
         )
@@ -183,20 +186,26 @@ class FastLines:
         connection, key, version = exchange.connection, exchange.api_key, exchange.api_version
         name = None if key is None else api_name(key)
         head = (
-            f',"capture_set":{quote(connection.capture_set)},'
-            f'"client":{quote(connection.client_text)},"broker":{quote(connection.broker_text)},'
+            f',"capture_set":{text_or_null(connection.capture_set)},'
+            f'"client":{text_or_null(connection.client_text)},"broker":{text_or_null(connection.broker_text)},'
             f'"client_id":{text_or_null(exchange.client_id)},'
             f'"api_key":{number_or_null(key)},"api":{text_or_null(name)},'
             f'"api_version":{number_or_null(version)},"correlation_id":'
         )
         kind = LineKind(head, *_summarizers(key, version))
-        return keep(self._kinds, (connection, key, version, exchange.client_id), kind)
+        keep(self._kinds, (connection, key, version, exchange.client_id), kind)
+        return kind
 
-    def _enter(self, kind: LineKind, exchange: Exchange, *refs: int) -> int:
-        """Make the template for frames in another file: the new `first`, -1 if there is no template for them."""
-        file = refs[0] >> FILE_SHIFT
-        if exchange.api_key == DESCRIBE_CLUSTER or any(ref >> FILE_SHIFT != file for ref in refs):
-            return -1
+    def _enter(self, kind: LineKind, exchange: Exchange) -> bool:
+        """Make the template for frames in the file of these, if one can be made."""
+        request, response = exchange.request, exchange.response
+        if request is None or response is None or exchange.api_key == DESCRIBE_CLUSTER:
+            return False
+        file = request.first_ref >> FILE_SHIFT
+        low = file << FILE_SHIFT
+        refs = request.first_ref, request.last_ref, response.first_ref, response.last_ref
+        if not low < min(refs) <= max(refs) < low + _PACKETS:
+            return False
         frame = self._texts.place(file).replace("%", "%%") + _FRAME_REST
         template = (
             f'{{"number":%d,"connection":"{exchange.connection.id}","exchange":%d,"kind":"kafka"'
@@ -204,8 +213,8 @@ class FastLines:
             '"latency_ns":%d,%b"closed":null,"anomalies":[]}\n'
         )
         kind.template = template.encode("utf-8", "replace")
-        kind.first, kind.stop = file << FILE_SHIFT, (file + 1) << FILE_SHIFT
-        return kind.first
+        kind.low, kind.stop = low, _PACKETS
+        return True
 
 
 def _summarizers(key: int | None, version: int | None) -> Any:
