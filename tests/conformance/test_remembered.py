@@ -15,7 +15,7 @@ from kdissect.schema import registry
 from tests.conformance.random_values import ValueMaker, all_bodies
 
 API_KEYS = sorted(registry.api_keys())
-PRODUCE, FETCH, METADATA = 0, 1, 3
+PRODUCE, FETCH, CREATE_TOPICS = 0, 1, 19
 MOST_PLACES = 80  # of longer bodies a sample is changed
 SIZES = [
     1,
@@ -188,3 +188,18 @@ def test_without_room_nothing_more_is_remembered(monkeypatch: pytest.MonkeyPatch
     assert summarize(first, 0) is summarize(first, 0)
     assert summarize(second, 0) is not summarize(second, 0)
     assert summarize(second, 0).topics == ("bb",)
+
+
+def test_an_error_code_in_a_tag_is_left_to_the_compiled_summarizer() -> None:
+    version = 7
+    message = body_message(CREATE_TOPICS, version, True)
+    summarize, expected = remembering(message, version), summarizer(message, version)
+    for error in (0, 29, 41):
+        maker = ValueMaker(message, version, 3, most=1)
+        body = maker.body()
+        while not body["topics"]:
+            body = maker.body()
+        body["topics"][0] |= {"error_code": 0, "topic_config_error_code": error}
+        data = encode(message, version, body)
+        assert summarize(data, 0) == expected(data, 0)
+        assert (error in summarize(data, 0).errors) is bool(error)
