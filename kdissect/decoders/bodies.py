@@ -1,19 +1,17 @@
 """Bodies by API key and version, quirks included: what the session and the engine call."""
 
-from collections.abc import Mapping
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
-from kdissect.decoders.compiled import Decoder, decoder, json_decoder
-from kdissect.decoders.decoded import Decoded
+from kdissect.decoders.compiled import decoder
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
-from kdissect.schema.types import Message
 
 if TYPE_CHECKING:
+    from kdissect.decoders.decoded import Decoded
     from kdissect.decoders.plain import PlainDecoder
 
 
@@ -36,7 +34,7 @@ def decode_response_body(data: bytes, offset: int, api_key: int, api_version: in
 
 def decode_both(
     request: Frame | None, asked_at: int, response: Frame | None, answered_at: int, api_key: int, version: int
-) -> tuple[Decoded | None, Decoded | None]:
+) -> "tuple[Decoded | None, Decoded | None]":
     """The bodies of request and response like `decode_once`. Raises nothing."""
     # Hot, once an exchange: bodies that are plain and fit, which nearly all are, take one call each.
     decode_request, decode_response = _plain_decoders(api_key, version)
@@ -54,7 +52,7 @@ def decode_both(
 
 def decode_once(
     frame: Frame | None, offset: int, api_key: int, api_version: int, is_response: bool
-) -> Decoded | None:
+) -> "Decoded | None":
     """The body of a frame for those who need to know all about it. Raises nothing.
 
     None without a frame, for half a one, for an API or version not in the schema, and at an `offset` of 0:
@@ -66,9 +64,11 @@ def decode_once(
 
 
 def _odd(
-    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, plain: Decoded | None
-) -> Decoded | None:
+    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, plain: "Decoded | None"
+) -> "Decoded | None":
     """A body that is not plain, or does not end with its frame."""
+    from kdissect.decoders.decoded import Decoded  # the list of exchanges decodes no body
+
     if known_body(api_key, api_version, is_response) is None:
         return None
     if is_response and quirks.may_answer_in_other_version(api_key):
@@ -85,89 +85,6 @@ def _odd(
     if not is_response and quirks.is_ignorable_tail(api_key, api_version, data, plain.end):
         return plain._replace(fits=True)
     return plain
-
-
-class JsonBody(NamedTuple):
-    """A body as a dict for JSON.
-
-    `end` is `len(data)` unless bytes are left over. `problems` tell which payloads do not fit, a line each.
-    """
-
-    body: dict[str, Any]
-    end: int
-    problems: tuple[str, ...] = ()
-
-
-_NO_FACTS: Mapping[str, Any] = {}
-
-
-def request_to_jsonable(
-    data: bytes,
-    offset: int,
-    api_key: int,
-    api_version: int,
-    show_secrets: bool = False,
-    facts: Mapping[str, Any] = _NO_FACTS,
-) -> JsonBody:
-    """The request body as a dict for JSON. `facts` help to decode payloads (`payloads.scope`).
-
-    Raises DecodeError.
-    """
-    message = body_message(api_key, api_version, False, offset)
-    found = _json_body(message, api_version, data, offset, show_secrets, facts)
-    if found.end != len(data) and quirks.is_ignorable_tail(api_key, api_version, data, found.end):
-        return found._replace(end=len(data))
-    return found
-
-
-def response_to_jsonable(
-    data: bytes,
-    offset: int,
-    api_key: int,
-    api_version: int,
-    show_secrets: bool = False,
-    facts: Mapping[str, Any] = _NO_FACTS,
-) -> JsonBody:
-    """The response body as a dict for JSON, like `request_to_jsonable`."""
-    version = quirks.response_body_version(api_key, api_version, data, offset)
-    message = body_message(api_key, version, True, offset)
-    return _json_body(message, version, data, offset, show_secrets, facts)
-
-
-@lru_cache(maxsize=CACHE_SIZE)
-def json_reader(api_key: int, api_version: int, is_response: bool, show_secrets: bool) -> Decoder | None:
-    """What `request_to_jsonable` or `response_to_jsonable` comes to for nearly all bodies.
-
-    `(data, offset) -> (dict, end)`, which raises DecodeError. None for bodies with payloads, that may be in
-    another version, or that the schema does not know.
-    """
-    message = known_body(api_key, api_version, is_response)
-    if message is None or has_payloads(message):
-        return None
-    if is_response and quirks.may_answer_in_other_version(api_key):
-        return None
-    return json_decoder(message, api_version, show_secrets)
-
-
-def _json_body(
-    message: Message, version: int, data: bytes, offset: int, show_secrets: bool, facts: Mapping[str, Any]
-) -> JsonBody:
-    if not has_payloads(message):
-        return JsonBody(*json_decoder(message, version, show_secrets)(data, offset))
-    from kdissect.decoders.payloads.nesting import jsonable_body  # few bodies have payloads
-
-    value, end = decoder(message, version)(data, offset)
-    problems: list[str] = []
-    body = jsonable_body(value, show_secrets, facts, problems)
-    return JsonBody(body, end, tuple(problems))
-
-
-@cache
-def has_payloads(message: Message) -> bool:
-    """Whether bytes fields of a message hold what has a schema of its own."""
-    from kdissect.schema.walk import has_payloads as found  # the list of exchanges decodes no body
-
-    return found(message)
 
 
 def summarize_request(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from kdissect.decoders.bodies import has_payloads
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message
 from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.emitter import Emitter
@@ -16,6 +15,7 @@ from kdissect.decoders.quirks import may_answer_in_other_version
 from kdissect.decoders.records.sections import SECTION_NAMES, Section, SectionSink, has_records
 from kdissect.model.errors import DecodeError
 from kdissect.schema.types import Array, Field, Message, Struct, Type
+from kdissect.schema.walk import has_payloads
 
 
 class Glance(NamedTuple):

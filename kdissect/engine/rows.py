@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kdissect.decoders.summary import Summary
-from kdissect.engine.bodies import body_of
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
@@ -194,6 +193,8 @@ class ExchangeRows:
         return row
 
     def _add_bodies(self, row: Row, exchange: Exchange) -> None:
+        from kdissect.engine.bodies import body_of  # the list of exchanges has no bodies
+
         for side in ("request", "response"):
             if row[side] is not None:
                 decoded = body_of(exchange, side, self._show_secrets)

@@ -1,11 +1,10 @@
 """One exchange: a request, its response, and what became of them."""
 
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kdissect.decoders.bodies import decode_both
-from kdissect.decoders.decoded import Decoded
-from kdissect.decoders.messages import (
+from kdissect.decoders.bodies import (
+    decode_both,
     decode_request_body,
     decode_response_body,
     summarize_request,
@@ -17,6 +16,9 @@ from kdissect.model.frame import Frame
 from kdissect.schema import registry
 from kdissect.session.info import Close, ConnectionInfo
 
+if TYPE_CHECKING:
+    from kdissect.decoders.decoded import Decoded
+
 # Orphan responses are numbered from here, so that they sort behind every request of their connection.
 FIRST_ORPHAN_ORDINAL = 1_000_000_000
 
@@ -24,7 +26,7 @@ FIRST_ORPHAN_ORDINAL = 1_000_000_000
 NO_SUMMARY = Summary((), (), (), None, True)
 
 
-Bodies = tuple[Decoded | None, Decoded | None]
+Bodies = tuple["Decoded | None", "Decoded | None"]
 
 
 class State(StrEnum):
