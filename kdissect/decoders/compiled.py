@@ -17,8 +17,9 @@ from kdissect.model.errors import DecodeError
 from kdissect.schema.types import Message
 
 Decoder = Callable[[bytes, int], tuple[Any, int]]
-# What the emitted code raises on bytes that do not fit. UnicodeDecodeError is a ValueError too.
-FAULTS = "(ValueError, IndexError, StructError)"
+# Name in the emitted code of what it raises on bytes that do not fit. UnicodeDecodeError is a ValueError too.
+FAULTS = "FAULTS"
+_FAULTS = (ValueError, IndexError, StructError)
 # Sources whose code is kept, some 5 KB each: a capture has some hundred, and those that are alike come soon.
 _KEPT_CODES = 256
 
@@ -87,7 +88,7 @@ def _sink(form: str, lenient: bool) -> ObjectSink:
 
 def compile_function(lines: list[str], names: dict[str, Any], title: str) -> Any:
     """The one function that `lines` define, with `names` as its globals. `title` stands in tracebacks."""
-    names["StructError"] = StructError
+    names[FAULTS] = _FAULTS
     return FunctionType(_code("\n".join(lines)).replace(co_filename=title), names)
 
 
