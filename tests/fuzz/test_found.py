@@ -236,7 +236,8 @@ def test_fragments_are_bounded_in_number_and_bytes() -> None:
     for make in (_fragment_flood, _overlapping_fragments):
         parser = SegmentParser()
         parser.parse_batch(read_pcap(make()))
-        for partial in parser._fragments._partials.values():
+        assert parser._layers is not None
+        for partial in parser._layers._fragments._partials.values():
             assert len(partial.pieces) <= DEFAULT_LIMITS.fragments
             assert sum(length for _, length in partial.pieces.values()) <= 2 * 65_535
 
