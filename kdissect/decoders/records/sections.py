@@ -68,6 +68,23 @@ def holds_records(of: Type) -> bool:
 
 
 @cache
+def has_pieces(message: Message) -> bool:
+    """Whether the records of a message are pieces of a file, which begin and end anywhere (KIP-630)."""
+    return _has_position(message.root)
+
+
+def _has_position(of: Type) -> bool:
+    if isinstance(of, Array):
+        return _has_position(of.element)
+    if not isinstance(of, Struct):
+        return False
+    kinds = [field.type for field in of.fields]
+    if Primitive.RECORDS in kinds and any(field.name == _POSITION for field in of.fields):
+        return True
+    return any(_has_position(kind) for kind in kinds)
+
+
+@cache
 def section_finder(message: Message, version: int) -> SectionFinder | None:
     """`(data, offset) -> sections` for one version; None for a message without records."""
     if not has_records(message):
