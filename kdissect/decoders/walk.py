@@ -10,7 +10,16 @@ from kdissect.decoders.cursor import more_varint
 from kdissect.decoders.layout import FIXED, Layout
 from kdissect.decoders.quirks import is_null_marker
 from kdissect.decoders.records.tally import count_batches
+from kdissect.schema.registry import payload
 from kdissect.schema.types import Array, Field, Message, MessageKind, Primitive, Struct, Type
+
+# What stands in these places in a group of consumers (`payloads.groups`); in others a walk does not look.
+_OF_CONSUMERS = {
+    "groupAssignment": "ConsumerProtocolAssignment",
+    "groupMetadata": "ConsumerProtocolSubscription",
+}
+_CONSUMER = b"consumer"
+_PROTOCOL_TYPE = "protocol_type"
 
 _INT8, _INT16, _INT32 = (Format(code).unpack_from for code in (">b", ">h", ">i"))
 
@@ -18,12 +27,14 @@ _INT8, _INT16, _INT32 = (Format(code).unpack_from for code in (">b", ">h", ">i")
 class Route:
     """One version of a message, and what walks of its bodies need to know of it."""
 
-    __slots__ = ("_fields", "layout", "may_be_cut")
+    __slots__ = ("_fields", "_inner", "_skipped", "layout", "may_be_cut")
 
     def __init__(self, message: Message, version: int) -> None:
         self.layout = Layout(message, version)
         self.may_be_cut = message.kind is MessageKind.RESPONSE
         self._fields: dict[Struct, list[Field]] = {}
+        self._inner: dict[tuple[str, int], Route] = {}
+        self._skipped: dict[Primitive | Struct, int] = {}
 
     def plain_fields(self, of: Struct) -> list[Field]:
         """`Layout.plain_fields`, made once."""
@@ -32,25 +43,44 @@ class Route:
             found = self._fields[of] = self.layout.plain_fields(of)
         return found
 
+    def skipped(self, element: Primitive | Struct) -> int:
+        """Bytes of each element of an array of which nothing is to be seen; 0 where they must be walked."""
+        found = self._skipped.get(element)
+        if found is None:
+            size = None if has_errors(element) else self.layout.fixed_size(element)
+            found = self._skipped[element] = size or 0
+        return found
+
+    def inner(self, name: str, version: int) -> "Route":
+        """That of a payload. Raises ValueError for a version it does not have."""
+        found = self._inner.get((name, version))
+        if found is None:
+            message = payload(name)
+            if version not in message.versions:
+                raise ValueError("a payload of an unknown version")
+            found = self._inner[name, version] = Route(message, version)
+        return found
+
 
 class Walk:
     """Goes over the body at `offset`.
 
     Its constructor raises ValueError, IndexError or struct.error where the bytes are not exactly one body, or
-    more than a walk is needed: for payloads, for batches that are not right.
+    more than a walk is needed: for most payloads, for batches that are not right.
 
     `errors` are the distinct error codes that are not zero, in order of appearance; `batches` counts those of
     records. `marks` are place and width of all that decides where fields stand and what stands in `errors`:
-    lengths, counts, markers, tags, error codes; where it `has_records`, those decide, too.
+    lengths, counts, markers, tags, error codes, types of groups; where it `has_records`, those decide, too.
     """
 
-    __slots__ = ("_at", "_data", "_layout", "_route", "batches", "errors", "has_records", "marks")
+    __slots__ = ("_at", "_data", "_group", "_layout", "_route", "batches", "errors", "has_records", "marks")
 
     def __init__(self, route: Route, data: bytes, offset: int) -> None:
         self._route = route
         self._layout = route.layout
         self._data = data
         self._at = offset
+        self._group = b""
         self.errors: dict[int, None] = {}
         self.batches = 0
         self.has_records = False
@@ -120,7 +150,12 @@ class Walk:
         if length <= 0:
             return
         if field.payload:
-            raise ValueError("a payload")
+            self._payload(field.payload, self._at + length)
+            return
+        if field.name == _PROTOCOL_TYPE:
+            self._group = self._data[self._at : self._at + length]
+            self._mark(length)
+            return
         start, self._at = self._at, self._at + length
         if kind is Primitive.RECORDS:
             if self._at > len(self._data):
@@ -128,11 +163,27 @@ class Walk:
             self.has_records = True
             self.batches += count_batches(self._data, start, self._at, self._route.may_be_cut)
 
+    def _payload(self, place: str, end: int) -> None:
+        """Bytes up to `end` that exactly fit what consumers tell each other, which is also how those are
+        recognised where the type of the group is not told."""
+        name = _OF_CONSUMERS.get(place)
+        if name is None or self._group not in (b"", _CONSUMER):
+            raise ValueError("a payload to be decoded")
+        (version,) = _INT16(self._data, self._at)
+        self._mark(2)
+        around = self._route
+        self._route = around.inner(name, version)
+        self._layout = self._route.layout
+        self._struct(self._layout.message.root)
+        self._route, self._layout = around, around.layout
+        if self._at != end:
+            raise ValueError("a payload of another size")
+
     def _array(self, field: Field, element: Primitive | Struct) -> None:
         layout = self._layout
         count = self._length(layout.flexible, False, layout.is_nullable(field))
-        size = layout.fixed_size(element)
-        if size and not has_errors(element):
+        size = self._route.skipped(element)
+        if size:
             self._at += max(count, 0) * size
             return
         if count > len(self._data) - self._at:  # every element takes a byte at least

@@ -9,7 +9,7 @@ from kdissect.engine.bodies import body_of
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packet import ref_file, ref_number
 from kdissect.schema.errors import error_name
-from kdissect.schema.registry import api_name
+from kdissect.schema.registry import api_name, request_message, response_message
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
@@ -230,7 +230,7 @@ class DeepCounts:
         return found
 
     def _check_batches(self, exchange: Exchange) -> list[Anomaly]:
-        if exchange.api_key is None or _records_side(exchange.api_key) is None:
+        if exchange.api_key is None or not _has_records(exchange.api_key):
             return []
         found: list[Anomaly] = []
         for records in _record_sets(exchange):
@@ -274,10 +274,11 @@ def _unclear(_data: bytes, _offset: int) -> None:
 
 
 @cache
-def _records_side(api_key: int) -> bool | None:
-    from kdissect.engine.record_sets import records_side  # `info` alone has no use for records
+def _has_records(api_key: int) -> bool:
+    from kdissect.decoders.records.sections import has_records  # `info` alone has no use for records
 
-    return records_side(api_key)
+    messages = request_message(api_key), response_message(api_key)
+    return any(message is not None and has_records(message) for message in messages)
 
 
 def _record_sets(exchange: Exchange) -> Iterable["RecordSet"]:
