@@ -3,14 +3,17 @@
 For counts over whole captures, which need no values. Nearly all bodies of a kind have one of a few shapes
 (`shapes`), and whether one does is one unpacking and one comparison. What has no known shape is walked
 (`walk`), or, if that happens often, goes through code from the same emitter as `compiled`, with a sink that
-skips what it does not want. Bodies with records have no shape: their kinds have that code at once.
+skips what it does not want.
 """
 
 from functools import lru_cache
+from struct import Struct as Format
+from struct import error as StructError  # noqa: N812  an exception class, whatever its case
 
 from kdissect.decoders.bodies import has_payloads
 from kdissect.decoders.body_schemas import CACHE_SIZE, known_body
 from kdissect.decoders.compiled import FAULTS, compile_function
+from kdissect.decoders.cursor import uvarint
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.quirks import may_answer_in_other_version
 from kdissect.decoders.records.sections import has_pieces, has_records, holds_records
@@ -18,6 +21,9 @@ from kdissect.decoders.records.tally import count_batches
 from kdissect.decoders.shapes import BATCH, CLEAN, Glance, Glancer, Shapes
 from kdissect.decoders.walk import has_errors
 from kdissect.schema.types import Field, Message, MessageKind, Type
+
+_INT32 = Format(">i").unpack_from
+_new = tuple.__new__  # saves the call of a NamedTuple's own constructor
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -31,25 +37,65 @@ def glancer(api_key: int, api_version: int, is_response: bool) -> Glancer:
     if message is None or has_pieces(message):
         return unclear
     shapes = Shapes(message, api_version)
-    return (
-        compiled_glancer(message, api_version, shapes)
-        if has_records(message)
-        else _walking(message, api_version, shapes)
-    )
+    others = _others(message, api_version, shapes)
+    return _with_records(shapes, others) if has_records(message) else _without_records(shapes, others)
 
 
 def unclear(_data: bytes, _offset: int) -> None:
     """A glance does not tell."""
 
 
-def _walking(message: Message, version: int, shapes: Shapes) -> Glancer:
-    """Bodies are walked until there were too many shapes."""
-    known, code = shapes.known.get, None
+def _without_records(shapes: Shapes, others: Glancer) -> Glancer:
+    known = shapes.known.get
 
     def glance(data: bytes, offset: int) -> Glance | None:
         shape = known(len(data) - offset)
         if shape is not None and shape[0](data, offset) == shape[1]:
             return shape[2]
+        return others(data, offset)
+
+    return glance
+
+
+def _with_records(shapes: Shapes, others: Glancer) -> Glancer:
+    known, compact, may_be_cut = shapes.known.get, shapes.compact, shapes.may_be_cut
+    open_shape = shapes.open.get
+
+    def glance(data: bytes, offset: int) -> Glance | None:
+        end = len(data)
+        shape = known(end - offset)
+        if shape is not None and shape[0](data, offset) == shape[1]:
+            return shape[2]
+        try:
+            wanted = open_shape(shapes.head(data, offset))
+            if wanted is not None:
+                unpack, before, at, behind, unpack_behind, after = wanted
+                if compact:
+                    size, start = uvarint(data, offset + at)
+                    size -= 1
+                else:
+                    (size,) = _INT32(data, offset + at)
+                    start = offset + at + 4
+                stop = end - behind
+                if (
+                    size == stop - start >= 0
+                    and unpack(data, offset) == before
+                    and unpack_behind(data, stop) == after
+                ):
+                    count = count_batches(data, start, stop, may_be_cut)
+                    return BATCH if count == 1 else _new(Glance, ((), count))
+        except (ValueError, IndexError, StructError):
+            pass
+        return others(data, offset)
+
+    return glance
+
+
+def _others(message: Message, version: int, shapes: Shapes) -> Glancer:
+    """For bodies without known shape: walked until there were too many; then there can be code for them."""
+    code: Glancer | None = None
+
+    def glance(data: bytes, offset: int) -> Glance | None:
         if shapes.left > 0:
             return shapes.walk(data, offset)
         nonlocal code
@@ -61,7 +107,6 @@ def _walking(message: Message, version: int, shapes: Shapes) -> Glancer:
 
 
 def _coded(message: Message, version: int, shapes: Shapes) -> Glancer:
-    """Code for bodies without known shape, where there can be some."""
     assert message.api_key is not None
     if has_payloads(message) or may_answer_in_other_version(message.api_key):
         return shapes.walk
@@ -69,25 +114,21 @@ def _coded(message: Message, version: int, shapes: Shapes) -> Glancer:
 
 
 def compiled_glancer(message: Message, version: int, shapes: Shapes) -> Glancer:
-    """The same by code for one version: a body that is clean and has no records leaves its shape."""
+    """The same by code for one version; what that cannot tell of is walked."""
     emitter = Emitter(message, version, _GlanceSink(message))
     emitter.emit_root(depth=2)
-    lines = ["def glance(b, p):", "    end = len(b)", "    shape = known(end - p)"]
-    lines += ["    if shape is not None and shape[0](b, p) == shape[1]: return shape[2]"]
-    lines += ["    start = p", "    count = 0", "    errors = None"]
+    lines = ["def glance(b, p):", "    end = len(b)", "    start = p", "    count = 0", "    errors = None"]
     lines += ["    try:", *emitter.lines, f"    except {FAULTS}:", "        return walk(b, start)"]
     lines += ["    if p != end: return walk(b, start)"]
     lines += ["    if errors is not None: return new(Glance, (tuple(errors), count))"]
     lines += ["    if count: return BATCH if count == 1 else new(Glance, ((), count))"]
-    lines += ["    return walk(b, start) if shapes.left > 0 else CLEAN"]
+    lines += ["    return CLEAN"]
     names = emitter.names | {
         "BATCH": BATCH,
         "CLEAN": CLEAN,
         "Glance": Glance,
         "count_batches": count_batches,
-        "known": shapes.known.get,
-        "new": tuple.__new__,
-        "shapes": shapes,
+        "new": _new,
         "walk": shapes.walk,
     }
     found: Glancer = compile_function(lines, names, f"<{message.name} v{version} at a glance>")

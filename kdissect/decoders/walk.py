@@ -70,10 +70,23 @@ class Walk:
 
     `errors` are the distinct error codes that are not zero, in order of appearance; `batches` counts those of
     records. `marks` are place and width of all that decides where fields stand and what stands in `errors`:
-    lengths, counts, markers, tags, error codes, types of groups; where it `has_records`, those decide, too.
+    lengths, counts, markers, tags, error codes, types of groups. Before the first `head` of them nothing
+    stands of which the length is free (None: before none of them). `records` are those that are not empty:
+    the number of marks before their length, and where they begin and end.
     """
 
-    __slots__ = ("_at", "_data", "_group", "_layout", "_route", "batches", "errors", "has_records", "marks")
+    __slots__ = (
+        "_at",
+        "_data",
+        "_group",
+        "_layout",
+        "_route",
+        "batches",
+        "errors",
+        "head",
+        "marks",
+        "records",
+    )
 
     def __init__(self, route: Route, data: bytes, offset: int) -> None:
         self._route = route
@@ -83,7 +96,8 @@ class Walk:
         self._group = b""
         self.errors: dict[int, None] = {}
         self.batches = 0
-        self.has_records = False
+        self.head: int | None = None
+        self.records: list[tuple[int, int, int]] = []
         self.marks: list[tuple[int, int]] = []
         self._struct(route.layout.message.root)
         if self._at != len(data):
@@ -149,6 +163,8 @@ class Walk:
         length = self._length(compact, kind is Primitive.STRING, nullable)
         if length <= 0:
             return
+        if self.head is None:
+            self.head = len(self.marks) - (kind is Primitive.RECORDS)
         if field.payload:
             self._payload(field.payload, self._at + length)
             return
@@ -160,7 +176,7 @@ class Walk:
         if kind is Primitive.RECORDS:
             if self._at > len(self._data):
                 raise ValueError("cut")
-            self.has_records = True
+            self.records.append((len(self.marks) - 1, start, self._at))
             self.batches += count_batches(self._data, start, self._at, self._route.may_be_cut)
 
     def _payload(self, place: str, end: int) -> None:
@@ -184,6 +200,8 @@ class Walk:
         count = self._length(layout.flexible, False, layout.is_nullable(field))
         size = self._route.skipped(element)
         if size:
+            if self.head is None and count > 0:
+                self.head = len(self.marks)
             self._at += max(count, 0) * size
             return
         if count > len(self._data) - self._at:  # every element takes a byte at least

@@ -26,16 +26,24 @@ def count_batches(data: bytes, start: int, end: int, may_be_cut: bool) -> int:
     `may_be_cut` is that of `split_batches`. Raises ValueError where anything at all is wrong with one of
     them, or with what stands between them.
     """
+    size = end - start
+    if size >= HEADER_V2.size:
+        length, magic, crc = _HEAD(data, start + LENGTH_AT)
+        if length == size - OVERHEAD and magic == CURRENT_MAGIC:  # nearly all records fields are one batch
+            content = data if size < _COPIED else memoryview(data)
+            if crc32c(content[start + ATTRIBUTES_AT : end]) == crc:
+                return 1
+    return _count(data, start, end, may_be_cut) if size else 0
+
+
+def _count(data: bytes, at: int, end: int, may_be_cut: bool) -> int:
     count = 0
-    at = start
     while end - at >= HEADER_V2.size:
         length, magic, crc = _HEAD(data, at + LENGTH_AT)
         behind = at + OVERHEAD + length
         if magic != CURRENT_MAGIC or length < _SHORTEST or behind > end:
             break
-        checked = at + ATTRIBUTES_AT
-        content = data[checked:behind] if length < _COPIED else memoryview(data)[checked:behind]
-        if crc32c(content) != crc:
+        if crc32c(memoryview(data)[at + ATTRIBUTES_AT : behind]) != crc:
             raise ValueError("wrong checksum")
         count += 1
         at = behind
