@@ -31,6 +31,7 @@ NAMES = (
     "kafka44_java_produce.pcapng", "kafka44_java_share.pcapng", "kafka37_snapshot.pcapng.gz",
     "tansu_rdk216_acks.pcap",
 )  # fmt: skip
+JOIN_GROUP = 11  # org.apache.kafka.common.protocol.ApiKeys
 Side = tuple[Exchange, bool, Frame, int, int, int]
 
 
@@ -86,7 +87,7 @@ def test_a_glance_tells_what_the_others_tell() -> None:
 
 
 def test_a_glance_tells_the_same_of_damaged_bodies() -> None:
-    """Bytes change and lengths stay: most of what is seen has the length of a shape that is known."""
+    """Most have the length of a shape that is known, or end as it does, and its first bytes."""
     random = Random(12)
     told = odd = 0
     for _, is_response, frame, offset, key, version in sides():
@@ -107,8 +108,87 @@ def damaged(data: bytes, offset: int, random: Random) -> bytes:
     out = bytearray(data)
     for _ in range(random.randint(1, 3)):
         if len(out) > offset:
-            out[random.randrange(offset, len(out))] = random.choice((0, 0, 1, 2, 127, 128, 255))
+            at = random.randrange(offset, len(out))
+            size = random.choice((0, 0, 1, 1, 1, 1, 2, 4))  # of what is replaced by one byte
+            out[at : at + size] = bytes((random.choice((0, 0, 1, 2, 127, 128, 255)),))
     return bytes(out)
+
+
+def test_records_of_any_length_have_the_shape_of_others() -> None:
+    """The same body with its batches twice, with none, with half of them, with a byte of them changed."""
+    fitting = count = 0
+    for _, is_response, frame, offset, key, version in sides():
+        data = frame.data
+        sections = record_sections(data, offset, key, version, is_response)
+        if len(sections) != 1 or sections[0].snapshot or len(data) > 50_000:
+            continue
+        start, end = sections[0].start, sections[0].end
+        batches, look = data[start:end], glancer(key, version, is_response)
+        for records in (
+            batches, batches * 2, b"", batches[: len(batches) // 2], bytes(len(batches) // 2),
+            batches[:30] + bytes((batches[30] ^ 1,)) + batches[31:] if len(batches) > 30 else b"x",
+        ):  # fmt: skip
+            for size in {len(records), len(batches), -1}:
+                changed = with_records(data, start, size, records, data[end:], is_flexible(key, version))
+                glance, right = look(changed, offset), judged(changed, offset, key, version, is_response)
+                assert glance is None or glance == right
+                if right is not None and size == len(records):
+                    assert glance == right
+                fitting += right is not None
+                count += 1
+    assert fitting > 300
+    assert count > 1000
+
+
+def test_every_byte_before_records_counts() -> None:
+    """What was learned of a body, damaged or not, holds for no other."""
+    seen = set()
+    for _, is_response, frame, offset, key, version in sides():
+        data = frame.data
+        sections = record_sections(data, offset, key, version, is_response)
+        kind = key, version, is_response, len(sections)
+        if not sections or kind in seen or len(sections) > 2 or len(data) > 2000:
+            continue
+        seen.add(kind)
+        for value in (0, 1, 6, 255):
+            look = glancer.__wrapped__(key, version, is_response)
+            places = [*range(offset, sections[0].start), *range(sections[-1].end, len(data))]
+            for at in places:
+                changed = data[:at] + bytes((value,)) + data[at + 1 :]
+                right = judged(changed, offset, key, version, is_response)
+                assert look(changed, offset) in (None, right)
+                assert look(changed, offset) in (None, right)
+    assert len(seen) > 20
+
+
+def test_types_of_groups_tell_payloads() -> None:
+    count = 0
+    for _, is_response, frame, offset, key, version in sides():
+        data = frame.data.replace(b"consumer", b"consumes")
+        if key == JOIN_GROUP and data != frame.data:
+            assert glancer(key, version, is_response)(frame.data, offset) is not None
+            count += glancer(key, version, is_response)(data, offset) is None
+    assert count > 10
+
+
+def is_flexible(key: int, version: int) -> bool:
+    message = known_body(key, version, False)
+    assert message is not None
+    return message.is_flexible(version)
+
+
+def with_records(data: bytes, start: int, size: int, records: bytes, rest: bytes, compact: bool) -> bytes:
+    """`data` up to where the records start, but with another length before them."""
+    if not compact:
+        return data[: start - 4] + size.to_bytes(4, signed=True) + records + rest
+    at = start - 1
+    while data[at - 1] > 127:  # the other bytes of the varint
+        at -= 1
+    value, length = size + 1, bytearray()
+    while value > 127:
+        length.append(value & 127 | 128)
+        value >>= 7
+    return data[:at] + bytes((*length, value)) + records + rest
 
 
 @cache
