@@ -96,8 +96,9 @@ def _others(message: Message, version: int, shapes: Shapes) -> Glancer:
     code: Glancer | None = None
 
     def glance(data: bytes, offset: int) -> Glance | None:
-        if shapes.left > 0:
-            return shapes.walk(data, offset)
+        found = shapes.walk(data, offset) if shapes.left > 0 else None
+        if found is not None:
+            return found
         nonlocal code
         if code is None:
             code = _coded(message, version, shapes)

@@ -87,6 +87,7 @@ class Shapes:
         try:
             walk = Walk(self._route, data, offset)
         except (ValueError, IndexError, StructError):
+            self.left -= _NO_LESSON
             return None
         if self._other_version and UNSUPPORTED_VERSION in walk.errors:
             return None  # whichever version that is written in
@@ -109,7 +110,7 @@ class Shapes:
 
     def _learn_open(self, walk: Walk, head: int, data: bytes, offset: int) -> None:
         marks = walk.marks
-        ((before, start, stop),) = walk.records
+        ((before, stop),) = walk.records
         place = _format(marks[:head], offset)
         if not self._head:
             self._head, self.head = place, Format(place).unpack_from

@@ -21,6 +21,9 @@ _OF_CONSUMERS = {
 _CONSUMER = b"consumer"
 _PROTOCOL_TYPE = "protocol_type"
 
+# Of a body with more to look at code is sooner done, and their places are no small memory: 100 bytes each.
+_MOST_MARKS = 1024
+
 _INT8, _INT16, _INT32 = (Format(code).unpack_from for code in (">b", ">h", ">i"))
 
 
@@ -66,13 +69,13 @@ class Walk:
     """Goes over the body at `offset`.
 
     Its constructor raises ValueError, IndexError or struct.error where the bytes are not exactly one body, or
-    more than a walk is needed: for most payloads, for batches that are not right.
+    more than a walk is needed: for most payloads, for batches that are not right, for very many elements.
 
     `errors` are the distinct error codes that are not zero, in order of appearance; `batches` counts those of
     records. `marks` are place and width of all that decides where fields stand and what stands in `errors`:
     lengths, counts, markers, tags, error codes, types of groups. Before the first `head` of them nothing
     stands of which the length is free (None: before none of them). `records` are those that are not empty:
-    the number of marks before their length, and where they begin and end.
+    the number of marks before their length, and where they end.
     """
 
     __slots__ = (
@@ -97,13 +100,15 @@ class Walk:
         self.errors: dict[int, None] = {}
         self.batches = 0
         self.head: int | None = None
-        self.records: list[tuple[int, int, int]] = []
+        self.records: list[tuple[int, int]] = []
         self.marks: list[tuple[int, int]] = []
         self._struct(route.layout.message.root)
         if self._at != len(data):
             raise ValueError("bytes left over, or missing")
 
     def _mark(self, width: int) -> None:
+        if len(self.marks) >= _MOST_MARKS:
+            raise ValueError("too much for a walk")
         self.marks.append((self._at, width))
         self._at += width
 
@@ -176,7 +181,7 @@ class Walk:
         if kind is Primitive.RECORDS:
             if self._at > len(self._data):
                 raise ValueError("cut")
-            self.records.append((len(self.marks) - 1, start, self._at))
+            self.records.append((len(self.marks) - 1, self._at))
             self.batches += count_batches(self._data, start, self._at, self._route.may_be_cut)
 
     def _payload(self, place: str, end: int) -> None:

@@ -88,6 +88,7 @@ class Overview:
             or (response is not None and response.anomalies)
         ):
             self._add_anomalies(event.all_anomalies())
+        errors: tuple[int, ...] | None
         if self.deep is None:
             errors = event.response_summary().errors
         else:

@@ -31,7 +31,7 @@ NAMES = (
     "kafka44_java_produce.pcapng", "kafka44_java_share.pcapng", "kafka37_snapshot.pcapng.gz",
     "tansu_rdk216_acks.pcap",
 )  # fmt: skip
-JOIN_GROUP = 11  # org.apache.kafka.common.protocol.ApiKeys
+METADATA, JOIN_GROUP = 3, 11  # org.apache.kafka.common.protocol.ApiKeys
 Side = tuple[Exchange, bool, Frame, int, int, int]
 
 
@@ -123,9 +123,9 @@ def test_records_of_any_length_have_the_shape_of_others() -> None:
         if len(sections) != 1 or sections[0].snapshot or len(data) > 50_000:
             continue
         start, end = sections[0].start, sections[0].end
-        batches, look = data[start:end], glancer(key, version, is_response)
+        batches, look = data[start:end], glancer.__wrapped__(key, version, is_response)
         for records in (
-            batches, batches * 2, b"", batches[: len(batches) // 2], bytes(len(batches) // 2),
+            batches[: len(batches) // 2], bytes(len(batches) // 2), batches, batches * 2, b"",
             batches[:30] + bytes((batches[30] ^ 1,)) + batches[31:] if len(batches) > 30 else b"x",
         ):  # fmt: skip
             for size in {len(records), len(batches), -1}:
@@ -159,6 +159,17 @@ def test_every_byte_before_records_counts() -> None:
                 assert look(changed, offset) in (None, right)
                 assert look(changed, offset) in (None, right)
     assert len(seen) > 20
+
+
+def test_bodies_of_many_elements_are_told_too() -> None:
+    """A Metadata response of version 0: no brokers, topics of an error code, a name, no partitions."""
+    topics = [b"\0\0\0\x01x" + bytes(4)] * 5000
+    topics[4000] = b"\0\x05" + topics[0][2:]
+    body = bytes(4) + len(topics).to_bytes(4) + b"".join(topics)
+    look = glancer.__wrapped__(METADATA, 0, True)
+    for _ in range(30):
+        assert look(body, 0) == Glance((5,), 0)
+        assert look(body[:-1], 0) is None
 
 
 def test_types_of_groups_tell_payloads() -> None:
