@@ -169,7 +169,9 @@ class ExchangeRows:
             else [],
         }
         if self._bodies:
-            self._add_bodies(row, exchange)
+            row["anomalies"] += [
+                anomaly_row(anomaly) for anomaly in add_bodies(row, exchange, self._show_secrets)
+            ]
         if self._nest is not None:
             anomalies = self._nest(row, exchange)
             if anomalies:
@@ -193,14 +195,17 @@ class ExchangeRows:
             row["captured"] = len(frame.data) + 4
         return row
 
-    def _add_bodies(self, row: Row, exchange: Exchange) -> None:
-        for side in ("request", "response"):
-            if row[side] is not None:
-                decoded = body_of(exchange, side, self._show_secrets)
-                row[side]["body"] = decoded.body
-                row[side]["error"] = decoded.error
-                if decoded.anomalies:
-                    row["anomalies"] += [anomaly_row(a) for a in decoded.anomalies]
+
+def add_bodies(row: Row, exchange: Exchange, show_secrets: bool) -> list[Anomaly]:
+    """Add `body` and `error` to the frames of a row; gives what is odd about them. Raises nothing."""
+    anomalies: list[Anomaly] = []
+    for side in ("request", "response"):
+        if row[side] is not None:
+            decoded = body_of(exchange, side, show_secrets)
+            row[side]["body"] = decoded.body
+            row[side]["error"] = decoded.error
+            anomalies += decoded.anomalies
+    return anomalies
 
 
 def has_anomalies(exchange: Exchange) -> bool:
