@@ -20,7 +20,7 @@ from kdissect.decoders.quirks import may_answer_in_other_version
 from kdissect.decoders.records.sections import SectionPlaces, has_records
 from kdissect.decoders.sinks import JsonSink
 from kdissect.schema.secrets import may_hold_secrets
-from kdissect.schema.types import Array, Field, Message, Primitive, Struct
+from kdissect.schema.types import Field, Message, Primitive, Struct
 from kdissect.schema.walk import has_payloads
 
 Nest = Callable[[bytes, int, int, str | None, bytes | None], dict[str, Any]]
@@ -121,7 +121,15 @@ class _NestedSink(JsonSink):
 
 
 class _NestedEmitter(Emitter):
-    """Makes a comprehension of arrays of structs that have nothing of a variable width."""
+    """Makes a comprehension of arrays of structs that have nothing of a variable width.
+
+    A count that is too high, or negative, needs no check where each element reads a byte: the loop runs into
+    the end of the bytes, and takes no more memory than a count that fits.
+    """
+
+    def _check_count(self, element: Primitive | Struct) -> None:
+        if isinstance(element, Primitive) and element in FIXED:
+            self.emit("if n < 0: raise ValueError")
 
     def _elements(self, field: Field, element: Primitive | Struct, target: str | None) -> None:
         codes = self._codes(element) if isinstance(element, Struct) and target else None
@@ -142,17 +150,22 @@ class _NestedEmitter(Emitter):
     def _comprehension(self, of: Struct, target: str, codes: str) -> None:
         fields = self.layout.plain_fields(of)
         names = [self.fresh("v") for _ in fields]
-        shown = {field.name: shown_value(self, field, name) for field, name in zip(fields, names, strict=True)}
+        shown = {
+            field.name: shown_value(self, field, name) for field, name in zip(fields, names, strict=True)
+        }
         flexible = self.layout.flexible
         unpack = Format(f">{codes}{'B' if flexible else ''}")
         all_of = self.constant("u", unpack.iter_unpack)
         locals_ = "".join(f"{name}, " for name in ([*names, "t"] if flexible else names))
-        self.emit(f"q = p + n * {unpack.size}")
         only = " if not t" if flexible else ""
-        self.emit(f"{target} = [{dict_display(shown)} for {locals_}in {all_of}(b[p:q]){only}] if n else []")
+        self.emit("if n > 0:")
+        self.emit(f"    q = p + n * {unpack.size}")
+        self.emit(f"    {target} = [{dict_display(shown)} for {locals_}in {all_of}(b[p:q]){only}]")
+        self.emit("    p = q")
         if flexible:
-            self.emit(f"if len({target}) != n: raise ValueError")
-        self.emit("p = q")
+            self.emit(f"    if len({target}) != n: raise ValueError")
+        self.emit("elif n: raise ValueError")
+        self.emit(f"else: {target} = []")
 
 
 def shown_value(emitter: Emitter, field: Field, target: str) -> str:

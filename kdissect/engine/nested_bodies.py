@@ -13,6 +13,7 @@ from kdissect.decoders.nested_json import NestedDecoder, nested_decoder
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.json_batches import user_batches
 from kdissect.engine.nested_records import batch_values
+from kdissect.engine.record_sets import records_side
 from kdissect.model.record_batch import RecordFault
 from kdissect.schema.logs import all_logs
 from kdissect.session.exchange import Exchange, ExchangeKind
@@ -32,8 +33,7 @@ class NestedBodies:
         self._show_secrets = show_secrets
         self._own = frozenset(log.name for log in all_logs())
         self._nest = _count if name_of is None else self._nested
-        self._connection: ConnectionInfo | None = None
-        self._is_response = False
+        self._exchange: Exchange | None = None  # whose bodies are being decoded
 
     def of(self, exchange: Exchange) -> tuple[Body | None, Body | None] | None:
         """The bodies of request and response, None for a frame that is not there. Raises nothing.
@@ -45,20 +45,20 @@ class NestedBodies:
             return None
         decode_request, decode_response = _decoders(key, version)
         request, response = exchange.request, exchange.response
-        self._connection = exchange.connection
+        self._exchange = exchange
         asked = answered = None
         if request is not None:
-            if decode_request is None or len(request.data) != request.size:
+            data = request.data
+            if decode_request is None or len(data) != request.size:
                 return None
-            self._is_response = False
-            asked = decode_request(request.data, exchange.request_body_offset, self._nest)
+            asked = decode_request(data, exchange.request_body_offset, self._nest)
             if asked is None:
                 return None
         if response is not None:
-            if decode_response is None or len(response.data) != response.size:
+            data = response.data
+            if decode_response is None or len(data) != response.size:
                 return None
-            self._is_response = True
-            answered = decode_response(response.data, exchange.response_body_offset, self._nest)
+            answered = decode_response(data, exchange.response_body_offset, self._nest)
             if answered is None:
                 return None
         return asked, answered
@@ -67,14 +67,27 @@ class NestedBodies:
         self, data: bytes, start: int, end: int, topic: str | None, topic_id: bytes | None
     ) -> dict[str, Any]:
         """What stands in the place of a records field. Raises ValueError where anything is wrong in it."""
+        if topic_id is not None:
+            topic = self._name(topic_id)
+        if start == end:
+            return {"bytes": 0, "batches": []}
         if end > len(data):
             raise ValueError
-        if topic_id is not None and self._name_of and self._connection:
-            topic = self._name_of(self._connection, topic_id)
         batches = None if topic in self._own else user_batches(data, start, end)
         if batches is not None:
             return {"bytes": end - start, "batches": batches}
-        found = split_batches(data, start, end, may_be_cut=self._is_response)
+        return self._unusual(data, start, end, topic)
+
+    def _name(self, topic_id: bytes) -> str | None:
+        assert self._exchange is not None
+        assert self._name_of is not None
+        return self._name_of(self._exchange.connection, topic_id)
+
+    def _unusual(self, data: bytes, start: int, end: int, topic: str | None) -> dict[str, Any]:
+        """A records field with batches that `user_batches` does not know."""
+        assert self._exchange is not None
+        assert self._exchange.api_key is not None
+        found = split_batches(data, start, end, may_be_cut=bool(records_side(self._exchange.api_key)))
         faults: list[tuple[int, RecordFault]] = []
         batches = batch_values(found.batches, topic, faults, self._show_secrets)
         if faults or found.faults:
@@ -83,9 +96,7 @@ class NestedBodies:
         return told | {"cut": found.cut} if found.cut else told
 
 
-def _count(
-    _data: bytes, start: int, end: int, _topic: str | None, _topic_id: bytes | None
-) -> dict[str, Any]:
+def _count(_data: bytes, start: int, end: int, _topic: str | None, _topic_id: bytes | None) -> dict[str, Any]:
     """Without a look at the records."""
     return {"bytes": end - start}
 

@@ -66,7 +66,9 @@ def damaged(random: Random, frame: Frame | None) -> Frame | None:
         if data:
             data[random.randrange(len(data))] = random.choice([0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)])
     size = frame.size if random.randrange(4) == 0 else len(data)
-    made = Frame(bytes(data), max(size, len(data)), frame.first_ref, frame.last_ref, frame.time_ns, frame.end_time_ns)
+    made = Frame(
+        bytes(data), max(size, len(data)), frame.first_ref, frame.last_ref, frame.time_ns, frame.end_time_ns
+    )
     made.anomalies = frame.anomalies
     return made
 

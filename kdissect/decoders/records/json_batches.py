@@ -27,6 +27,8 @@ _TOLD = {
     for time in (0, LOG_APPEND_TIME)
     for transaction in (0, TRANSACTIONAL)
 }
+_FAULTS = (*MISFITS, KeyError, DecodeError)
+_header, _HEADER_SIZE = HEADER_V2.unpack_from, HEADER_V2.size
 
 
 def user_batches(data: bytes, at: int, end: int) -> list[dict[str, Any]] | None:
@@ -35,56 +37,68 @@ def user_batches(data: bytes, at: int, end: int) -> list[dict[str, Any]] | None:
     None where anything is wrong, cut, or of another kind than batches of magic 2 with records of users.
     """
     batches: list[dict[str, Any]] = []
+    view = memoryview(data)
     try:
         while at < end:
-            batch, at = _batch(data, at, end)
-            batches.append(batch)
-    except (*MISFITS, KeyError, DecodeError):
+            # Hot, once a batch.
+            (
+                base_offset, length, leader_epoch, magic, crc, attributes, last_offset_delta, base_timestamp,
+                max_timestamp, producer_id, producer_epoch, base_sequence, count,
+            ) = _header(data, at)  # fmt: skip
+            codec, codec_name, is_append_time, timestamp_type, is_transactional = _TOLD[attributes]
+            start, stop = at + _HEADER_SIZE, at + OVERHEAD + length
+            if (
+                magic != CURRENT_MAGIC
+                or not start <= stop <= end
+                or crc32c(view[at + ATTRIBUTES_AT : stop]) != crc
+            ):
+                return None
+            if codec:
+                records = _decompressed(codec, view[start:stop], count, base_offset, base_timestamp)
+            elif length > PLAIN_BYTES:
+                return None
+            else:
+                records = json_records(data, start, stop, base_offset, base_timestamp)
+            if len(records) != count or count > PLAIN_RECORDS:
+                return None
+            if is_append_time:
+                for record in records:
+                    record["timestamp"] = max_timestamp
+            batches.append(
+                {
+                    "base_offset": base_offset,
+                    "bytes": stop - at,
+                    "magic": magic,
+                    "crc": crc,
+                    "crc_ok": True,
+                    "codec": codec_name,
+                    "timestamp_type": timestamp_type,
+                    "partition_leader_epoch": leader_epoch,
+                    "transactional": is_transactional,
+                    "control": False,
+                    "last_offset_delta": last_offset_delta,
+                    "base_timestamp": base_timestamp,
+                    "max_timestamp": max_timestamp,
+                    "producer_id": producer_id,
+                    "producer_epoch": producer_epoch,
+                    "base_sequence": base_sequence,
+                    "record_count": count,
+                    "records": records,
+                }
+            )
+            at = stop
+    except _FAULTS:
         return None
     return batches
 
 
-def _batch(data: bytes, at: int, end: int) -> tuple[dict[str, Any], int]:
-    """The batch at `at`, and its end. Raises what `user_batches` catches."""
-    (
-        base_offset, length, leader_epoch, magic, crc, attributes, last_offset_delta, base_timestamp,
-        max_timestamp, producer_id, producer_epoch, base_sequence, count,
-    ) = HEADER_V2.unpack_from(data, at)  # fmt: skip
-    start, stop = at + HEADER_V2.size, at + OVERHEAD + length
-    codec, codec_name, is_append_time, timestamp_type, is_transactional = _TOLD[attributes]
-    if magic != CURRENT_MAGIC or not start <= stop <= end:
+def _decompressed(
+    codec: int, content: memoryview, count: int, base_offset: int, base_timestamp: int
+) -> list[dict[str, Any]]:
+    """The records of a compressed batch. Raises one of `_FAULTS`."""
+    if not content and not count:
+        return []  # there are none left behind a compaction
+    data = decompress(codec, content)
+    if len(data) > PLAIN_BYTES:
         raise ValueError
-    if crc32c(memoryview(data)[at + ATTRIBUTES_AT : stop]) != crc:
-        raise ValueError
-    content, last = data, stop
-    if codec and (count or start < stop):  # there may be none left behind a compaction
-        content, start = decompress(codec, memoryview(data)[start:stop]), 0
-        last = len(content)
-    if last - start > PLAIN_BYTES or count > PLAIN_RECORDS:
-        raise ValueError
-    records = json_records(content, start, last, base_offset, base_timestamp)
-    if len(records) != count:
-        raise ValueError
-    if is_append_time:
-        for record in records:
-            record["timestamp"] = max_timestamp
-    return {
-        "base_offset": base_offset,
-        "bytes": stop - at,
-        "magic": magic,
-        "crc": crc,
-        "crc_ok": True,
-        "codec": codec_name,
-        "timestamp_type": timestamp_type,
-        "partition_leader_epoch": leader_epoch,
-        "transactional": is_transactional,
-        "control": False,
-        "last_offset_delta": last_offset_delta,
-        "base_timestamp": base_timestamp,
-        "max_timestamp": max_timestamp,
-        "producer_id": producer_id,
-        "producer_epoch": producer_epoch,
-        "base_sequence": base_sequence,
-        "record_count": count,
-        "records": records,
-    }, stop
+    return json_records(data, 0, len(data), base_offset, base_timestamp)

@@ -36,17 +36,20 @@ def _records(  # noqa: C901  numbers of one byte, nearly all, are read in place
     append, head, signed = records.append, _HEAD.unpack_from, _SIGNED
     while at < end:
         first, second, third, fourth, fifth, sixth = head(data, at)
-        if first < 0x80 and (third | fourth | fifth) < 0x80:  # one byte of length
-            stop = at + 1 + (first >> 1)
-            elapsed, delta, size = signed[third], signed[fourth], fifth
-            at += 5
-        elif first >= 0x80 and (second | fourth | fifth | sixth) < 0x80:  # two
-            stop = at + 2 + ((first - 0x80 + (second << 7)) >> 1)
-            elapsed, delta, size = signed[fourth], signed[fifth], sixth
+        if first & 0x81 == 0x80 and (second | fourth | fifth | sixth) < 0x80:  # two bytes of length
+            stop = at + (first >> 1) + (second << 6) - 62
+            elapsed = signed[fourth]
+            delta = signed[fifth]
+            size = sixth
             at += 6
+        elif not first & 0x81 and (third | fourth | fifth) < 0x80:  # one
+            stop = at + (first >> 1) + 1
+            elapsed = signed[third]
+            delta = signed[fourth]
+            size = fifth
+            at += 5
         else:
             stop, elapsed, delta, size, at = _long_head(data, at, end)
-            first = 0  # its sign was looked at
         if not size & 1:
             behind = at + (size >> 1)
             key = text(data[at:behind])
@@ -63,25 +66,42 @@ def _records(  # noqa: C901  numbers of one byte, nearly all, are read in place
             at += 2
         else:
             size, at = _doubled(data, at, stop)
-        if not size & 1:
-            behind = at + (size >> 1)
-            value = text(data[at:behind])
-            at = behind
-        elif size == 1:
-            value = None
+        last = stop - 1
+        if size == (last - at) << 1 and not data[last]:  # no headers
+            value = text(data[at:last])
+            append(
+                {"offset": base_offset + delta, "timestamp": base_time + elapsed, "key": key, "value": value}
+            )
         else:
-            raise ValueError
-        told = {"offset": base_offset + delta, "timestamp": base_time + elapsed, "key": key, "value": value}
-        if data[at]:
-            headers, at = _headers(data, at, stop)
+            value, headers = _rest(data, at, stop, size, text)
+            told = {
+                "offset": base_offset + delta,
+                "timestamp": base_time + elapsed,
+                "key": key,
+                "value": value,
+            }
             if headers:  # a count of 0 may be written longer than need be
                 told["headers"] = headers
-        else:
-            at += 1
-        if at != stop or stop > end or first & 1:
-            raise ValueError
-        append(told)
+            append(told)
+        at = stop
+    if at != end:
+        raise ValueError
     return records
+
+
+def _rest(data: bytes, at: int, stop: int, size: int, text: _Text) -> tuple[Any, list[dict[str, Any]]]:
+    """The value of a record, of a doubled size, and its headers, up to `stop`. Raises one of `MISFITS`."""
+    value = None
+    if not size & 1:
+        behind = at + (size >> 1)
+        value = text(data[at:behind])
+        at = behind
+    elif size != 1:
+        raise ValueError
+    headers, at = _headers(data, at, stop)
+    if at != stop:
+        raise ValueError
+    return value, headers
 
 
 def _long_head(data: bytes, at: int, end: int) -> tuple[int, int, int, int, int]:
