@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kdissect.decoders.records.batches import BatchList, split_batches
 from kdissect.decoders.records.paths import records_path
 from kdissect.decoders.records.search import find_batch
-from kdissect.decoders.records.sections import Section, has_records, record_sections
+from kdissect.decoders.records.sections import Section, finder_of, has_records
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordFault
@@ -127,7 +127,7 @@ class RecordSet:
 
 def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
     """The records fields of request and response that are not null. Raises nothing."""
-    found = _sections(exchange)
+    found = exchange_sections(exchange)
     if found is not None:
         is_response, frame, sections = found
         for section in sections:
@@ -151,7 +151,7 @@ def _cut_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
             return section_batches(exchange.request.data, asked.sections, is_response=False)
         if answered is not None and answered.sections is not None and exchange.response is not None:
             return section_batches(exchange.response.data, answered.sections, is_response=True)
-    found = _sections(exchange)
+    found = exchange_sections(exchange)
     if found is None:
         return ()
     is_response, frame, sections = found
@@ -174,8 +174,11 @@ def section_batches(
     return tuple(made)
 
 
-def _sections(exchange: Exchange) -> tuple[bool, Frame, list[Section]] | None:
-    """The side that has records, its frame, the records fields in it as far as it was captured."""
+def exchange_sections(exchange: Exchange) -> tuple[bool, Frame, list[Section]] | None:
+    """The side that has records (True: the response), its frame, the records fields in it that are not null.
+
+    Those that were not captured at all are left out; None where there cannot be any.
+    """
     key, version = exchange.api_key, exchange.api_version
     is_response = None if key is None else records_side(key)
     if key is None or version is None or is_response is None:
@@ -184,8 +187,11 @@ def _sections(exchange: Exchange) -> tuple[bool, Frame, list[Section]] | None:
     if frame is None:
         return None
     offset = exchange.response_body_offset if is_response else exchange.request_body_offset
-    found = record_sections(frame.data, offset, key, version, is_response)
-    return is_response, frame, [section for section in found if section.start <= len(frame.data)]
+    finder = finder_of(key, version, is_response)
+    found = finder(frame.data, offset) if finder else []
+    if found and found[-1].start > len(frame.data):  # they stand one behind the other
+        found = [section for section in found if section.start <= len(frame.data)]
+    return is_response, frame, found
 
 
 def _may_be_cut(data: bytes, section: Section, is_response: bool) -> bool:

@@ -148,10 +148,10 @@ def test_names_of_topic_ids() -> None:
 
 
 def test_groups_end_where_they_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kdissect.engine import record_groups, record_tables
+    from kdissect.engine import held_fields, record_groups
 
     whole = check([field(data) for data in ODD * 3])
-    monkeypatch.setattr(record_tables, "GROUP_BYTES", 2000)
+    monkeypatch.setattr(held_fields, "GROUP_BYTES", 2000)
     monkeypatch.setattr(record_groups, "GROUP_OUTPUT", 4000)
     assert check([field(data) for data in ODD * 3]).equals(whole)
 

@@ -4,10 +4,10 @@ The same emitter as `compiled`, with a sink that keeps topic, partition and reco
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kdissect.decoders.body_schemas import body_message
+from kdissect.decoders.body_schemas import CACHE_SIZE, body_message
 from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.model.errors import DecodeError
@@ -45,12 +45,18 @@ def record_sections(
     data: bytes, offset: int, api_key: int, api_version: int, is_response: bool
 ) -> list[Section]:
     """The records fields of the body at `offset`, as far as the bytes go. Raises nothing."""
+    finder = finder_of(api_key, api_version, is_response)
+    return finder(data, offset) if finder else []
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def finder_of(api_key: int, api_version: int, is_response: bool) -> SectionFinder | None:
+    """`section_finder` of a body; None for one without records, and for one not in the schema."""
     try:
         message = body_message(api_key, api_version, is_response)
     except DecodeError:
-        return []
-    finder = section_finder(message, api_version)
-    return finder(data, offset) if finder else []
+        return None
+    return section_finder(message, api_version)
 
 
 @cache
