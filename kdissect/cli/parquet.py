@@ -53,9 +53,7 @@ class Sink:
         return False
 
 
-def write_parquet(
-    output: Output, tables: RecordTables, full: Iterable[None], options: Namespace
-) -> None:
+def write_parquet(output: Output, tables: RecordTables, full: Iterable[None], options: Namespace) -> None:
     """Write the records of all fields that `tables` are given to hold, or the first `options.limit`.
 
     `full` says each time that they hold enough.

@@ -1,6 +1,6 @@
 """Records fields as columns over one buffer. Needs numpy (extra `arrow`)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -22,6 +22,10 @@ class FieldColumns:
         "_held", "data", "end", "exchanges", "frames", "owner", "partitions", "positions", "start",
         "topic_ids", "topics",
     )  # fmt: skip
+
+    topic_ids: Sequence[bytes | None]
+    partitions: Sequence[int | None]
+    positions: Sequence[int | None]
 
     def __init__(self, held: HeldFields, topic_name: TopicNames | None) -> None:
         self._held = held

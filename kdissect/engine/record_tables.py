@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kdissect.decoders.records.columns import Spans
-from kdissect.engine.arrow_values import fitted, numbers_array, strings_array, values_array
+from kdissect.engine.arrow_values import bytes_array, fitted, numbers_array, strings_array, values_array
 from kdissect.engine.field_columns import FieldColumns
 from kdissect.engine.held_fields import HeldFields
 from kdissect.engine.record_groups import RecordGroup, decode_groups
@@ -174,10 +174,12 @@ class _Rows:
     def _make_headers(self) -> Any:
         columns = self._columns
         keys = values_array(self._group.data, columns.header_key, "text")
-        values = values_array(self._group.data, columns.header_value, self._forms[1])
+        form, data = self._forms[1], self._group.data
+        if form is None:
+            values = bytes_array(data, columns.header_value, pa.binary())
+        else:
+            values = values_array(data, columns.header_value, form)
         offsets = np.concatenate(([0], np.cumsum(columns.header_count))).astype(np.int32)
-        if self._forms[1] is None:
-            values = fitted(values, pa.binary()) if len(values) else pa.nulls(0, pa.binary())
         pairs = pa.StructArray.from_arrays([keys, values], ["key", "value"])
         array = pa.ListArray.from_arrays(numbers_array(offsets), pairs)
         return array if self._kept is None else array.filter(numbers_array(self._kept))

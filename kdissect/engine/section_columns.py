@@ -40,9 +40,10 @@ class Sections:
 
 def _coded(values: Iterable[Hashable]) -> tuple[list[Any], Ints]:
     """The distinct values in order of appearance, and the number of each one's value."""
-    places: dict[Hashable, int] = {}
-    codes = integers([places.setdefault(value, len(places)) for value in values])
-    return list(places), codes
+    values = list(values)
+    distinct = list(dict.fromkeys(values))
+    places = dict(zip(distinct, range(len(distinct)), strict=True))
+    return distinct, integers(map(places.__getitem__, values))
 
 
 def _texts(texts: Sequence[str | None], codes: Ints) -> Any:
@@ -106,11 +107,9 @@ def _topic_id(of: Sections) -> Any:
 
 def _partition(of: Sections) -> Any:
     found = of.fields.partitions
-    if None not in found:
-        return numbers_array(integers(found).astype(np.int32)[of.rows])
     numbers = integers([_NO_PARTITION if each is None else each for each in found])
-    null = np.array([each is None for each in found], np.bool_)
-    return numbers_array(numbers.astype(np.int32)[of.rows], null[of.rows])
+    null = np.array([each is None for each in found], np.bool_)[of.rows] if None in found else None
+    return numbers_array(numbers.astype(np.int32)[of.rows], null)
 
 
 SECTION_COLUMNS: dict[str, Callable[[Sections], Any]] = {
