@@ -5,6 +5,8 @@ from functools import cache
 from typing import NamedTuple
 
 from kdissect.decoders.records.batches import BatchList, split_batches
+from kdissect.decoders.records.checksum import crc32c
+from kdissect.decoders.records.layout import ATTRIBUTES_AT, CURRENT_MAGIC, HEADER_V2, OVERHEAD
 from kdissect.decoders.records.paths import records_path
 from kdissect.decoders.records.search import find_batch
 from kdissect.decoders.records.sections import Section, has_records, record_sections
@@ -22,6 +24,24 @@ class SectionBatches(NamedTuple):
 
     section: Section
     found: BatchList
+
+
+class LoneBatch:
+    """The one batch in the one records field of an exchange, as nearly all fields have it: of magic 2, of the
+    field's length, its checksum right. `header` are the numbers of its header (`layout.HEADER_V2`).
+    """
+
+    __slots__ = ("data", "header", "section")
+
+    def __init__(self, data: bytes, section: Section, header: tuple[int, ...]) -> None:
+        self.data = data
+        self.section = section
+        self.header = header
+
+    def listed(self) -> tuple[SectionBatches, ...]:
+        """The same as `record_batches` gives."""
+        start, end = self.section.start, self.section.end
+        return (SectionBatches(self.section, split_batches(self.data, start, end)),)
 
 
 class PieceEnd(NamedTuple):
@@ -136,11 +156,50 @@ def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
 
 def record_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
     """The same with their batches, cut once however often they are asked for. Raises nothing."""
-    known: tuple[SectionBatches, ...] | None = exchange.batches_cache
+    known: tuple[SectionBatches, ...] | LoneBatch | None = exchange.batches_cache
     if known is None:
         # Without a way back to the exchange: a cycle would keep its frames until the garbage is collected.
         known = exchange.batches_cache = _cut_batches(exchange)
-    return known
+    if type(known) is LoneBatch:
+        return known.listed()
+    return known  # type: ignore[return-value]  # nothing else is kept there
+
+
+def lone_batch(exchange: Exchange) -> LoneBatch | None:
+    """The batch of an exchange whose bodies are decoded and plain, if it has one and nothing else.
+
+    Read once however often it is asked for, as `record_batches`, which need not be asked then. Raises nothing.
+    """
+    known = exchange.batches_cache
+    if known is None:
+        known = _lone(exchange)
+        if known is None:
+            known = _cut_batches(exchange)
+        exchange.batches_cache = known
+    return known if type(known) is LoneBatch else None
+
+
+def _lone(exchange: Exchange) -> LoneBatch | None:
+    # Hot, once an exchange with records.
+    asked, answered = exchange.bodies_cache or (None, None)
+    if asked is not None and asked.sections is not None:
+        sections, frame = asked.sections, exchange.request
+    elif answered is not None and answered.sections is not None:
+        sections, frame = answered.sections, exchange.response
+    else:
+        return None
+    if frame is None or len(sections) != 1:
+        return None
+    _, _, _, position, start, end, _ = section = sections[0]
+    if position or end - start < HEADER_V2.size:
+        return None
+    data = frame.data
+    header = HEADER_V2.unpack_from(data, start)
+    if header[3] != CURRENT_MAGIC or header[1] != end - start - OVERHEAD:
+        return None
+    if header[4] != crc32c(memoryview(data)[start + ATTRIBUTES_AT : end]):
+        return None
+    return LoneBatch(data, section, header)
 
 
 def _cut_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:

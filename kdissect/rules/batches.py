@@ -14,15 +14,31 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from kdissect.decoders.payloads.records import record_log
-from kdissect.decoders.records.layout import CURRENT_MAGIC, LENGTH_AT, MAGIC_AT, OVERHEAD
-from kdissect.engine.record_sets import SectionBatches, record_batches
+from kdissect.decoders.records.layout import CURRENT_MAGIC, HEADER_V2, LENGTH_AT, MAGIC_AT, OVERHEAD
+from kdissect.decoders.records.usual import are_usual_in
+from kdissect.engine.record_sets import LoneBatch, SectionBatches, lone_batch, record_batches
 from kdissect.history.topics import TopicNames
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.record_batch import RecordBatch, RecordFault
-from kdissect.rules.batch import Batch, Carrier, Records, has_usual_content, identity, places
+from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
+from kdissect.rules.batch import (
+    Batch,
+    Carrier,
+    Records,
+    asked_offset,
+    asked_offsets,
+    has_usual_content,
+    identity,
+    places,
+)
 from kdissect.rules.body import Body
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.plain_batch import are_given_plainly, are_produced_plainly, plain_attributes
+from kdissect.rules.plain_batch import (
+    are_given_plainly,
+    are_produced_plainly,
+    is_given_plainly,
+    is_produced_plainly,
+    plain_attributes,
+)
 from kdissect.rules.rule import (
     REQUEST,
     RESPONSE,
@@ -35,6 +51,7 @@ from kdissect.rules.rule import (
 )
 from kdissect.schema.logs import all_logs
 from kdissect.schema.registry import api_name
+from kdissect.session.exchange import Exchange
 
 # Batches remembered as usual, by what their checksum covers; 200 bytes each.
 MOST_USUAL = 4096
@@ -110,16 +127,74 @@ class BatchJudge:
                 self._names.learn(exchange)
             return ()
         sections = record_batches(exchange)
-        if not sections or self._are_plain(body, carriage, sections):
+        if not sections:
+            return ()
+        # Of a plain body the topics are those of the records fields.
+        if body.is_plain and self._are_plain(exchange, carriage, sections, body.other()):
             return ()
         return self._closer(body, sections)
 
-    def _are_plain(self, body: Body, carriage: "_Carriage", sections: Sequence[SectionBatches]) -> bool:
+    def are_usual(self, exchange: Exchange, asked: Any) -> bool:
+        """Whether `faults` finds nothing in an exchange with plain bodies; `asked` is the request's value.
+
+        Batches are then counted as looked at.
+        """
+        if not self._rules:
+            return True
+        carriage = _carriage_of(exchange.api_key, exchange.api_version)
+        if carriage is None:
+            return True
+        lone = lone_batch(exchange)
+        if lone is not None and not lone.header[5] & CODEC_MASK:
+            return self._is_usual_alone(exchange, carriage, lone, asked)
+        sections = record_batches(exchange)
+        return not sections or self._are_plain(exchange, carriage, sections, asked)
+
+    def _is_usual_alone(
+        self, exchange: Exchange, carriage: "_Carriage", lone: LoneBatch, asked: Any
+    ) -> bool:
+        # Hot, once an exchange with records.
+        is_produce, is_fetch, attributes = carriage
+        name, topic_id, partition, _, start, end, _ = lone.section
+        if is_produce:
+            if not is_produced_plainly(lone.header, attributes):
+                return False
+        elif not is_given_plainly(
+            lone.header, attributes, asked_offset(asked, topic_id or name, partition) if is_fetch else None
+        ):
+            return False
+        if topic_id is not None:
+            name = self._names.name(exchange.connection, topic_id)
+        if record_log(name) is not None or not self._holds_usual(lone, start, end, is_produce):
+            return False
+        self._coverage.look(self._by_kind[is_produce, CURRENT_MAGIC].codes)
+        return True
+
+    def _holds_usual(self, lone: LoneBatch, start: int, end: int, is_produce: bool) -> bool:
+        """`_has_usual_records` of a batch that is not compressed."""
+        _, _, _, _, crc, _, _, _, latest, _, _, _, count = lone.header
+        key = crc, end - start, latest, count
+        if not is_produce and key in self._usual:
+            return True
+        if not are_usual_in(lone.header, lone.data, start + HEADER_V2.size, end, dense=is_produce):
+            return False
+        self._remember(key)
+        return True
+
+    def _remember(self, key: tuple[int, ...]) -> None:
+        if len(self._usual) >= MOST_USUAL:
+            self._usual.clear()
+        self._usual.add(key)
+
+    def _are_plain(
+        self, exchange: Exchange, carriage: "_Carriage", sections: Sequence[SectionBatches], asked: Any
+    ) -> bool:
         """Whether no rule could speak of any batch; then they are counted as looked at."""
         is_produce, is_fetch, attributes = carriage
-        if not attributes or not body.is_plain:  # of a plain one the sections' topics are the body's
+        if not attributes:
             return False
-        carrier = Carrier(body) if is_fetch else None
+        first = sections[0].section
+        offsets = asked_offsets(asked, first.topic_id or first.topic) if is_fetch else {}
         count = 0
         for section, found in sections:
             batches = found.batches
@@ -130,9 +205,8 @@ class BatchJudge:
             if is_produce:
                 is_plain = are_produced_plainly(found, attributes)
             else:
-                asked = None if carrier is None else carrier.asked(topic, section.partition)
-                is_plain = are_given_plainly(found, attributes, asked)
-            if not is_plain or record_log(self._known_name(body, topic)) is not None:
+                is_plain = are_given_plainly(found, attributes, offsets.get((topic, section.partition)))
+            if not is_plain or record_log(self._known_name(exchange, topic)) is not None:
                 return False
             for batch in batches:
                 if not self._has_usual_records(batch, is_produce):
@@ -148,10 +222,10 @@ class BatchJudge:
                 yield from self._records(Records(carrier, found, place, self._name(body, place[0])))
 
     def _name(self, body: Body, topic: Any) -> str | None:
-        return self._known_name(body, identity(topic))
+        return self._known_name(body.exchange, identity(topic))
 
-    def _known_name(self, body: Body, known: object) -> str | None:
-        return self._names.name(body.exchange.connection, known) if isinstance(known, bytes) else str(known)
+    def _known_name(self, exchange: Exchange, known: object) -> str | None:
+        return self._names.name(exchange.connection, known) if isinstance(known, bytes) else str(known)
 
     def _records(self, records: Records) -> Spoken:
         found = records.found.found
@@ -202,9 +276,7 @@ class BatchJudge:
             return True
         usual = has_usual_content(found, dense=is_produce)
         if usual:
-            if len(self._usual) >= MOST_USUAL:
-                self._usual.clear()
-            self._usual.add(key)
+            self._remember(key)
         return usual
 
 
@@ -223,6 +295,13 @@ def _carriage(api_key: int, side: str, version: int) -> _Carriage | None:
     if name is None or SIDES.get(name) != side:
         return None
     return _Carriage(name == "Produce", name == "Fetch", plain_attributes(name, version))
+
+
+@lru_cache(maxsize=1024)  # as above
+def _carriage_of(api_key: int | None, version: int | None) -> _Carriage | None:
+    """That of the side that carries batches; None of APIs without any."""
+    side = SIDES.get("" if api_key is None else api_name(api_key) or "")
+    return None if side is None or api_key is None or version is None else _carriage(api_key, side, version)
 
 
 def _is_short(batch: Batch, fault: RecordFault) -> bool:

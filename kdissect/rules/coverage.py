@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from kdissect.model.finding import Who
 from kdissect.rules.evidence import Labels
 from kdissect.rules.exercise import Exercises
+from kdissect.rules.rule import ExchangeRule, MisfitRule
 from kdissect.rules.traffic import Traffic
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind
@@ -98,6 +100,27 @@ class Coverage:
             self.cut_frames += 1
         if response is not None and len(response.data) < response.size:
             self.cut_frames += 1
+
+    def settle(self) -> None:
+        """Count the exchanges that were counted by kind (`BodyPair`)."""
+        for exercise in self.exercises.pairs.values():
+            for (api_key, api_version, is_answered), pair in exercise.pairs.items():
+                count = 0 if pair is None else pair.settle()
+                if count:
+                    self.apis[api_key, api_version] += count
+                    self.exchanges += count
+                    exercise.exchanges += count
+                    exercise.bodies += count * (1 + is_answered)
+
+    def finish(self, exchange_rules: Iterable[ExchangeRule], misfit_rules: Iterable[MisfitRule]) -> None:
+        """The input is over: what was looked at all the time is counted."""
+        self.settle()
+        self.exercises.finish(exchange_rules, misfit_rules)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pairs of kinds are found anew elsewhere: their looks are functions."""
+        self.settle()
+        return self.__dict__
 
     def add_connection(self, info: ConnectionInfo) -> None:
         """Count one connection that is over."""

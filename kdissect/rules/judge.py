@@ -12,6 +12,7 @@ Rules of the game:
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from typing import Any
 
 from kdissect.decoders.decoded import Decoded
 from kdissect.history.fact import Fact
@@ -19,6 +20,7 @@ from kdissect.history.history import History
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
+from kdissect.model.frame import Frame
 from kdissect.rules import pieces
 from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body
@@ -35,6 +37,7 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionKind
 
+_UNDECIDED: Any = object()
 _AS_DUE = (State.COMPLETE, State.NO_RESPONSE_EXPECTED)
 
 
@@ -72,19 +75,20 @@ class Judge:
 
     def add(self, event: Event) -> None:
         """Judge what an event completes, of traffic that two capture sets have in one of them only."""
-        if event.connection.same_as is not None:
+        info = event.connection
+        if info.same_as is not None:
             return
         if isinstance(event, Exchange):
             event.bodies()  # decoded for the histories too
-        due, facts = self._history.take(event)
-        if isinstance(event, Exchange):
-            view = self._view(event)
+            due, facts = self._history.take_exchange(event)
+            view = self._views.get(info.id) or self._view(event)
             for exchange in due:
                 self._exchange(exchange, view)
             if facts:
                 self._facts(facts, event)
             event.forget_bodies()  # also if it is held back
         elif isinstance(event, ConnectionClosed):
+            due, facts = self._history.take(event)
             self._facts(facts, None)
             self._close(event, due)
 
@@ -95,7 +99,7 @@ class Judge:
             self._exchange(exchange, self._view(exchange))
         self._facts(facts, None)
         self._views.clear()
-        self.coverage.exercises.finish(self._subjects.exchange_rules, self._subjects.misfit_rules)
+        self.coverage.finish(self._subjects.exchange_rules, self._subjects.misfit_rules)
 
     def _view(self, exchange: Exchange) -> ConnectionView:
         info = exchange.connection
@@ -121,23 +125,54 @@ class Judge:
     # exchanges
 
     def _exchange(self, exchange: Exchange, view: ConnectionView) -> None:
+        view.begin(exchange)
+        is_odd = bool(exchange.anomalies) or exchange.state not in _AS_DUE
+        is_usual = not is_odd and view.is_usual(exchange)
+        if not (is_usual and self._passes(exchange, view)):
+            self._closely(exchange, view, ODD if is_odd else USUAL if is_usual else UNUSUAL)
+        exchange.forget_bodies()
+
+    def _passes(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Whether no rule has anything to say of a usual exchange; counts it."""
+        # Hot, once an exchange.
+        if self._subjects.look_at_usual:
+            return False
+        asked, answered = exchange.bodies_cache or exchange.bodies()
+        request, response = exchange.request, exchange.response
+        if asked is None or request is None or (answered is None and response is not None):
+            return False
+        looked_at = self.coverage.exercises.at(view.info)
+        key = exchange.api_key, exchange.api_version, answered is not None
+        pair = looked_at.pairs.get(key, _UNDECIDED)
+        if pair is _UNDECIDED:
+            pair = self._subjects.body_pair(key, looked_at, self.coverage.traffic)
+        if pair is None or not pair.takes(asked, answered, request.time_ns):
+            return False
+        if not pair.look(asked.value, None if answered is None else answered.value, exchange):
+            return False
+        if pair.is_watched and not self._batches.are_usual(exchange, asked.value):
+            return False
+        pair.count(request, response)
+        self._passed(exchange, view, request, response)
+        return True
+
+    def _passed(
+        self, exchange: Exchange, view: ConnectionView, request: Frame, response: Frame | None
+    ) -> None:
+        """`_judged` of an exchange of which no rule spoke."""
+        view.pass_by(exchange, request, response)
+
+    def _closely(self, exchange: Exchange, view: ConnectionView, sort: str) -> None:
+        """Show an exchange to the rules for its sort."""
         self.coverage.add_exchange(exchange)
         frame = exchange.request or exchange.response
         self._at_ns = 0 if frame is None else frame.time_ns
-        muted = self._muted
-        muted.clear()
-        view.begin(exchange)
-        is_odd = bool(exchange.anomalies) or exchange.state not in _AS_DUE
-        if is_odd:
-            self._headers(exchange, view, ODD)
-        elif not view.is_usual(exchange):
-            self._headers(exchange, view, UNUSUAL)
-        elif self._subjects.look_at_usual:
-            self._headers(exchange, view, USUAL)
-        if exchange.kind is ExchangeKind.KAFKA and not (is_odd and _has_bad_header(exchange)):
+        self._muted.clear()
+        if sort != USUAL or self._subjects.look_at_usual:
+            self._headers(exchange, view, sort)
+        if exchange.kind is ExchangeKind.KAFKA and not (sort == ODD and _has_bad_header(exchange)):
             self._bodies(exchange, view)
         self._judged(exchange, view)
-        exchange.forget_bodies()
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
         """An exchange was judged; `_muted` are the codes that must not speak of it any more."""

@@ -20,10 +20,7 @@ def are_usual(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool
     (`dense`: without a gap from 0), the first timestamp that of the batch and the latest its maximum, keys of
     headers in ASCII.
     """
-    try:
-        latest = _walk(batch, data, at, end, dense)
-    except (IndexError, ValueError, StructError):
-        return False
+    latest = _latest(batch.count, batch.last_offset_delta, data, at, end, dense)
     if latest is None:
         return False
     return (
@@ -33,8 +30,26 @@ def are_usual(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool
     )
 
 
+def are_usual_in(header: tuple[int, ...], data: bytes, at: int, end: int, *, dense: bool) -> bool:
+    """The same for the numbers of a header (`layout.HEADER_V2`)."""
+    _, _, _, _, _, attributes, last_delta, base, maximum, _, _, _, count = header
+    latest = _latest(count, last_delta, data, at, end, dense)
+    if latest is None:
+        return False
+    return base + latest == maximum or attributes & LOG_APPEND_TIME > 0 or not count
+
+
+def _latest(
+    wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
+) -> int | None:
+    try:
+        return _walk(wanted, last_delta, data, at, end, dense)
+    except (IndexError, ValueError, StructError):
+        return None
+
+
 def _walk(  # noqa: C901 - hot, once a record: numbers of one byte, nearly all, are read in place
-    batch: RecordBatch, data: bytes, at: int, end: int, dense: bool
+    wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
 ) -> int | None:
     """The latest timestamp delta; None for anything odd.
 
@@ -86,7 +101,7 @@ def _walk(  # noqa: C901 - hot, once a record: numbers of one byte, nearly all, 
         if at != stop:
             return None
         count += 1
-    return latest if count == batch.count and before <= batch.last_offset_delta else None
+    return latest if count == wanted and before <= last_delta else None
 
 
 def _long_head(data: bytes, at: int, end: int) -> tuple[int, int, int, int, int, int]:
