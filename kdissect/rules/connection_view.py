@@ -107,7 +107,7 @@ class ConnectionView:
         request = exchange.request
         if request is None or request.time_ns < self.advertised_ns or exchange.api_key == API_VERSIONS:
             return  # what a client sent before it knew the versions was not held to them
-        if exchange.client_id and len(self._settled) < REMEMBERED:
+        if len(self._settled) < REMEMBERED:
             key = exchange.api_key, exchange.api_version, exchange.client_id
             self._settled[key] = exchange.request_body_offset
 
