@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from kdissect.decoders.records.batches import BatchList, split_batches
+from kdissect.decoders.records.batches import BatchList, batch_of, split_batches
 from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.records.layout import ATTRIBUTES_AT, CURRENT_MAGIC, HEADER_V2, OVERHEAD
 from kdissect.decoders.records.paths import records_path
@@ -12,7 +12,7 @@ from kdissect.decoders.records.search import find_batch
 from kdissect.decoders.records.sections import Section, has_records, record_sections
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
-from kdissect.model.record_batch import RecordFault
+from kdissect.model.record_batch import RecordBatch, RecordFault
 from kdissect.schema.registry import api_name, request_message, response_message
 from kdissect.session.exchange import Exchange
 
@@ -40,8 +40,12 @@ class LoneBatch:
 
     def listed(self) -> tuple[SectionBatches, ...]:
         """The same as `record_batches` gives."""
-        start, end = self.section.start, self.section.end
-        return (SectionBatches(self.section, split_batches(self.data, start, end)),)
+        return (SectionBatches(self.section, BatchList([self.batch()], [], 0)),)
+
+    def batch(self) -> RecordBatch:
+        """The batch with its header by names."""
+        _, _, _, _, start, end, _ = self.section
+        return batch_of(self.data, start, end, self.header, self.header[4])
 
 
 class PieceEnd(NamedTuple):

@@ -232,7 +232,7 @@ _REFUSALS = {
 
 def _change(session: FetchSession, request: Any) -> None:
     """An incremental fetch adds the partitions it names and forgets others."""
-    if session.partitions is None:
+    if session.partitions is None or not (request.topics or request.forgotten_topics_data):
         return
     session.partitions.update(_partitions(request.topics))
     for topic in request.forgotten_topics_data or ():
@@ -265,7 +265,11 @@ def _strange(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
 
 
 def _has_records(answer: Any) -> bool:
-    return any(row.records for topic in answer.responses or () for row in topic.partitions or ())
+    for topic in answer.responses or ():
+        for row in topic.partitions or ():  # noqa: SIM110 - a generator costs more than the look
+            if row.records:
+                return True
+    return False
 
 
 def _partitions(topics: Any) -> list[Partition]:

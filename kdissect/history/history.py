@@ -121,7 +121,8 @@ class History:
         asked, answered = exchange.bodies_cache or _NO_BODIES
         if asked is None or not asked.fits or self._missed or exchange.connection.anomaly_counts:
             return None
-        watchers = self._watching(exchange.api_key, exchange.api_version)
+        kind = exchange.api_key, exchange.api_version
+        watchers = self._watchers.get(kind) or self._watching(*kind)
         request, response = asked.value, None
         if answered is not None:
             response = answered.value

@@ -8,7 +8,7 @@ one fact and not all that follow.
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
-from kdissect.decoders.records.layout import PRODUCER_ID_AT
+from kdissect.decoders.records.layout import PRODUCER_ID
 from kdissect.engine.record_sets import lone_batch
 from kdissect.history import apis, codes
 from kdissect.history.fact import Fact
@@ -81,7 +81,7 @@ class Producers:
         if exchange.api_key != apis.PRODUCE:
             return False
         lone = lone_batch(exchange)
-        return lone is not None and lone.header[PRODUCER_ID_AT] == NO_PRODUCER_ID
+        return lone is not None and lone.header[PRODUCER_ID] == NO_PRODUCER_ID
 
     def _given(self, turn: Turn, producer_id: int, epoch: int) -> list[Fact]:
         """A coordinator gave a producer id and epoch."""
@@ -213,10 +213,9 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
         here.begin(header.producer_epoch)
     elif here.losses == batch.losses and not known.is_ambiguous:
         facts += _next_of_epoch(batch, known, here)
-    in_flight = here.in_flight(batch.turn.sent_ns)
-    if in_flight >= BATCHES_KEPT:
+    if here.is_full(batch.turn.sent_ns):
         kind = ProducerFact.TOO_MANY_IN_FLIGHT
-        facts.append(batch.fact(kind, "base_sequence", expected=BATCHES_KEPT, seen=in_flight + 1))
+        facts.append(batch.fact(kind, "base_sequence", expected=BATCHES_KEPT, seen=BATCHES_KEPT + 1))
     sent = Sent(header.base_sequence, header.last_offset_delta, batch.turn.evidence, batch.error)
     here.sent(sent, batch.losses)
     return facts

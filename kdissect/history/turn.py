@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders.bodies import decode_once
 from kdissect.decoders.records.sections import Section
-from kdissect.engine.record_sets import record_batches
+from kdissect.engine.record_sets import lone_batch, record_batches
 from kdissect.history.fact import Evidence, Fact, evidence_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import RecordBatch
@@ -90,6 +90,9 @@ class Turn:
     @property
     def batches(self) -> list[tuple[PartitionKey, RecordBatch]]:
         """The record batches in the body that carries any, where it fits, with their partitions."""
+        lone = lone_batch(self.exchange)
+        if lone is not None:  # nearly always
+            return [(_partition(lone.section), lone.batch())]
         return [
             (_partition(section), batch)
             for section, found in record_batches(self.exchange)

@@ -14,13 +14,14 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from kdissect.decoders.payloads.records import record_log
-from kdissect.decoders.records.layout import CURRENT_MAGIC, HEADER_V2, LENGTH_AT, MAGIC_AT, OVERHEAD
+from kdissect.decoders.records.layout import ATTRIBUTES, CURRENT_MAGIC, HEADER_V2, LENGTH_AT, MAGIC_AT, OVERHEAD
 from kdissect.decoders.records.usual import are_usual_in
 from kdissect.engine.record_sets import LoneBatch, SectionBatches, lone_batch, record_batches
 from kdissect.history.topics import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
 from kdissect.rules.batch import (
+    PRODUCE,
     Batch,
     Carrier,
     Records,
@@ -35,8 +36,6 @@ from kdissect.rules.coverage import Coverage
 from kdissect.rules.plain_batch import (
     are_given_plainly,
     are_produced_plainly,
-    is_given_plainly,
-    is_produced_plainly,
     plain_attributes,
 )
 from kdissect.rules.rule import (
@@ -56,10 +55,12 @@ from kdissect.session.exchange import Exchange
 # Batches remembered as usual, by what their checksum covers; 200 bytes each.
 MOST_USUAL = 4096
 Spoken = Iterator[tuple[Rule, Fault]]
+_USUAL_APIS = (0, 1, 78)  # Produce, Fetch, ShareFetch (org.apache.kafka.common.protocol.ApiKeys)
 METADATA = 3  # org.apache.kafka.common.protocol.ApiKeys
 SIDES = {"Produce": REQUEST, "Fetch": RESPONSE, "ShareFetch": RESPONSE, "FetchSnapshot": RESPONSE}
 # Kafka's own topics, whose records have formats: only answers with their names are read for names of ids.
 _OWN_TOPICS = tuple(log.name.encode() for log in all_logs() if log.name.startswith("__"))
+_LOGS = frozenset(log.name for log in all_logs())
 
 
 def carries_batches(api: str, side: str) -> bool:
@@ -130,69 +131,75 @@ class BatchJudge:
         if not sections:
             return ()
         # Of a plain body the topics are those of the records fields.
-        if body.is_plain and self._are_plain(exchange, carriage, sections, body.other()):
-            return ()
-        return self._closer(body, sections)
+        count = self._plain_ones(exchange, carriage, sections, body.other()) if body.is_plain else None
+        if count is None:
+            return self._closer(body, sections)
+        self._coverage.look(self._by_kind[carriage.is_produce, CURRENT_MAGIC].codes, count)
+        return ()
 
-    def are_usual(self, exchange: Exchange, asked: Any) -> bool:
-        """Whether `faults` finds nothing in an exchange with plain bodies; `asked` is the request's value.
+    def usual_codes(self) -> dict[int | None, tuple[str, ...]]:
+        """The rules that look at what `usual` counts, by API."""
+        return {key: self._by_kind[key == PRODUCE, CURRENT_MAGIC].codes for key in _USUAL_APIS}
 
-        Batches are then counted as looked at.
+    def usual(self, exchange: Exchange, asked: Any) -> int | None:
+        """How many batches there are in an exchange with plain bodies of which `faults` finds nothing; else None.
+
+        `asked` is the request's value.
         """
+        # Hot, once an exchange with records.
         if not self._rules:
-            return True
+            return 0
         carriage = _carriage_of(exchange.api_key, exchange.api_version)
         if carriage is None:
-            return True
-        lone = lone_batch(exchange)
-        if lone is not None and not lone.header[5] & CODEC_MASK:
-            return self._is_usual_alone(exchange, carriage, lone, asked)
-        sections = record_batches(exchange)
-        return not sections or self._are_plain(exchange, carriage, sections, asked)
-
-    def _is_usual_alone(
-        self, exchange: Exchange, carriage: "_Carriage", lone: LoneBatch, asked: Any
-    ) -> bool:
-        # Hot, once an exchange with records.
+            return None
+        lone = exchange.batches_cache
+        if type(lone) is not LoneBatch:  # histories mostly asked for it
+            lone = lone_batch(exchange)
+        if lone is None:
+            sections = record_batches(exchange)
+            return self._plain_ones(exchange, carriage, sections, asked) if sections else 0
         is_produce, is_fetch, attributes = carriage
         name, topic_id, partition, _, start, end, _ = lone.section
+        offset, _, _, _, crc, bits, last_delta, _, latest, _, _, _, count = lone.header
+        if bits not in attributes or last_delta < count - 1:
+            return None
+        key = crc, end - start, latest, count
         if is_produce:
-            if not is_produced_plainly(lone.header, attributes):
-                return False
-        elif not is_given_plainly(
-            lone.header, attributes, asked_offset(asked, topic_id or name, partition) if is_fetch else None
-        ):
-            return False
+            if offset or count < 1 or last_delta != count - 1:
+                return None
+        else:
+            asked_for = asked_offset(asked, topic_id or name, partition) if is_fetch else None
+            if count < 0 or last_delta < 0 or (asked_for is not None and offset + last_delta < asked_for):
+                return None
         if topic_id is not None:
             name = self._names.name(exchange.connection, topic_id)
-        if record_log(name) is not None or not self._holds_usual(lone, start, end, is_produce):
-            return False
-        self._coverage.look(self._by_kind[is_produce, CURRENT_MAGIC].codes)
-        return True
+        if name in _LOGS:
+            return None
+        return 1 if (key in self._usual and not is_produce) or self._is_lone_usual(lone, key, is_produce) else None
 
-    def _holds_usual(self, lone: LoneBatch, start: int, end: int, is_produce: bool) -> bool:
-        """`_has_usual_records` of a batch that is not compressed."""
-        _, _, _, _, crc, _, _, _, latest, _, _, _, count = lone.header
-        key = crc, end - start, latest, count
-        if not is_produce and key in self._usual:
-            return True
-        if not are_usual_in(lone.header, lone.data, start + HEADER_V2.size, end, dense=is_produce):
-            return False
-        self._remember(key)
-        return True
+    def _is_lone_usual(self, lone: LoneBatch, key: tuple[int, ...], is_produce: bool) -> bool:
+        """`_has_usual_records` of a batch that stands alone."""
+        if lone.header[ATTRIBUTES] & CODEC_MASK:
+            usual = has_usual_content(lone.batch(), dense=is_produce)
+        else:
+            start, end = lone.section.start + HEADER_V2.size, lone.section.end
+            usual = are_usual_in(lone.header, lone.data, start, end, dense=is_produce)
+        if usual:
+            self._remember(key)
+        return usual
 
     def _remember(self, key: tuple[int, ...]) -> None:
         if len(self._usual) >= MOST_USUAL:
             self._usual.clear()
         self._usual.add(key)
 
-    def _are_plain(
+    def _plain_ones(
         self, exchange: Exchange, carriage: "_Carriage", sections: Sequence[SectionBatches], asked: Any
-    ) -> bool:
-        """Whether no rule could speak of any batch; then they are counted as looked at."""
+    ) -> int | None:
+        """How many batches there are, if no rule could speak of any."""
         is_produce, is_fetch, attributes = carriage
         if not attributes:
-            return False
+            return None
         first = sections[0].section
         offsets = asked_offsets(asked, first.topic_id or first.topic) if is_fetch else {}
         count = 0
@@ -207,13 +214,11 @@ class BatchJudge:
             else:
                 is_plain = are_given_plainly(found, attributes, offsets.get((topic, section.partition)))
             if not is_plain or record_log(self._known_name(exchange, topic)) is not None:
-                return False
+                return None
             for batch in batches:
                 if not self._has_usual_records(batch, is_produce):
-                    return False
-        if count:
-            self._coverage.look(self._by_kind[is_produce, CURRENT_MAGIC].codes, count)
-        return True
+                    return None
+        return count
 
     def _closer(self, body: Body, sections: Sequence[SectionBatches]) -> Spoken:
         carrier = Carrier(body)

@@ -5,6 +5,7 @@ from copy import copy
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
+from kdissect.rules.exercise import Exercise
 from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.session.exchange import Exchange, State
@@ -46,7 +47,7 @@ class ConnectionView:
 
     __slots__ = (
         "_answered_ns", "_highest_id", "_large", "_recent", "_settled", "_waiting", "advertised", "advertised_ns", "cut",
-        "first", "in_flight", "info", "previous", "refused_versions", "shadowed", "spoken",
+        "exercise", "first", "in_flight", "info", "previous", "refused_versions", "shadowed", "software", "spoken",
     )  # fmt: skip
 
     def __init__(self, info: ConnectionInfo, large: LargeExchanges | None = None) -> None:
@@ -63,6 +64,9 @@ class ConnectionView:
         self.spoken: set[str] = set()
         self.shadowed: dict[int, frozenset[str]] = {}
         """Codes that other rules silenced, by the ordinal of the exchange."""
+        self.exercise: Exercise | None = None
+        """What counts for its software, as far as that was known when it was asked for last."""
+        self.software: tuple[str | None, str | None] = None, None
         self._highest_id = -1
         self._answered_ns = 0
         """When the last answer to one of `_waiting` came."""
@@ -155,7 +159,10 @@ class ConnectionView:
         self._wait(exchange)
 
     def pass_by(self, exchange: Exchange, request: Frame, response: Frame | None) -> None:
-        """`end` of a usual exchange, captured whole, of which no rule had anything to say."""
+        """`end` of a usual exchange, captured whole, of which no rule had anything to say.
+
+        Without a response it is one that expects none.
+        """
         size = request.size if response is None else request.size + response.size
         if size > RECENT_BYTES:
             self._large.put(exchange, size)
@@ -164,7 +171,10 @@ class ConnectionView:
             self._recent.append(exchange)
         self.previous = exchange
         self._highest_id = exchange.correlation_id or 0  # higher than all before: it is usual
-        self._wait(exchange)
+        if response is not None:
+            if response.time_ns > self._answered_ns:
+                self._answered_ns = response.time_ns
+            self._waiting = [*self._waiting[-WAITING_KEPT + 1 :], exchange] if self._waiting else [exchange]
 
     def _wait(self, exchange: Exchange) -> None:
         """Requests from now on are sent while this one waits for its answer, or after that."""

@@ -38,6 +38,8 @@ class Coverage:
         self.traffic = Traffic()
         self.peers: Counter[Peer] = Counter()
         self.connections: Counter[str] = Counter()
+        self.batch_codes: dict[int | None, tuple[str, ...]] = {}
+        """Codes of the rules that look at usual batches, by API."""
         self.exchanges = 0
         self.middle_starts = 0
         self.gaps = 0
@@ -80,8 +82,7 @@ class Coverage:
 
     def look(self, codes: tuple[str, ...], times: int = 1) -> None:
         """These rules looked at something; `Exercise.settle` counts them."""
-        together = self.exercises.now.together
-        together[codes] = together.get(codes, 0) + times
+        self.exercises.now.look(codes, times)
 
     def pass_over(self, code: str) -> None:
         """A rule that is counted in bulk did not look at this one."""
@@ -105,12 +106,14 @@ class Coverage:
         """Count the exchanges that were counted by kind (`BodyPair`)."""
         for exercise in self.exercises.pairs.values():
             for (api_key, api_version, is_answered), pair in exercise.pairs.items():
-                count = 0 if pair is None else pair.settle()
-                if count:
-                    self.apis[api_key, api_version] += count
-                    self.exchanges += count
-                    exercise.exchanges += count
-                    exercise.bodies += count * (1 + is_answered)
+                count, batches = (0, 0) if pair is None else pair.settle()
+                if not count:
+                    continue
+                self.apis[api_key, api_version] += count
+                self.exchanges += count
+                exercise.exchanges += count
+                exercise.bodies += count * (1 + is_answered)
+                exercise.look(self.batch_codes.get(api_key, ()), batches)
 
     def finish(self, exchange_rules: Iterable[ExchangeRule], misfit_rules: Iterable[MisfitRule]) -> None:
         """The input is over: what was looked at all the time is counted."""

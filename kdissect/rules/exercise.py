@@ -68,6 +68,11 @@ class Exercise:
             total.update(pieces)
         return total
 
+    def look(self, codes: tuple[str, ...], times: int) -> None:
+        """These rules looked at something; `settle` counts them."""
+        if times:
+            self.together[codes] = self.together.get(codes, 0) + times
+
     def merge(self, other: Exercise) -> None:
         """Count what another one looked at; both are settled."""
         self.rules.update(other.rules)

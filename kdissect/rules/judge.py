@@ -25,6 +25,7 @@ from kdissect.rules import pieces
 from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body
 from kdissect.rules.body_kind import BodyKind
+from kdissect.rules.body_pair import BodyPair, PairKey
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.evidence import finding_of, has_no_error
@@ -70,6 +71,7 @@ class Judge:
         self._subjects = Subjects(rules)
         self._history = History(machines, increments=False)  # no rule speaks of them
         self._batches = BatchJudge(rules, self.coverage)
+        self.coverage.batch_codes = self._batches.usual_codes()
 
     # events
 
@@ -135,26 +137,31 @@ class Judge:
     def _passes(self, exchange: Exchange, view: ConnectionView) -> bool:
         """Whether no rule has anything to say of a usual exchange; counts it."""
         # Hot, once an exchange.
-        if self._subjects.look_at_usual:
-            return False
         asked, answered = exchange.bodies_cache or exchange.bodies()
         request, response = exchange.request, exchange.response
         if asked is None or request is None or (answered is None and response is not None):
             return False
-        looked_at = self.coverage.exercises.at(view.info)
-        key = exchange.api_key, exchange.api_version, answered is not None
-        pair = looked_at.pairs.get(key, _UNDECIDED)
-        if pair is _UNDECIDED:
-            pair = self._subjects.body_pair(key, looked_at, self.coverage.traffic)
-        if pair is None or not pair.takes(asked, answered, request.time_ns):
+        pair = self._pair((exchange.api_key, exchange.api_version, answered is not None), view)
+        if pair is None or not pair.takes(asked, answered, request.time_ns, exchange):
             return False
-        if not pair.look(asked.value, None if answered is None else answered.value, exchange):
-            return False
-        if pair.is_watched and not self._batches.are_usual(exchange, asked.value):
-            return False
+        if pair.is_watched:
+            batches = self._batches.usual(exchange, asked.value)
+            if batches is None:
+                return False
+            pair.batches += batches
         pair.count(request, response)
         self._passed(exchange, view, request, response)
         return True
+
+    def _pair(self, key: PairKey, view: ConnectionView) -> BodyPair | None:
+        """The kinds of both bodies, if they can be looked at together."""
+        info, exercise = view.info, view.exercise
+        name, version = view.software
+        if exercise is None or info.software_name is not name or info.software_version is not version:
+            exercise = view.exercise = self.coverage.exercises.at(info)
+            view.software = info.software_name, info.software_version
+        pair = exercise.pairs.get(key, _UNDECIDED)
+        return self._subjects.body_pair(key, exercise, self.coverage) if pair is _UNDECIDED else pair
 
     def _passed(
         self, exchange: Exchange, view: ConnectionView, request: Frame, response: Frame | None

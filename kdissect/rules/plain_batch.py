@@ -43,20 +43,6 @@ def are_produced_plainly(found: BatchList, attributes: frozenset[int]) -> bool:
     return True
 
 
-def is_produced_plainly(header: tuple[int, ...], attributes: frozenset[int]) -> bool:
-    """The same of a batch that stands alone and has a right checksum, by the numbers of its header."""
-    base_offset, _, _, _, _, bits, last_delta, _, _, _, _, _, count = header
-    return not base_offset and count > 0 and last_delta == count - 1 and bits in attributes
-
-
-def is_given_plainly(header: tuple[int, ...], attributes: frozenset[int], asked: int | None) -> bool:
-    """`are_given_plainly` of a batch that stands alone and has a right checksum."""
-    base_offset, _, _, _, _, bits, last_delta, _, _, _, _, _, count = header
-    if count < 0 or last_delta < 0 or last_delta < count - 1 or bits not in attributes:
-        return False
-    return asked is None or base_offset + last_delta >= asked
-
-
 def are_given_plainly(found: BatchList, attributes: frozenset[int], asked: int | None) -> bool:
     """Whether a broker may give these batches of one partition: their offsets rise, and reach the one that
     was `asked` for, if that is known.

@@ -11,12 +11,14 @@ from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
 from kdissect.rules import subjects
 from kdissect.rules.body_kind import BodyKind
+from kdissect.rules.body_pair import PairKey
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.exercise import Exercise
 from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
+from kdissect.rules.traffic import Traffic
 from kdissect.session.exchange import Exchange
 from tests.rules.dialogue import Dialogue, judged
 from tests.rules.fixtures import apis, batches, histories, values, wire
@@ -42,6 +44,9 @@ class ThoroughSubjects(subjects.Subjects):
     def exchange_checks(self, exchange: Exchange, sort: str) -> subjects.ExchangeChecks:
         shown = [rule for rule in self.exchange_rules if sort == subjects.ODD or not rule.only_odd]
         return tuple((rule, _always) for rule in shown)
+
+    def body_pair(self, key: PairKey, looked_at: Exercise, traffic: Traffic) -> None:
+        return None
 
     def body_kind(self, exchange: Exchange, side: str, version: int, looked_at: Exercise) -> BodyKind:
         kind = super().body_kind(exchange, side, version, looked_at)
