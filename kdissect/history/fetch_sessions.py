@@ -266,7 +266,7 @@ def _strange(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
 
 def _has_records(answer: Any) -> bool:
     for topic in answer.responses or ():
-        for row in topic.partitions or ():  # noqa: SIM110 - a generator costs more than the look
+        for row in topic.partitions or ():
             if row.records:
                 return True
     return False

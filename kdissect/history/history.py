@@ -168,8 +168,10 @@ class History:
             negotiations.put(connection, track.negotiation)  # settled ones do not count as used
         facts = self._feed(self._watching(turn.key, turn.version).in_stream_order, turn)
         track.negotiation = negotiations.peek(connection)
-        if track.negotiation is None or connection in self.sasl.connections or (
-            connection in self.throttling.connections
+        if (
+            track.negotiation is None
+            or connection in self.sasl.connections
+            or (connection in self.throttling.connections)
         ):
             track.unsettle()
         else:

@@ -1,5 +1,7 @@
 """What histories keep of one connection to see quickly that an exchange is as those before."""
 
+from collections.abc import Set as AbstractSet
+
 from kdissect.history.negotiated_versions import Negotiation
 from kdissect.history.stream_order import StreamOrder
 
@@ -20,7 +22,7 @@ class Track:
     def __init__(self) -> None:
         self.order = StreamOrder()
         self.negotiation: Negotiation | None = None
-        self.settled: set[Kind] | frozenset[Kind] = _NOTHING
+        self.settled: AbstractSet[Kind] | AbstractSet[tuple[int, int]] = _NOTHING
 
     def unsettle(self) -> None:
         """Every exchange is shown to all machines."""

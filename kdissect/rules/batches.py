@@ -14,7 +14,14 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from kdissect.decoders.payloads.records import record_log
-from kdissect.decoders.records.layout import ATTRIBUTES, CURRENT_MAGIC, HEADER_V2, LENGTH_AT, MAGIC_AT, OVERHEAD
+from kdissect.decoders.records.layout import (
+    ATTRIBUTES,
+    CURRENT_MAGIC,
+    HEADER_V2,
+    LENGTH_AT,
+    MAGIC_AT,
+    OVERHEAD,
+)
 from kdissect.decoders.records.usual import are_usual_in
 from kdissect.engine.record_sets import LoneBatch, SectionBatches, lone_batch, record_batches
 from kdissect.history.topics import TopicNames
@@ -175,7 +182,11 @@ class BatchJudge:
             name = self._names.name(exchange.connection, topic_id)
         if name in _LOGS:
             return None
-        return 1 if (key in self._usual and not is_produce) or self._is_lone_usual(lone, key, is_produce) else None
+        return (
+            1
+            if (key in self._usual and not is_produce) or self._is_lone_usual(lone, key, is_produce)
+            else None
+        )
 
     def _is_lone_usual(self, lone: LoneBatch, key: tuple[int, ...], is_produce: bool) -> bool:
         """`_has_usual_records` of a batch that stands alone."""

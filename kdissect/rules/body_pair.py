@@ -37,9 +37,7 @@ class BodyPair:
         self._traffic = traffic
         self._latencies = traffic.open_latencies((key[0], key[1])) if answered is not None else []
 
-    def takes(
-        self, asked: Decoded, answered: Decoded | None, at_ns: int, exchange: Exchange
-    ) -> bool:
+    def takes(self, asked: Decoded, answered: Decoded | None, at_ns: int, exchange: Exchange) -> bool:
         """Whether no rule about bodies speaks of these two: they are plain, usual, and not first of a kind."""
         request, _, _, fits, is_plain, _, _ = asked
         if not fits or not is_plain or at_ns <= self.asked.first_ns:

@@ -21,7 +21,7 @@ def _plain_end(left: int) -> bytes | tuple[()]:
     """
     for width in (1, 2):
         size = left - 1 - width
-        if 0 <= size and (size < 0x40) == (width == 1):
+        if size >= 0 and (size < 0x40) == (width == 1):
             return bytes((size << 1,)) if width == 1 else bytes((size << 1 & 0x7F | 0x80, size >> 6))
     return ()
 
@@ -56,9 +56,7 @@ def are_usual_in(header: tuple[int, ...], data: bytes, at: int, end: int, *, den
     return base + latest == maximum or attributes & LOG_APPEND_TIME > 0 or not count
 
 
-def _latest(
-    wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
-) -> int | None:
+def _latest(wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool) -> int | None:
     try:
         return _walk(wanted, last_delta, data, at, end, dense)
     except (IndexError, ValueError, StructError):
