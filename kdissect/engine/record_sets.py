@@ -172,7 +172,7 @@ def record_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
 def lone_batch(exchange: Exchange) -> LoneBatch | None:
     """The batch of an exchange whose bodies are decoded and plain, if it has one and nothing else.
 
-    Read once however often it is asked for, as `record_batches`, which need not be asked then. Raises nothing.
+    Read once however often it is asked for. Raises nothing.
     """
     known = exchange.batches_cache
     if known is None:

@@ -148,12 +148,13 @@ class BatchJudge:
         """The rules that look at what `usual` counts, by API."""
         return {key: self._by_kind[key == PRODUCE, CURRENT_MAGIC].codes for key in _USUAL_APIS}
 
-    def usual(self, exchange: Exchange, asked: Any) -> int | None:
-        """How many batches there are in an exchange with plain bodies of which `faults` finds nothing; else None.
+    def usual(  # noqa: C901 - hot, once an exchange with records: numbers of its one batch are looked at here
+        self, exchange: Exchange, asked: Any
+    ) -> int | None:
+        """How many batches an exchange with plain bodies has, if `faults` would find nothing; else None.
 
         `asked` is the request's value.
         """
-        # Hot, once an exchange with records.
         if not self._rules:
             return 0
         carriage = _carriage_of(exchange.api_key, exchange.api_version)

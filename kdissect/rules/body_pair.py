@@ -20,8 +20,8 @@ PairKey = tuple[int | None, int | None, bool]
 class BodyPair:
     """The kinds of both bodies, `answered` None where there is no answer, and the look at both.
 
-    `is_watched`: rules about record batches look at one of them too. `exchanges` counts those that were usual,
-    `batches` the batches in them, until they are counted elsewhere (`Coverage.settle`).
+    `is_watched`: rules about record batches look at one of them too. `exchanges` counts those that were
+    usual, `batches` the batches in them, until they are counted elsewhere (`Coverage.settle`).
     """
 
     __slots__ = ("_latencies", "_traffic", "answered", "asked", "batches", "exchanges", "is_watched", "look")
@@ -38,7 +38,7 @@ class BodyPair:
         self._latencies = traffic.open_latencies((key[0], key[1])) if answered is not None else []
 
     def takes(self, asked: Decoded, answered: Decoded | None, at_ns: int, exchange: Exchange) -> bool:
-        """Whether no rule about bodies speaks of these two: they are plain, usual, and not first of a kind."""
+        """Whether no rule about bodies speaks of these: they are plain, usual, and not first of a kind."""
         request, _, _, fits, is_plain, _, _ = asked
         if not fits or not is_plain or at_ns <= self.asked.first_ns:
             return False

@@ -46,8 +46,9 @@ class ConnectionView:
     """
 
     __slots__ = (
-        "_answered_ns", "_highest_id", "_large", "_recent", "_settled", "_waiting", "advertised", "advertised_ns", "cut",
-        "exercise", "first", "in_flight", "info", "previous", "refused_versions", "shadowed", "software", "spoken",
+        "_answered_ns", "_highest_id", "_large", "_recent", "_settled", "_waiting", "advertised",
+        "advertised_ns", "cut", "exercise", "first", "in_flight", "info", "previous", "refused_versions",
+        "shadowed", "software", "spoken",
     )  # fmt: skip
 
     def __init__(self, info: ConnectionInfo, large: LargeExchanges | None = None) -> None:

@@ -1,10 +1,11 @@
 """Bodies that were decoded before, byte for byte the same, are not decoded again.
 
-Heartbeats, answers without records and most acknowledgements repeat. Of the answers to Produce the offsets and
-times of a partition are left out of the comparison: no rule and no history reads them, and the value given for
-such a body has those of the first one.
+Heartbeats, answers without records and most acknowledgements repeat. Of the answers to Produce the offsets
+and times of a partition are left out of the comparison: no rule and no history reads them, and the value
+given for such a body has those of the first one.
 """
 
+from itertools import pairwise
 from typing import Any
 
 from kdissect.decoders.bodies import decode_once
@@ -19,8 +20,8 @@ _PRODUCE = 0  # org.apache.kafka.common.protocol.ApiKeys
 _UNREAD = frozenset({"base_offset", "log_append_time_ms", "log_start_offset"})  # of answers to Produce
 # Longer bodies hold records or lists, which hardly repeat.
 _LONGEST = 256
-# Of one kind; a decoded body of that length takes up to 2 KB, and a capture has some tens of kinds.
-_MOST_KEPT = 64
+# Of one kind: a producer's partitions, say. Such a body takes up to 2 KB, and few kinds repeat that much.
+_MOST_KEPT = 256
 # A kind of which fewer than half of so many bodies were known is not looked up any more.
 _TRIED = 64
 # Hostile requests can name 2^32 kinds; the schema has 368 for each side.
@@ -130,7 +131,7 @@ class _Kind:
         if self._key != _PRODUCE or self._message is None:
             return len(data), len(data)
         spans = sorted(_unread(dissect(self._message, self._version, data, at)))
-        for (_, end), (start, _) in zip(spans, spans[1:], strict=False):
+        for (_, end), (start, _) in pairwise(spans):
             if start != end:
                 return len(data), len(data)
         return (spans[0][0], spans[-1][1]) if spans else (len(data), len(data))

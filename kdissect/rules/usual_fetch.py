@@ -1,4 +1,4 @@
-"""The look at both bodies of a Fetch (`rules.usual_bodies`): the rules FET001 to FET008, BDY022 and BDY027."""
+"""The look at both bodies of a Fetch (`rules.usual_bodies`): rules FET001 to FET008, BDY022, BDY027."""
 
 from collections.abc import Callable
 from typing import Any
