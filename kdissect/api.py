@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from kdissect.capture.files import Captures, ends_of, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.twins import Twins
 from kdissect.history.topics import TopicNames
 from kdissect.model.limits import Limits
 from kdissect.session.events import Event
@@ -15,6 +14,7 @@ from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.engine.shards import Place, Shard
+    from kdissect.engine.twins import Twins
 
 _NOTHING: list[Event] = []
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
@@ -58,7 +58,7 @@ class Dissection:
             self.key_logs,
             hosts,
             limits,
-            Twins() if len(sets) > 1 else None,
+            _twins() if len(sets) > 1 else None,
         )
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
@@ -123,6 +123,12 @@ def _analyzer(shard: "Shard | None", *of_analyzer: Any) -> Analyzer:
     from kdissect.engine.shards import ShardAnalyzer
 
     return ShardAnalyzer(shard, *of_analyzer)
+
+
+def _twins() -> "Twins":
+    from kdissect.engine.twins import Twins  # one capture set has none
+
+    return Twins()
 
 
 def _captures(paths: Paths | Captures) -> Captures:

@@ -8,12 +8,12 @@ from typing import Any
 
 from fuzz.mutators import mutate_bytes, number
 from fuzz.target import Target, demand
-from kdissect.decoders.bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.compiled import decoder, json_decoder
 from kdissect.decoders.encoder import encode, encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.hexerror import HexError
 from kdissect.decoders.hexinput import parse_hex
+from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.jsonable import to_jsonable
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.decoders.plain import plain_decoder
@@ -115,7 +115,7 @@ class BodyTarget(Target):
             demand(plain_decoder(message, version)(body, 0) is None, "plain, but does not fit")
             return 0
         demand(tree.error is None and _same((tree.value, tree.end), (value, end)), ("spanned", tree.error))
-        demand(summary.complete and summary.end == end, "a summary of what fits is complete")
+        demand(summary.complete and summary.fits == (end == len(body)), "a summary of what fits is complete")
         told = json_decoder(message, version, True)(body, 0)
         demand(told == (to_jsonable(value, True), end), "JSON")
         plain = plain_decoder(message, version)(body, 0)

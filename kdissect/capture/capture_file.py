@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Generator, Iterator
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from kdissect.capture.compression import (
     Compression,
@@ -13,11 +14,13 @@ from kdissect.capture.compression import (
 )
 from kdissect.capture.detect import MAGIC_BYTES, describe_other, parser_for
 from kdissect.capture.parser import CaptureParser
-from kdissect.capture.resume import ResumePoint
 from kdissect.capture.source import FileSource, Source
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import CaptureError
 from kdissect.model.packet import PacketBlock
+
+if TYPE_CHECKING:
+    from kdissect.capture.resume import ResumePoint
 
 _time_of = itemgetter(1)  # of a packet, and of a packet's place
 # Packets of several queues stand milliseconds out of order in a file; a second is a clock that was set.
@@ -106,11 +109,13 @@ class CaptureFile:
         return type(self.source) is FileSource and self.compression is Compression.NONE
 
     @property
-    def resume_point(self) -> ResumePoint | None:
+    def resume_point(self) -> "ResumePoint | None":
         """Where reading stands; None before the first packet, and where nobody can begin in the middle."""
         parser = self._parser
         if parser is None or not self.can_resume or not parser.packets:
             return None
+        from kdissect.capture.resume import ResumePoint  # only an index of a capture asks
+
         return ResumePoint(parser.packets, parser.offset, parser.preamble)
 
     def batches(self) -> Generator[PacketBlock, None, None]:

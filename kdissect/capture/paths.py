@@ -14,7 +14,6 @@ from kdissect.capture.capture_file import CaptureFile, peek
 from kdissect.capture.compression import CorruptStreamError, CutStreamError, decompress, detect_compression
 from kdissect.capture.detect import parser_for
 from kdissect.capture.filesystems import is_url, without_options
-from kdissect.capture.natural_order import natural_order
 from kdissect.capture.source import STDIN, FileSource, StreamSource
 from kdissect.model.errors import CaptureError
 
@@ -72,6 +71,8 @@ def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, objec
     """The inputs of a pattern the shell left alone (quoted, or a shell that expands none)."""
     import glob  # only here: a shell usually expands patterns itself
 
+    from kdissect.capture.natural_order import natural_order
+
     found = sorted(glob.glob(pattern, recursive=True), key=natural_order)  # noqa: PTH207
     if not found:
         yield _unreadable(pattern, "no file matches")
@@ -110,6 +111,8 @@ def _captures_in(directory: str, recursive: bool) -> Iterator[tuple[CaptureFile,
 
 def files_in(directory: str, recursive: bool) -> Iterator[str]:
     """Paths of the regular files that are not hidden, in natural order, directories after files."""
+    from kdissect.capture.natural_order import natural_order  # one file named has no order
+
     try:
         with os.scandir(directory) as entries:
             visible = sorted((e for e in entries if e.name[0] != "."), key=lambda e: natural_order(e.name))

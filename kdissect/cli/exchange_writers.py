@@ -36,16 +36,29 @@ class Writer(Protocol):
 def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Writer:
     """What makes bytes of the exchanges that are listed."""
     name = options.format or _default_format(options, output)
-    plain = not options.bodies and not options.fields
-    if name == "jsonl" and plain and not output.is_terminal:
-        from kdissect.cli.formats.fastlines import FastLines
-
-        return FastLines(dissection.file_names, dissection.topics.topics_of)
+    if name == "jsonl" and not options.fields and not output.is_terminal:
+        return _lines(dissection, options)
     from kdissect.cli.formats import exchanges
 
     if name == "tree":
         return exchanges.tree_writer(dissection, options, output)
     return exchanges.row_writer(dissection, options, output, name, _columns(options, name))
+
+
+def _lines(dissection: Dissection, options: Namespace) -> Writer:
+    """Lines of JSON of all that there is, without rows in between."""
+    files, topics_of = dissection.file_names, dissection.topics.topics_of
+    if not options.bodies:
+        from kdissect.cli.formats.fastlines import FastLines
+
+        return FastLines(files, topics_of)
+    from kdissect.cli.formats.bodylines import BodyLines
+    from kdissect.cli.formats.exchanges import nest_of
+
+    if not options.records:
+        return BodyLines(files, topics_of, options.show_secrets)
+    nest, name_of = nest_of(dissection, options.show_secrets), dissection.topics.name
+    return BodyLines(files, topics_of, options.show_secrets, nest, name_of)
 
 
 def _default_format(options: Namespace, output: Output) -> str:

@@ -8,16 +8,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
-from kdissect.capture.files import Captures
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import USAGE
-from kdissect.model.finding import Finding
 
 if TYPE_CHECKING:
+    from kdissect.capture.files import Captures
     from kdissect.metrics.address import Address
     from kdissect.metrics.capture_counts import CaptureCounts
     from kdissect.metrics.meter import Meter
     from kdissect.metrics.server import MetricsServer
+    from kdissect.model.finding import Finding
 
 
 def add_metrics(parser: ArgumentParser) -> None:

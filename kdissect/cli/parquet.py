@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from kdissect.cli.output import Output
-from kdissect.engine.record_sets import RecordSet
 from kdissect.engine.record_tables import RecordTables
 
 # Content that hardly repeats: a dictionary costs time and saves nothing.
@@ -54,10 +53,11 @@ class Sink:
         return False
 
 
-def write_parquet(
-    output: Output, tables: RecordTables, sets: Iterable[RecordSet], options: Namespace
-) -> None:
-    """Write the records of all fields, or the first `options.limit`."""
+def write_parquet(output: Output, tables: RecordTables, full: Iterable[None], options: Namespace) -> None:
+    """Write the records of all fields that `tables` are given to hold, or the first `options.limit`.
+
+    `full` says each time that they hold enough.
+    """
     schema = tables.schema
     dictionary = [name for name in schema.names if name not in _PLAIN]
     writer = _writer()(
@@ -73,7 +73,7 @@ def write_parquet(
     )
     try:
         left = options.limit or 1 << 62
-        for table in _tables(tables, sets):
+        for table in _tables(tables, full):
             writer.write_table(table.slice(0, left))
             left -= table.num_rows
             if left <= 0:
@@ -91,7 +91,7 @@ def _writer() -> Any:
     return ParquetWriter
 
 
-def _tables(tables: RecordTables, sets: Iterable[RecordSet]) -> Iterable[Any]:
-    for records in sets:
-        yield from tables.add(records)
+def _tables(tables: RecordTables, full: Iterable[None]) -> Iterable[Any]:
+    for _ in full:
+        yield from tables.close()
     yield from tables.close()

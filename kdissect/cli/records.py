@@ -18,13 +18,16 @@ from kdissect.cli.record_faults import FaultReport
 from kdissect.cli.record_options import add_forms, add_limit, check_parquet
 from kdissect.cli.selection import add_selection, globs
 from kdissect.engine.record_rows import RecordRows
-from kdissect.engine.record_sets import RecordSet, record_sets
+from kdissect.engine.record_sets import RecordSet, exchange_sections, record_sets
 from kdissect.engine.rows import Row
 from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.model.anomaly import Anomaly
+from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from kdissect.engine.record_tables import RecordTables
 
 FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
 # One line a record for scripts; `-e` chooses others.
@@ -132,7 +135,8 @@ def _write_parquet(
         lambda records: topic_of(dissection, records),
         options.fields,
     )
-    write_parquet(output, tables, selected_sets(dissection, options, progress), options)
+    full = hold_selected(dissection, options, progress, tables)
+    write_parquet(output, tables, full, options)
 
 
 def _rows(
@@ -152,20 +156,52 @@ def selected_sets(
     dissection: Dissection, options: Namespace, progress: Progress | None
 ) -> Iterator[RecordSet]:
     """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
-    topics = dissection.topics
-    accepts = selected(options, dissection)
     is_wanted = globs(options.topic) if options.topic else None
     pieces = SnapshotPieces()
-    for exchange in dissection:
-        if progress is not None:
-            progress.tick()
-        topics.pass_by(exchange)
-        if accepts is not None and not accepts(exchange):
-            continue
+    for exchange in _selected(dissection, options, progress):
         for records in record_sets(exchange):
             pieces.join(records)
             if is_wanted is None or is_wanted(topic_of(dissection, records) or ""):
                 yield records
+
+
+def hold_selected(
+    dissection: Dissection, options: Namespace, progress: Progress | None, tables: RecordTables
+) -> Iterator[None]:
+    """Give `tables` the same to hold, but for pieces of snapshots and `--topic` without an object for each.
+
+    Says each time that they hold enough to be closed.
+    """
+    is_wanted = globs(options.topic) if options.topic else None
+    pieces = SnapshotPieces()
+    for exchange in _selected(dissection, options, progress):
+        found = exchange_sections(exchange)
+        if found is None or not found[2]:
+            continue
+        is_response, frame, sections = found
+        if is_wanted is None and sections[0].position is None:
+            if tables.held.add(exchange, frame, sections):
+                yield
+            continue
+        for section in sections:
+            records = RecordSet(exchange, is_response, frame, section)
+            pieces.join(records)
+            if (is_wanted is None or is_wanted(topic_of(dissection, records) or "")) and tables.held.add_set(
+                records
+            ):
+                yield
+
+
+def _selected(dissection: Dissection, options: Namespace, progress: Progress | None) -> Iterator[Exchange]:
+    """The exchanges that were asked for; names of topics are learned from all."""
+    topics = dissection.topics
+    accepts = selected(options, dissection)
+    for exchange in dissection:
+        if progress is not None:
+            progress.tick()
+        topics.pass_by(exchange)
+        if accepts is None or accepts(exchange):
+            yield exchange
 
 
 def topic_of(dissection: Dissection, records: RecordSet) -> str | None:

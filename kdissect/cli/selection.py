@@ -6,7 +6,6 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kdissect.cli.api_names import api_key_of
 from kdissect.engine.rows import TopicsOf, wire_topics
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.errors import DecodeError
@@ -102,6 +101,8 @@ def is_decodable(exchange: Exchange) -> bool:
 
 
 def _api_keys(text: str) -> list[int]:
+    from kdissect.cli.api_names import api_key_of
+
     try:
         return [api_key_of(name) for name in text.split(",") if name]
     except ValueError as error:

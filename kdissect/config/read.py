@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.config.errors import ConfigError
-from kdissect.config.lines import KeyLines
 from kdissect.config.names import SHARED
+
+if TYPE_CHECKING:
+    from kdissect.config.lines import KeyLines
 
 _SECTION = ("tool", "kdissect")
 _WHERE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")  # how tomllib ends its messages
@@ -18,7 +20,7 @@ class ConfigFile(NamedTuple):
     path: str
     table: Mapping[str, Any]
     base: tuple[str, ...]
-    lines: KeyLines
+    lines: "KeyLines"
 
     def error(self, path: tuple[str | int, ...], why: str) -> ConfigError:
         """An error about a key below our table."""
@@ -31,6 +33,8 @@ class ConfigFile(NamedTuple):
 
 def read_config(path: str) -> ConfigFile:
     """Read a file. Raises ConfigError if it cannot be read, is no TOML, or has no section for us."""
+    from kdissect.config.lines import KeyLines  # its patterns take a millisecond: only where there is a file
+
     text, document = _parse(path)
     base = _SECTION if _is_shared(path) else ()
     table: Any = document
@@ -73,7 +77,7 @@ def _is_shared(path: str) -> bool:
     return path.replace("\\", "/").rpartition("/")[2] == SHARED
 
 
-def _dashed(path: str, table: Mapping[str, Any], base: tuple[str, ...], lines: KeyLines) -> dict[str, Any]:
+def _dashed(path: str, table: Mapping[str, Any], base: tuple[str, ...], lines: "KeyLines") -> dict[str, Any]:
     """The table with `-` for `_` in its keys, as the options are spelled."""
     found: dict[str, Any] = {}
     for key, value in table.items():

@@ -1,19 +1,18 @@
 """Bodies by API key and version, quirks included: what the session and the engine call."""
 
-from collections.abc import Mapping
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
-from kdissect.decoders.compiled import Decoder, decoder, json_decoder
-from kdissect.decoders.decoded import Decoded
-from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
+from kdissect.decoders.compiled import decoder
+from kdissect.decoders.remembered import remembering
+from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
-from kdissect.schema.types import Message
 
 if TYPE_CHECKING:
+    from kdissect.decoders.decoded import Decoded
     from kdissect.decoders.plain import PlainDecoder
 
 
@@ -36,7 +35,7 @@ def decode_response_body(data: bytes, offset: int, api_key: int, api_version: in
 
 def decode_both(
     request: Frame | None, asked_at: int, response: Frame | None, answered_at: int, api_key: int, version: int
-) -> tuple[Decoded | None, Decoded | None]:
+) -> "tuple[Decoded | None, Decoded | None]":
     """The bodies of request and response like `decode_once`. Raises nothing."""
     # Hot, once an exchange: bodies that are plain and fit, which nearly all are, take one call each.
     decode_request, decode_response = _plain_decoders(api_key, version)
@@ -54,7 +53,7 @@ def decode_both(
 
 def decode_once(
     frame: Frame | None, offset: int, api_key: int, api_version: int, is_response: bool
-) -> Decoded | None:
+) -> "Decoded | None":
     """The body of a frame for those who need to know all about it. Raises nothing.
 
     None without a frame, for half a one, for an API or version not in the schema, and at an `offset` of 0:
@@ -66,9 +65,11 @@ def decode_once(
 
 
 def _odd(
-    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, plain: Decoded | None
-) -> Decoded | None:
+    data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, plain: "Decoded | None"
+) -> "Decoded | None":
     """A body that is not plain, or does not end with its frame."""
+    from kdissect.decoders.decoded import Decoded  # the list of exchanges decodes no body
+
     if known_body(api_key, api_version, is_response) is None:
         return None
     if is_response and quirks.may_answer_in_other_version(api_key):
@@ -87,100 +88,36 @@ def _odd(
     return plain
 
 
-class JsonBody(NamedTuple):
-    """A body as a dict for JSON.
-
-    `end` is `len(data)` unless bytes are left over. `problems` tell which payloads do not fit, a line each.
-    """
-
-    body: dict[str, Any]
-    end: int
-    problems: tuple[str, ...] = ()
-
-
-_NO_FACTS: Mapping[str, Any] = {}
-
-
-def request_to_jsonable(
-    data: bytes,
-    offset: int,
-    api_key: int,
-    api_version: int,
-    show_secrets: bool = False,
-    facts: Mapping[str, Any] = _NO_FACTS,
-) -> JsonBody:
-    """The request body as a dict for JSON. `facts` help to decode payloads (`payloads.scope`).
-
-    Raises DecodeError.
-    """
-    message = body_message(api_key, api_version, False, offset)
-    found = _json_body(message, api_version, data, offset, show_secrets, facts)
-    if found.end != len(data) and quirks.is_ignorable_tail(api_key, api_version, data, found.end):
-        return found._replace(end=len(data))
-    return found
-
-
-def response_to_jsonable(
-    data: bytes,
-    offset: int,
-    api_key: int,
-    api_version: int,
-    show_secrets: bool = False,
-    facts: Mapping[str, Any] = _NO_FACTS,
-) -> JsonBody:
-    """The response body as a dict for JSON, like `request_to_jsonable`."""
-    version = quirks.response_body_version(api_key, api_version, data, offset)
-    message = body_message(api_key, version, True, offset)
-    return _json_body(message, version, data, offset, show_secrets, facts)
-
-
-@lru_cache(maxsize=CACHE_SIZE)
-def json_reader(api_key: int, api_version: int, is_response: bool, show_secrets: bool) -> Decoder | None:
-    """What `request_to_jsonable` or `response_to_jsonable` comes to for nearly all bodies.
-
-    `(data, offset) -> (dict, end)`, which raises DecodeError. None for bodies with payloads, that may be in
-    another version, or that the schema does not know.
-    """
-    message = known_body(api_key, api_version, is_response)
-    if message is None or has_payloads(message):
-        return None
-    if is_response and quirks.may_answer_in_other_version(api_key):
-        return None
-    return json_decoder(message, api_version, show_secrets)
-
-
-def _json_body(
-    message: Message, version: int, data: bytes, offset: int, show_secrets: bool, facts: Mapping[str, Any]
-) -> JsonBody:
-    if not has_payloads(message):
-        return JsonBody(*json_decoder(message, version, show_secrets)(data, offset))
-    from kdissect.decoders.payloads.nesting import jsonable_body  # few bodies have payloads
-
-    value, end = decoder(message, version)(data, offset)
-    problems: list[str] = []
-    body = jsonable_body(value, show_secrets, facts, problems)
-    return JsonBody(body, end, tuple(problems))
-
-
-@cache
-def has_payloads(message: Message) -> bool:
-    """Whether bytes fields of a message hold what has a schema of its own."""
-    from kdissect.schema.walk import has_payloads as found  # the list of exchanges decodes no body
-
-    return found(message)
-
-
 def summarize_request(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:
     """Topics and acks of a request body, cut or not.
 
     Raises nothing; nothing is known of unknown APIs and versions.
     """
-    return _summarizer(api_key, api_version, False)(data, offset)
+    return request_summarizer(api_key, api_version)(data, offset)
 
 
 def summarize_response(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:
     """Error codes and topics of a response body, cut or not. Raises nothing."""
-    return _response_summarizer(api_key, api_version)(data, offset)
+    return response_summarizer(api_key, api_version)(data, offset)
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def request_summarizer(api_key: int, api_version: int) -> Summarizer:
+    """`(data, offset) -> Summary`: `summarize_request` of one API in one version."""
+    return _summarizer(api_key, api_version, False)
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def response_summarizer(api_key: int, api_version: int) -> Summarizer:
+    """`(data, offset) -> Summary`: `summarize_response` of one API in one version."""
+    if not quirks.may_answer_in_other_version(api_key):
+        return _summarizer(api_key, api_version, True)
+
+    def summarize(data: bytes, offset: int) -> Summary:
+        version = quirks.response_body_version(api_key, api_version, data, offset)
+        return _summarizer(api_key, version, True)(data, offset)
+
+    return summarize
 
 
 def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
@@ -201,7 +138,7 @@ def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
 @lru_cache(maxsize=CACHE_SIZE)
 def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer:
     message = known_body(api_key, api_version, is_response)
-    return summarizer(message, api_version) if message else _nothing_known
+    return remembering(message, api_version) if message else _nothing_known
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -226,15 +163,3 @@ def _nothing_plain(data: bytes, offset: int) -> None:
 
 def _nothing_known(data: bytes, offset: int) -> Summary:
     return NO_SUMMARY
-
-
-@lru_cache(maxsize=CACHE_SIZE)
-def _response_summarizer(api_key: int, api_version: int) -> Summarizer:
-    if not quirks.may_answer_in_other_version(api_key):
-        return _summarizer(api_key, api_version, True)
-
-    def summarize(data: bytes, offset: int) -> Summary:
-        version = quirks.response_body_version(api_key, api_version, data, offset)
-        return _summarizer(api_key, version, True)(data, offset)
-
-    return summarize

@@ -6,18 +6,22 @@ over the same bytes again.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from struct import error as StructError  # noqa: N812  an exception class, whatever its case
+from types import CodeType, FunctionType
 from typing import Any
 
 from kdissect.decoders.emitter import Emitter
-from kdissect.decoders.sinks import JsonSink, ObjectSink
+from kdissect.decoders.sinks import ObjectSink
 from kdissect.model.errors import DecodeError
 from kdissect.schema.types import Message
 
 Decoder = Callable[[bytes, int], tuple[Any, int]]
-# What the emitted code raises on bytes that do not fit. UnicodeDecodeError is a ValueError too.
-FAULTS = "(ValueError, IndexError, StructError)"
-
+# Name in the emitted code of what it raises on bytes that do not fit. UnicodeDecodeError is a ValueError too.
+FAULTS = "FAULTS"
+_FAULTS = (ValueError, IndexError, StructError)
+# Sources whose code is kept, some 5 KB each: a capture has some hundred, and those that are alike come soon.
+_KEPT_CODES = 256
 
 _OBJECT, _JSON, _JSON_SECRETS = "objects", "json", "json with secrets"
 
@@ -53,8 +57,7 @@ def _build(message: Message, version: int, form: str, lenient: bool) -> Decoder:
     Unless `lenient`, the code takes strings for UTF-8 and hands over to the lenient decoder where one is
     not.
     """
-    sink = ObjectSink(lenient) if form == _OBJECT else JsonSink(lenient, form == _JSON_SECRETS)
-    emitter = Emitter(message, version, sink)
+    emitter = Emitter(message, version, _sink(form, lenient))
     owner = emitter.emit_root(depth=2)
     lines = ["def decode(b, p):", "    start = p", "    end = len(b)"]
     if any("m[" in line for line in emitter.lines):
@@ -75,13 +78,29 @@ def _build(message: Message, version: int, form: str, lenient: bool) -> Decoder:
     return decode
 
 
+def _sink(form: str, lenient: bool) -> ObjectSink:
+    if form == _OBJECT:
+        return ObjectSink(lenient)
+    from kdissect.decoders.json_sink import JsonSink  # the list of exchanges prints no body
+
+    return JsonSink(lenient, form == _JSON_SECRETS)
+
+
 def compile_function(lines: list[str], names: dict[str, Any], title: str) -> Any:
     """The one function that `lines` define, with `names` as its globals. `title` stands in tracebacks."""
-    names["StructError"] = StructError
-    space: dict[str, Any] = {}
-    exec(compile("\n".join(lines), title, "exec"), names, space)
-    (function,) = space.values()
-    return function
+    names[FAULTS] = _FAULTS
+    return FunctionType(_code("\n".join(lines)).replace(co_filename=title), names)
+
+
+@lru_cache(maxsize=_KEPT_CODES)
+def _code(source: str) -> CodeType:
+    """The code of the one function in a source.
+
+    Compiling is most of what a kind of body costs at first use, and one in four has the source of another:
+    of versions that are the same on the wire, of messages that have nothing a summary wants.
+    """
+    module = compile(source, "", "exec")
+    return next(constant for constant in module.co_consts if isinstance(constant, CodeType))
 
 
 def _diagnose(message: Message, version: int, data: bytes, offset: int, error: Exception) -> DecodeError:

@@ -278,16 +278,20 @@ class Emitter:
         compact, nullable = self.layout.flexible, self.layout.is_nullable(field)
         self._length("i", 4, compact)
         self.sync()
-        least = self.layout.min_element(element)
         if nullable:
             self._null_if("not n" if compact else "n == -1", target)
             self._depth += 1
         if compact:
             self.emit("n -= 1")
-        self.emit(f"if n < 0 or n * {least} > end - p: raise ValueError")
+        self._check_count(element)
         self._elements(field, element, target)
         if nullable:
             self._depth -= 1
+
+    def _check_count(self, element: Primitive | Struct) -> None:
+        """Emit the refusal of counts of more elements than there can be, before anything is made of them."""
+        least = self.layout.min_element(element)
+        self.emit(f"if n < 0 or n * {least} > end - p: raise ValueError")
 
     def _null_if(self, condition: str, target: str | None) -> None:
         """What is done for a null; what follows, one deeper, is done for anything else."""

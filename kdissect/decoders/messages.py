@@ -11,14 +11,15 @@ from kdissect.decoders.bodies import (
     body_fits,
     decode_request_body,
     decode_response_body,
-    request_to_jsonable,
-    response_to_jsonable,
+    request_summarizer,
+    response_summarizer,
     summarize_request,
     summarize_response,
 )
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compiled import decoder
 from kdissect.decoders.headers import parse_correlation_id, parse_request_header, response_body_offset
+from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import RequestHeader
 
@@ -30,7 +31,9 @@ __all__ = [
     "decode_request_body",
     "decode_response",
     "decode_response_body",
+    "request_summarizer",
     "request_to_jsonable",
+    "response_summarizer",
     "response_to_jsonable",
     "summarize_request",
     "summarize_response",

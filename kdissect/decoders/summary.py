@@ -14,7 +14,7 @@ from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.layout import Layout
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
-_NO_TOPIC_ID = bytes(16)  # org.apache.kafka.common.Uuid#ZERO_UUID: the topic has no id
+NO_TOPIC_ID = bytes(16)  # org.apache.kafka.common.Uuid#ZERO_UUID: the topic has no id
 
 
 class Summary(NamedTuple):
@@ -24,7 +24,7 @@ class Summary(NamedTuple):
     `topic_ids` the non-zero ids of 16 bytes, `acks` what a Produce request asks for. `complete` is False
     where the body is cut, or where what a summary looks at does not fit: then these are the facts that stand
     before that. Fields that it passes over are not looked at: a body may be `complete` here and yet not fit
-    (`decode_request` tells). Of one that fits `end` is the offset behind it.
+    (`decode_request` tells). `fits` says of a complete one whether it ends where the data ends.
     """
 
     errors: tuple[int, ...]
@@ -32,7 +32,7 @@ class Summary(NamedTuple):
     topic_ids: tuple[bytes, ...]
     acks: int | None
     complete: bool
-    end: int = 0
+    fits: bool = False
 
 
 Summarizer = Callable[[bytes, int], Summary]
@@ -49,7 +49,7 @@ def summarizer(message: Message, version: int) -> Summarizer:
     lines += [f"    {name} = {{}}" for name in sink.used]
     lines += ["    try:", *emitter.lines, f"    except {FAULTS}:", f"        return {sink.result(False)}"]
     lines.append(f"    return {sink.result(True)}")
-    names = emitter.names | {"new": tuple.__new__, "Summary": Summary, "NO_TOPIC_ID": _NO_TOPIC_ID}
+    names = emitter.names | {"new": tuple.__new__, "Summary": Summary, "NO_TOPIC_ID": NO_TOPIC_ID}
     summarize: Summarizer = compile_function(lines, names, f"<{message.name} v{version} to summary>")
     return summarize
 
@@ -69,7 +69,7 @@ class SummarySink(Sink):
             f"tuple({name}) if {name} else ()" if name in self.used else "()"
             for name in ("errors", "topics", "topic_ids")
         ]
-        return f"new(Summary, ({', '.join(sets)}, acks, {complete}, p))"
+        return f"new(Summary, ({', '.join(sets)}, acks, {complete}, {complete and 'p == end'}))"
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
         """Structs have no value; the name tells the root, where acks are."""
@@ -78,8 +78,8 @@ class SummarySink(Sink):
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
         """A local for what is wanted. A container is wanted if anything in it is."""
         if isinstance(field.type, Array | Struct):
-            return "inner" if self._wants_field(field) else None
-        if owner == "root" and field.name == "acks" and quirks.has_acks(self._layout.message):
+            return "inner" if self.wants_field(field) else None
+        if owner == "root" and self.is_acks(field):
             return "acks"
         return emitter.fresh("v") if field.is_error or _is_topic(field) else None
 
@@ -92,10 +92,15 @@ class SummarySink(Sink):
         if of not in self._wanted:
             layout = self._layout
             fields = layout.plain_fields(of) + layout.tagged_fields(of)
-            self._wanted[of] = any(self._wants_field(field) for field in fields)
+            self._wanted[of] = any(self.wants_field(field) for field in fields)
         return self._wanted[of]
 
-    def _wants_field(self, field: Field) -> bool:
+    def is_acks(self, field: Field) -> bool:
+        """Whether a field of the root says how many acknowledgements are asked for."""
+        return field.name == "acks" and quirks.has_acks(self._layout.message)
+
+    def wants_field(self, field: Field) -> bool:
+        """Whether a field is wanted, or anything in it."""
         inner = field.type.element if isinstance(field.type, Array) else field.type
         if isinstance(inner, Struct):
             return self.wants(inner)

@@ -16,7 +16,6 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from kdissect.engine.twins import Twins
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
 from kdissect.model.packet import FILE_SHIFT, Packet, PacketBlock, PlacedPacket, PlainPacket
@@ -32,6 +31,7 @@ from kdissect.session.events import Event
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
+    from kdissect.engine.twins import Twins
     from kdissect.tls.keying import SecretSource
 
 try:

@@ -1,5 +1,6 @@
 """Keys and values in a buffer as Arrow arrays. Needs numpy and pyarrow (extra `arrow`)."""
 
+from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kdissect.decoders.records.columns import Spans
-from kdissect.decoders.records.lockstep import Ints
+from kdissect.decoders.records.lockstep import windows
 from kdissect.engine.record_values import text_of
 
 # Arrow's columnar format, "Variable-size Binary View Layout": length int32, then 12 bytes inside, or 4 bytes
@@ -16,6 +17,9 @@ from kdissect.engine.record_values import text_of
 _VIEW_WORDS = 4
 _INLINE = 12
 _PREFIX = 4
+# RFC 3629 section 3: bytes of a character behind its first are 10xxxxxx.
+_CONTINUED, _CONTINUED_MASK = 0x80, 0xC0
+_DECODED_AT_ONCE = 1 << 20  # bytes; the characters of all of them would take four times their room
 
 
 def numbers_array(values: NDArray[Any], null: NDArray[np.bool_] | None = None) -> Any:
@@ -59,7 +63,6 @@ def fitted(array: Any, kind: Any) -> Any:
 
 def binary_views(data: bytes, spans: Spans) -> Any:
     """A binary_view array of places in `data`, which it refers to without a copy; -1 lengths are null."""
-    buffer = np.frombuffer(data, np.uint8)
     count = len(spans.start)
     length = np.maximum(spans.length, 0)
     views = np.zeros((count, _VIEW_WORDS), np.int32)
@@ -67,15 +70,52 @@ def binary_views(data: bytes, spans: Spans) -> Any:
     long = np.flatnonzero(length > _INLINE)
     if len(long):
         start = spans.start[long]
-        views[long, 1] = _gather(buffer, start, _PREFIX).view(np.int32)[:, 0]
+        views[long, 1] = windows(data, start, _PREFIX).view(np.int32)
         views[long, 3] = start
     short = np.flatnonzero((length <= _INLINE) & (length > 0))
     if len(short):
-        octets = _gather(buffer, spans.start[short], _INLINE)
+        octets = windows(data, spans.start[short], _INLINE).view(np.uint8).reshape(-1, _INLINE)
         octets[np.arange(_INLINE) >= length[short][:, None]] = 0
         views[short, 1:] = octets.view(np.int32)
-    valid = None if (spans.length >= 0).all() else pa.py_buffer(bits(spans.length >= 0))
-    return pa.Array.from_buffers(pa.binary_view(), count, [valid, pa.py_buffer(views), pa.py_buffer(data)])
+    return pa.Array.from_buffers(
+        pa.binary_view(), count, [_valid(spans), pa.py_buffer(views), pa.py_buffer(data)]
+    )
+
+
+def bytes_array(data: bytes, spans: Spans, kind: Any) -> Any:
+    """The same with a copy of the bytes: binary, or string where none is no UTF-8; else None."""
+    view = memoryview(data)
+    stops = spans.start + np.maximum(spans.length, 0)
+    places = zip(spans.start.tolist(), stops.tolist(), strict=True)
+    content = b"".join([view[start:stop] for start, stop in places])
+    if kind == pa.string() and not _is_text(content, spans):
+        return None
+    ends = np.zeros(len(stops) + 1, np.int32)
+    np.cumsum(stops - spans.start, out=ends[1:])
+    return pa.Array.from_buffers(kind, len(stops), [_valid(spans), pa.py_buffer(ends), pa.py_buffer(content)])
+
+
+def _is_text(content: bytes, spans: Spans) -> bool:
+    """Whether each of the values that `content` joins is UTF-8."""
+    if content.isascii():
+        return True
+    lengths = spans.length[spans.length > 0]
+    first = np.frombuffer(content, np.uint8)[np.cumsum(lengths) - lengths]
+    if (first & _CONTINUED_MASK == _CONTINUED).any():  # the value before may have been cut in a character
+        return False
+    decoder, view = getincrementaldecoder("utf-8")(), memoryview(content)
+    try:
+        for place in range(0, len(content), _DECODED_AT_ONCE):
+            decoder.decode(view[place : place + _DECODED_AT_ONCE])
+        decoder.decode(b"", True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _valid(spans: Spans) -> Any:
+    filled = spans.length >= 0
+    return None if filled.all() else pa.py_buffer(bits(filled))
 
 
 def bits(flags: NDArray[np.bool_]) -> bytes:
@@ -83,22 +123,17 @@ def bits(flags: NDArray[np.bool_]) -> bytes:
     return np.packbits(flags, bitorder="little").tobytes()
 
 
-def _gather(buffer: NDArray[np.uint8], start: Ints, width: int) -> NDArray[np.uint8]:
-    octets: NDArray[np.uint8] = buffer[start[:, None] + np.arange(width)]
-    return octets
-
-
 def values_array(data: bytes, spans: Spans, form: str | None) -> Any:
     """Binary views without a form; else strings as `text_of` gives them."""
     if not len(spans.start):
         return pa.nulls(0, pa.binary_view() if form is None else pa.string())
-    views = binary_views(data, spans)
     if form is None:
-        return views
+        return binary_views(data, spans)
     if form in ("text", "json"):
-        try:
-            return fitted(fitted(views, pa.binary()), pa.string())
-        except pa.ArrowInvalid:  # some are no UTF-8
-            pass
-    found = [None if value is None else text_of(value, form) for value in views.to_pylist()]
+        texts = bytes_array(data, spans, pa.string())
+        if texts is not None:
+            return texts
+    found = [
+        None if value is None else text_of(value, form) for value in binary_views(data, spans).to_pylist()
+    ]
     return strings_array(found)

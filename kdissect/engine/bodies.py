@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from kdissect.decoders.bodies import json_reader
 from kdissect.decoders.compiled import Decoder
-from kdissect.decoders.messages import request_to_jsonable, response_to_jsonable
+from kdissect.decoders.json_bodies import json_reader, request_to_jsonable, response_to_jsonable
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame

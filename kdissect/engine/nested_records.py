@@ -1,6 +1,6 @@
 """Batches and records inside the JSON of a body: beside `{"bytes": n}`, as `batches`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -40,14 +40,22 @@ def nest_batches(
         topic = section.topic
         if topic is None and topic_name is not None:
             topic = topic_name(_record_set(exchange, side, section))
-        place["batches"] = [
-            _batch(batch, topic, index, faults, show_secrets) for index, batch in enumerate(found.batches)
-        ]
+        place["batches"] = batch_values(found.batches, topic, faults, show_secrets)
         if found.cut:
             place["cut"] = found.cut
         if faults or found.faults:
             anomalies += _record_set(exchange, side, section).anomalies(faults)
     return anomalies
+
+
+def batch_values(
+    batches: Iterable[RecordBatch],
+    topic: str | None,
+    faults: list[tuple[int, RecordFault]],
+    show_secrets: bool,
+) -> list[dict[str, Any]]:
+    """Batches as dicts for JSON; what is wrong in them is added to `faults`, with their index."""
+    return [_batch(batch, topic, index, faults, show_secrets) for index, batch in enumerate(batches)]
 
 
 def nested_batches(row: dict[str, Any], exchange: Exchange) -> Iterator[list[dict[str, Any]]]:

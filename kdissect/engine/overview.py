@@ -6,19 +6,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kdissect.engine.bodies import body_of
-from kdissect.engine.rows import has_anomalies
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packet import ref_file, ref_number
 from kdissect.schema.errors import error_name
-from kdissect.schema.registry import api_name
+from kdissect.schema.registry import api_name, request_message, response_message
 from kdissect.session.events import ConnectionClosed, Event
-from kdissect.session.exchange import Exchange
+from kdissect.session.exchange import Exchange, State
+from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kdissect.decoders.glance import Glance, Glancer
-    from kdissect.engine.record_sets import RecordSet, SectionBatches
+    from kdissect.decoders.shapes import Glancer
+    from kdissect.engine.record_sets import RecordSet
     from kdissect.model.frame import Frame
     from kdissect.model.record_batch import RecordBatch, RecordFault
 
@@ -29,14 +27,23 @@ MAX_KINDS = 10_000
 OTHER_KINDS = (None, None)
 
 
+class _Kind:
+    """How many exchanges of an API's version came to one state; `asked` and `answered` glance at bodies."""
+
+    __slots__ = ("answered", "asked", "exchanges")
+
+    def __init__(self, asked: "Glancer", answered: "Glancer") -> None:
+        self.exchanges = 0
+        self.asked = asked
+        self.answered = answered
+
+
 class Overview:
     """Counts events. With `deep` every body is decoded, to count those that do not fit the schema; with
     `records` every batch is decompressed and its records are read, too."""
 
     def __init__(self, deep: bool = False, records: bool = False) -> None:
         self.connections: Counter[str] = Counter()
-        self.states: Counter[str] = Counter()
-        self.apis: Counter[tuple[int | None, int | None]] = Counter()
         self.errors: Counter[str] = Counter()
         self.anomalies: Counter[str] = Counter()
         self.decrypted = 0
@@ -46,45 +53,83 @@ class Overview:
         self.gaps = 0
         self.gap_bytes = 0
         self.deep = DeepCounts(records) if deep or records else None
+        self._kinds: dict[tuple[int | None, int | None, State], _Kind] = {}
+        self._apis: set[tuple[int | None, int | None]] = set()
+
+    @property
+    def states(self) -> Counter[str]:
+        """Exchanges by their state."""
+        counts: Counter[str] = Counter()
+        for (_, _, state), kind in self._kinds.items():
+            counts[str(state)] += kind.exchanges
+        return counts
+
+    @property
+    def apis(self) -> Counter[tuple[int | None, int | None]]:
+        """Exchanges by API and version."""
+        counts: Counter[tuple[int | None, int | None]] = Counter()
+        for (key, version, _), kind in self._kinds.items():
+            counts[key, version] += kind.exchanges
+        return counts
 
     def add(self, event: Event) -> None:
         """Count one event."""
-        if isinstance(event, Exchange):
-            self._add_exchange(event)
-        elif isinstance(event, ConnectionClosed):
-            info = event.connection
-            self.connections[str(info.kind)] += 1
-            self.add_anomaly_counts(info.anomaly_counts.items())
-            if info.tls is not None:
-                self.decrypted += info.tls.is_decrypted
-                if info.tls.why is not None:
-                    self.opaque[info.tls.why] += 1
-            if info.tcp is not None:
-                self.gaps += info.tcp.gaps
-                self.gap_bytes += info.tcp.gap_bytes
+        if not isinstance(event, Exchange):
+            if isinstance(event, ConnectionClosed):
+                self._add_connection(event.connection)
+            return
+        # Hot, once an exchange: one look-up finds all that is known of its kind.
+        kind = self._kinds.get((event.api_key, event.api_version, event.state)) or self._kind_of(event)
+        kind.exchanges += 1
+        request, response = event.request, event.response
+        if (
+            event.anomalies
+            or (request is not None and request.anomalies)
+            or (response is not None and response.anomalies)
+        ):
+            self._add_anomalies(event.all_anomalies())
+        errors: tuple[int, ...] | None
+        if self.deep is None:
+            errors = event.response_summary().errors
+        else:
+            errors = self.deep.glance(kind.asked, kind.answered, event, request, response)
+            if errors is None:
+                errors, anomalies = self.deep.add(event)
+                self._add_anomalies(anomalies)
+        for code in errors:
+            self.errors[error_name(code)] += 1
+
+    def _kind_of(self, exchange: Exchange) -> _Kind:
+        """That of the first exchange of a kind, and of all of which there are too many to be told apart."""
+        api = exchange.api_key, exchange.api_version
+        if api not in self._apis and len(self._apis) >= MAX_KINDS:
+            api = OTHER_KINDS
+            self.anomalies[str(AnomalyKind.LIMIT_REACHED)] += 1
+        self._apis.add(api)
+        return self._kinds.setdefault((*api, exchange.state), self._new_kind(*api))
+
+    def _new_kind(self, api_key: int | None, api_version: int | None) -> _Kind:
+        if self.deep is None or api_key is None or api_version is None:
+            return _Kind(_unclear, _unclear)
+        from kdissect.decoders.glance import glancer  # `info` alone decodes no body
+
+        return _Kind(glancer(api_key, api_version, False), glancer(api_key, api_version, True))
+
+    def _add_connection(self, info: ConnectionInfo) -> None:
+        self.connections[str(info.kind)] += 1
+        self.add_anomaly_counts(info.anomaly_counts.items())
+        if info.tls is not None:
+            self.decrypted += info.tls.is_decrypted
+            if info.tls.why is not None:
+                self.opaque[info.tls.why] += 1
+        if info.tcp is not None:
+            self.gaps += info.tcp.gaps
+            self.gap_bytes += info.tcp.gap_bytes
 
     def add_anomaly_counts(self, counts: Iterable[tuple[AnomalyKind, int]]) -> None:
         """Count anomalies found elsewhere: in files, packets, connections."""
         for kind, count in counts:
             self.anomalies[str(kind)] += count
-
-    def _add_exchange(self, exchange: Exchange) -> None:
-        self.states[str(exchange.state)] += 1
-        kind = exchange.api_key, exchange.api_version
-        if kind not in self.apis and len(self.apis) >= MAX_KINDS:
-            kind = OTHER_KINDS
-            self.anomalies[str(AnomalyKind.LIMIT_REACHED)] += 1
-        self.apis[kind] += 1
-        if has_anomalies(exchange):
-            self._add_anomalies(exchange.all_anomalies())
-        if self.deep is None:
-            errors = exchange.response_summary().errors
-        else:
-            errors, anomalies = self.deep.add(exchange)
-            if anomalies:
-                self._add_anomalies(anomalies)
-        for code in errors:
-            self.errors[error_name(code)] += 1
 
     def _add_anomalies(self, anomalies: Iterable[Anomaly]) -> None:
         for anomaly in anomalies:
@@ -123,38 +168,47 @@ class DeepCounts:
         """Those whose checksum is not that of their bytes."""
         self.examples: list[dict[str, Any]] = []
 
-    def add(self, exchange: Exchange) -> tuple[tuple[int, ...], list[Anomaly]]:
-        """Walk both bodies and check the batches in them; gives the error codes, and what is odd.
+    def glance(
+        self,
+        asked: "Glancer",
+        answered: "Glancer",
+        exchange: Exchange,
+        request: "Frame | None",
+        response: "Frame | None",
+    ) -> tuple[int, ...] | None:
+        """Walk both bodies and check the batches in them; gives the error codes.
 
-        A glance tells of nearly all bodies that they fit (`decoders.glance`); of the others output has the
-        word.
+        None where a glance (`decoders.glance`) does not tell that they fit and that nothing is odd, as it
+        does of nearly all: then nothing is counted, and output has the word (`add`).
         """
-        key, version = exchange.api_key, exchange.api_version
-        if key is None or version is None:
-            return (), self._closer(exchange)
-        request, response = exchange.request, exchange.response
-        asked = _glance(request, exchange.request_body_offset, key, version, False)
-        answered = _glance(response, exchange.response_body_offset, key, version, True)
-        if asked is None or answered is None or not self._are_right(exchange, asked, answered):
-            return exchange.response_summary().errors, self._closer(exchange)
-        self.bodies += (request is not None) + (response is not None)
-        return answered.errors, []
+        bodies = batches = 0
+        errors: tuple[int, ...] = ()
+        if request is not None:
+            data = request.data
+            found = asked(data, exchange.request_body_offset) if len(data) == request.size else None
+            if found is None:
+                return None
+            bodies = 1
+            batches = found[1]
+        if response is not None:
+            data = response.data
+            found = answered(data, exchange.response_body_offset) if len(data) == response.size else None
+            if found is None:
+                return None
+            bodies += 1
+            errors = found[0]
+            batches += found[1]
+        if batches and self.records is not None:
+            return None
+        self.bodies += bodies
+        self.batches += batches
+        return errors
 
-    def _are_right(self, exchange: Exchange, asked: "Glance", answered: "Glance") -> bool:
-        """Whether nothing is wrong with the batches; then they are counted."""
-        count = 0
-        for frame, glance in ((exchange.request, asked), (exchange.response, answered)):
-            if frame is None or not glance.sections:
-                continue
-            if self.records is not None:
-                return False
-            is_response = frame is exchange.response
-            for _, found in _section_batches()(frame.data, glance.sections, is_response=is_response):
-                if found.faults or any(batch.faults for batch in found.batches):
-                    return False
-                count += len(found.batches)
-        self.batches += count
-        return True
+    def add(self, exchange: Exchange) -> tuple[tuple[int, ...], list[Anomaly]]:
+        """Count what a glance does not tell of; gives the error codes, and what is odd."""
+        if exchange.api_key is None or exchange.api_version is None:
+            return (), self._closer(exchange)
+        return exchange.response_summary().errors, self._closer(exchange)
 
     def _closer(self, exchange: Exchange) -> list[Anomaly]:
         """Decode both bodies for output and check the batches in them; gives what is odd about them."""
@@ -177,7 +231,7 @@ class DeepCounts:
         return found
 
     def _check_batches(self, exchange: Exchange) -> list[Anomaly]:
-        if exchange.api_key is None or _records_side(exchange.api_key) is None:
+        if exchange.api_key is None or not _has_records(exchange.api_key):
             return []
         found: list[Anomaly] = []
         for records in _record_sets(exchange):
@@ -216,45 +270,16 @@ class DeepCounts:
             )
 
 
-def _glance(
-    frame: "Frame | None", offset: int, api_key: int, api_version: int, is_response: bool
-) -> "Glance | None":
-    """A body at a glance, None where that does not do; where there is no frame, one that holds nothing."""
-    if frame is None:
-        return _nothing()
-    data = frame.data
-    return _glancer()(api_key, api_version, is_response)(data, offset) if len(data) == frame.size else None
-
-
-# Imported by `info --deep` alone, and once: an import statement takes a microsecond each time.
+def _unclear(_data: bytes, _offset: int) -> None:
+    """Of bodies of which no more is known than that they are there a glance does not tell."""
 
 
 @cache
-def _nothing() -> "Glance":
-    from kdissect.decoders.glance import Glance
+def _has_records(api_key: int) -> bool:
+    from kdissect.decoders.records.sections import has_records  # `info` alone has no use for records
 
-    return Glance((), [])
-
-
-@cache
-def _glancer() -> "Callable[[int, int, bool], Glancer]":
-    from kdissect.decoders.glance import glancer
-
-    return glancer
-
-
-@cache
-def _section_batches() -> "Callable[..., tuple[SectionBatches, ...]]":
-    from kdissect.engine.record_sets import section_batches
-
-    return section_batches
-
-
-@cache
-def _records_side(api_key: int) -> bool | None:
-    from kdissect.engine.record_sets import records_side  # `info` alone has no use for records
-
-    return records_side(api_key)
+    messages = request_message(api_key), response_message(api_key)
+    return any(message is not None and has_records(message) for message in messages)
 
 
 def _record_sets(exchange: Exchange) -> Iterable["RecordSet"]:

@@ -3,7 +3,7 @@
 Needs numpy (extra `arrow`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,77 +13,83 @@ from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.columns import RecordColumns, record_columns
 from kdissect.decoders.records.layout import HEADER_V2
 from kdissect.decoders.records.lockstep import Flags, Ints, padded
-from kdissect.engine.record_sets import RecordSet
+from kdissect.engine.field_columns import FieldColumns
 from kdissect.model.errors import DecodeError
 from kdissect.model.record_batch import CODEC_MASK, CODEC_NAMES, CONTROL
 from kdissect.schema.logs import log
 
-# Bytes of records taken together: numpy's cost for a step is spread over enough batches, and memory stays
-# flat.
-GROUP_BYTES = 8 << 20
 # What a group may decompress to; a field that alone passes it is decoded record by record, streaming.
 GROUP_OUTPUT = 48 << 20
 
 
 class RecordGroup:
-    """Records fields decoded together.
+    """The fields from number `first` to before `stop`, decoded together.
 
-    `fits[i]` tells whether all of field i is in `columns`; the others have no rows there: control records,
-    own topics, old formats, and everything that does not fit.
+    `fits[i]` tells whether all of field i is in `columns`; the others have no rows there, or such that do not
+    count: control records, own topics, old formats, and everything that does not fit. `batches` and `fits`
+    are those of all fields, `data` is what `columns` refers to.
     """
 
-    __slots__ = ("batches", "columns", "data", "fits")
+    __slots__ = ("batches", "columns", "data", "first", "fits", "stop")
 
-    def __init__(self, data: bytes, batches: BatchColumns, columns: RecordColumns, fits: Flags) -> None:
+    def __init__(
+        self, data: bytes, batches: BatchColumns, columns: RecordColumns, fits: Flags, first: int, stop: int
+    ) -> None:
         self.data = data
         self.batches = batches
         self.columns = columns
         self.fits = fits
+        self.first = first
+        self.stop = stop
 
 
-def decode_group(sets: Sequence[RecordSet], topics: Sequence[str | None]) -> tuple[RecordGroup, int]:
-    """The first of `sets` decoded together, and how many of them that are (at least one). Raises nothing."""
-    data, starts, ends = _joined(sets)
-    batches = batch_columns(data, starts, ends)
-    fits = np.array([topic is None or log(topic) is None for topic in topics], np.bool_)
-    _check_rests(data, sets, ends, batches, fits)
+def decode_groups(fields: FieldColumns) -> Iterator[RecordGroup]:
+    """All fields decoded, in as many groups as it takes. Raises nothing."""
+    batches = batch_columns(fields.data, fields.start, fields.end)
+    own = {topic for topic in set(fields.topics) if topic is not None and log(topic) is not None}
+    fits = np.ones(len(fields.start), np.bool_)
+    if own:
+        fits &= np.array([topic not in own for topic in fields.topics], np.bool_)
+    _check_rests(fields, batches, fits)
     attributes = batches.header["attributes"].astype(np.int64)
     codecs = attributes & CODEC_MASK
-    good = checksums_are_right(data, batches) & (codecs < len(CODEC_NAMES)) & (attributes & CONTROL == 0)
-    _exclude(fits, batches, good)
-    taken = len(sets)
-    record_starts, record_ends = batches.start + HEADER_V2.size, batches.end
-    if codecs[fits[batches.section]].any():
-        data, record_starts, record_ends, taken = _decompressed(data, batches, codecs, fits)
-    in_group = batches.section < taken
-    wanted = np.flatnonzero(in_group & fits[batches.section])
+    good = (codecs < len(CODEC_NAMES)) & (attributes & CONTROL == 0)
+    _exclude(fits, batches, good & checksums_are_right(fields.data, batches))
+    if not codecs[fits[batches.section]].any():
+        starts = batches.start + HEADER_V2.size
+        yield _group(fields.data, batches, starts, batches.end, fits, 0, len(fits))
+        return
+    first = 0
+    while first < len(fits):
+        data, starts, ends, stop = _decompressed(fields.data, batches, codecs, fits, first)
+        yield _group(data, batches, starts, ends, fits, first, stop)
+        first = stop
+
+
+def _group(
+    data: bytes, batches: BatchColumns, starts: Ints, ends: Ints, fits: Flags, first: int, stop: int
+) -> RecordGroup:
+    """The records of the batches in `data[starts[i]:ends[i]]` that belong to the fields of the group."""
+    section = batches.section
+    wanted = np.flatnonzero((section >= first) & (section < stop) & fits[section])
     counts = batches.header["count"].astype(np.int64)
-    columns = record_columns(data, record_starts[wanted], record_ends[wanted], counts[wanted])
+    columns = record_columns(data, starts[wanted], ends[wanted], counts[wanted])
     if not columns.ok.all():
-        fits[batches.section[wanted[~columns.ok]]] = False
+        fits[section[wanted[~columns.ok]]] = False
     columns.batch = wanted[columns.batch]
-    return RecordGroup(data, batches, columns, fits[:taken]), taken
+    return RecordGroup(data, batches, columns, fits, first, stop)
 
 
-def _joined(sets: Sequence[RecordSet]) -> tuple[bytes, Ints, Ints]:
-    parts = [memoryview(records.frame.data)[records.section.start : records.end] for records in sets]
-    sizes = np.array([len(part) for part in parts], np.int64)
-    ends = np.cumsum(sizes)
-    return padded(parts), ends - sizes, ends
-
-
-def _check_rests(
-    data: bytes, sets: Sequence[RecordSet], ends: Ints, batches: BatchColumns, fits: Flags
-) -> None:
+def _check_rests(fields: FieldColumns, batches: BatchColumns, fits: Flags) -> None:
     """Bytes behind the batches of a field fit only if they are the beginning of a batch that may be cut."""
-    for index in np.flatnonzero(batches.rest < ends).tolist():
-        records = sets[index]
-        found = split_batches(data, int(batches.rest[index]), int(ends[index]), may_be_cut=records.may_be_cut)
+    for index in np.flatnonzero(batches.rest < fields.end).tolist():
+        may_be_cut = fields.record_set(index).may_be_cut
+        rest, end = int(batches.rest[index]), int(fields.end[index])
+        found = split_batches(fields.data, rest, end, may_be_cut=may_be_cut)
         if found.batches or found.faults:
             fits[index] = False
-    for index, records in enumerate(sets):
-        if records.section.position:
-            fits[index] = False
+    if any(fields.positions):  # what stands before a piece of a snapshot is not in `data`
+        fits &= np.array([not position for position in fields.positions], np.bool_)
 
 
 def _exclude(fits: Flags, batches: BatchColumns, good: Flags) -> None:
@@ -91,18 +97,18 @@ def _exclude(fits: Flags, batches: BatchColumns, good: Flags) -> None:
 
 
 def _decompressed(
-    data: bytes, batches: BatchColumns, codecs: Ints, fits: Flags
+    data: bytes, batches: BatchColumns, codecs: Ints, fits: Flags, begin: int
 ) -> tuple[bytes, Ints, Ints, int]:
-    """The records of all batches that fit in one buffer, their places, and how many fields that are."""
+    """The records of batches that fit in one buffer, their places, and which field comes next."""
     view = memoryview(data)
     parts: list[bytes | memoryview] = []
     starts, ends = np.zeros(len(codecs), np.int64), np.zeros(len(codecs), np.int64)
     total = first = 0
     current = -1
-    rows = zip(
-        batches.section.tolist(), batches.start.tolist(), batches.end.tolist(), codecs.tolist(), strict=True
-    )
-    for index, (section, start, end, codec) in enumerate(rows):
+    before = int(np.searchsorted(batches.section, begin))
+    columns = (batches.section, batches.start, batches.end, codecs)
+    rows = zip(*(column[before:].tolist() for column in columns), strict=True)
+    for index, (section, start, end, codec) in enumerate(rows, before):
         if section != current:
             current, first = section, total
         if not fits[section]:

@@ -4,13 +4,15 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from kdissect.decoders.records.batches import BatchList, split_batches
+from kdissect.decoders.records.batches import BatchList, batch_of, split_batches
+from kdissect.decoders.records.checksum import crc32c
+from kdissect.decoders.records.layout import ATTRIBUTES_AT, CURRENT_MAGIC, HEADER_V2, OVERHEAD
 from kdissect.decoders.records.paths import records_path
 from kdissect.decoders.records.search import find_batch
-from kdissect.decoders.records.sections import Section, has_records, record_sections
+from kdissect.decoders.records.sections import Section, finder_of, has_records
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
-from kdissect.model.record_batch import RecordFault
+from kdissect.model.record_batch import RecordBatch, RecordFault
 from kdissect.schema.registry import api_name, request_message, response_message
 from kdissect.session.exchange import Exchange
 
@@ -22,6 +24,28 @@ class SectionBatches(NamedTuple):
 
     section: Section
     found: BatchList
+
+
+class LoneBatch:
+    """The one batch in the one records field of an exchange, as nearly all fields have it: of magic 2, of the
+    field's length, its checksum right. `header` are the numbers of its header (`layout.HEADER_V2`).
+    """
+
+    __slots__ = ("data", "header", "section")
+
+    def __init__(self, data: bytes, section: Section, header: tuple[int, ...]) -> None:
+        self.data = data
+        self.section = section
+        self.header = header
+
+    def listed(self) -> tuple[SectionBatches, ...]:
+        """The same as `record_batches` gives."""
+        return (SectionBatches(self.section, BatchList([self.batch()], [], 0)),)
+
+    def batch(self) -> RecordBatch:
+        """The batch with its header by names."""
+        _, _, _, _, start, end, _ = self.section
+        return batch_of(self.data, start, end, self.header, self.header[4])
 
 
 class PieceEnd(NamedTuple):
@@ -127,7 +151,7 @@ class RecordSet:
 
 def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
     """The records fields of request and response that are not null. Raises nothing."""
-    found = _sections(exchange)
+    found = exchange_sections(exchange)
     if found is not None:
         is_response, frame, sections = found
         for section in sections:
@@ -136,11 +160,50 @@ def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
 
 def record_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
     """The same with their batches, cut once however often they are asked for. Raises nothing."""
-    known: tuple[SectionBatches, ...] | None = exchange.batches_cache
+    known: tuple[SectionBatches, ...] | LoneBatch | None = exchange.batches_cache
     if known is None:
         # Without a way back to the exchange: a cycle would keep its frames until the garbage is collected.
         known = exchange.batches_cache = _cut_batches(exchange)
-    return known
+    if type(known) is LoneBatch:
+        return known.listed()
+    return known  # type: ignore[return-value]  # nothing else is kept there
+
+
+def lone_batch(exchange: Exchange) -> LoneBatch | None:
+    """The batch of an exchange whose bodies are decoded and plain, if it has one and nothing else.
+
+    Read once however often it is asked for. Raises nothing.
+    """
+    known = exchange.batches_cache
+    if known is None:
+        known = _lone(exchange)
+        if known is None:
+            known = _cut_batches(exchange)
+        exchange.batches_cache = known
+    return known if type(known) is LoneBatch else None
+
+
+def _lone(exchange: Exchange) -> LoneBatch | None:
+    # Hot, once an exchange with records.
+    asked, answered = exchange.bodies_cache or (None, None)
+    if asked is not None and asked.sections is not None:
+        sections, frame = asked.sections, exchange.request
+    elif answered is not None and answered.sections is not None:
+        sections, frame = answered.sections, exchange.response
+    else:
+        return None
+    if frame is None or len(sections) != 1:
+        return None
+    _, _, _, position, start, end, _ = section = sections[0]
+    if position or end - start < HEADER_V2.size:
+        return None
+    data = frame.data
+    header = HEADER_V2.unpack_from(data, start)
+    if header[3] != CURRENT_MAGIC or header[1] != end - start - OVERHEAD:
+        return None
+    if header[4] != crc32c(memoryview(data)[start + ATTRIBUTES_AT : end]):
+        return None
+    return LoneBatch(data, section, header)
 
 
 def _cut_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
@@ -151,7 +214,7 @@ def _cut_batches(exchange: Exchange) -> tuple[SectionBatches, ...]:
             return section_batches(exchange.request.data, asked.sections, is_response=False)
         if answered is not None and answered.sections is not None and exchange.response is not None:
             return section_batches(exchange.response.data, answered.sections, is_response=True)
-    found = _sections(exchange)
+    found = exchange_sections(exchange)
     if found is None:
         return ()
     is_response, frame, sections = found
@@ -174,8 +237,11 @@ def section_batches(
     return tuple(made)
 
 
-def _sections(exchange: Exchange) -> tuple[bool, Frame, list[Section]] | None:
-    """The side that has records, its frame, the records fields in it as far as it was captured."""
+def exchange_sections(exchange: Exchange) -> tuple[bool, Frame, list[Section]] | None:
+    """The side that has records (True: the response), its frame, the records fields in it that are not null.
+
+    Those that were not captured at all are left out; None where there cannot be any.
+    """
     key, version = exchange.api_key, exchange.api_version
     is_response = None if key is None else records_side(key)
     if key is None or version is None or is_response is None:
@@ -184,8 +250,11 @@ def _sections(exchange: Exchange) -> tuple[bool, Frame, list[Section]] | None:
     if frame is None:
         return None
     offset = exchange.response_body_offset if is_response else exchange.request_body_offset
-    found = record_sections(frame.data, offset, key, version, is_response)
-    return is_response, frame, [section for section in found if section.start <= len(frame.data)]
+    finder = finder_of(key, version, is_response)
+    found = finder(frame.data, offset) if finder else []
+    if found and found[-1].start > len(frame.data):  # they stand one behind the other
+        found = [section for section in found if section.start <= len(frame.data)]
+    return is_response, frame, found
 
 
 def _may_be_cut(data: bytes, section: Section, is_response: bool) -> bool:

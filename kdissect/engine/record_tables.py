@@ -11,18 +11,17 @@ import numpy as np
 import pyarrow as pa
 
 from kdissect.decoders.records.columns import Spans
-from kdissect.engine.arrow_values import fitted, numbers_array, strings_array, values_array
-from kdissect.engine.record_groups import GROUP_BYTES, RecordGroup, decode_group
-from kdissect.engine.record_rows import TopicNames, record_topic
+from kdissect.engine.arrow_values import bytes_array, fitted, numbers_array, strings_array, values_array
+from kdissect.engine.field_columns import FieldColumns
+from kdissect.engine.held_fields import HeldFields
+from kdissect.engine.record_groups import RecordGroup, decode_groups
+from kdissect.engine.record_rows import TopicNames
 from kdissect.engine.record_schema import arrow_schema
 from kdissect.engine.record_sets import RecordSet
 from kdissect.engine.row_tables import RowTables
 from kdissect.engine.section_columns import SECTION_COLUMNS, Sections
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.record_batch import CODEC_NAMES, LOG_APPEND_TIME, MAX_SEQUENCE, NO_SEQUENCE, TRANSACTIONAL
-
-# Fields are small objects: of empty ones there may be many before the bytes make a group.
-GROUP_FIELDS = 20_000
 
 
 class RecordTables:
@@ -46,38 +45,32 @@ class RecordTables:
         self._forms = forms
         self._topic_name = topic_name
         self._slow = RowTables(self.schema, files, forms, report, show_secrets, topic_name)
-        self._held: list[RecordSet] = []
-        self._bytes = 0
+        self.held = HeldFields()
+        """What waits to be decoded; whoever adds to it by itself calls `close()` when there is enough."""
         self._count = 0
 
     def add(self, records: RecordSet) -> Iterator[Any]:
         """Take one field."""
-        self._held.append(records)
-        self._bytes += records.end - records.section.start
-        if self._bytes >= GROUP_BYTES or len(self._held) >= GROUP_FIELDS:
+        if self.held.add_set(records):
             yield from self.close()
 
     def close(self) -> Iterator[Any]:
         """Decode what is held."""
-        held, self._held, self._bytes = self._held, [], 0
-        topics = [record_topic(records, self._topic_name) for records in held]
-        while held:
-            group, taken = decode_group(held, topics)
-            yield from self._tables(group, held[:taken], topics[:taken])
-            held, topics = held[taken:], topics[taken:]
+        fields = FieldColumns(self.held, self._topic_name)
+        self.held = HeldFields()
+        for group in decode_groups(fields):
+            yield from self._tables(group, fields)
 
-    def _tables(
-        self, group: RecordGroup, sets: Sequence[RecordSet], topics: Sequence[str | None]
-    ) -> Iterator[Any]:
+    def _tables(self, group: RecordGroup, fields: FieldColumns) -> Iterator[Any]:
         """The tables of a group: rows by columns, interrupted by the fields that do not go that way."""
-        rows = _Rows(group, sets, topics, self._files, self._forms)
+        rows = _Rows(group, fields, self._files, self._forms)
         table = rows.table(self.schema)
         done = 0
-        for index in np.flatnonzero(~group.fits).tolist():
+        for index in (np.flatnonzero(~group.fits[group.first : group.stop]) + group.first).tolist():
             stop = int(np.searchsorted(rows.section, index))
             yield from self._numbered(table.slice(done, stop - done))
             done = stop
-            for part in self._slow.tables(sets[index]):
+            for part in self._slow.tables(fields.record_set(index)):
                 yield from self._numbered(part)
         yield from self._numbered(table.slice(done))
 
@@ -98,8 +91,7 @@ class _Rows:
     def __init__(
         self,
         group: RecordGroup,
-        sets: Sequence[RecordSet],
-        topics: Sequence[str | None],
+        fields: FieldColumns,
         files: Sequence[str],
         forms: tuple[str | None, str | None],
     ) -> None:
@@ -112,14 +104,14 @@ class _Rows:
         self._batch = self._row(columns.batch)
         self._header = header
         self.section = group.batches.section[self._batch]
-        self._sections = Sections(sets, topics, files)
+        self._sections = Sections(fields, self.section, files)
 
     def table(self, schema: Any) -> Any:
         """All columns of a schema."""
         arrays = []
         for field in schema:
             make = SECTION_COLUMNS.get(field.name)
-            array = make(self._sections, self.section) if make else getattr(self, f"_make_{field.name}")()
+            array = make(self._sections) if make else getattr(self, f"_make_{field.name}")()
             arrays.append(array if array.type == field.type else fitted(array, field.type))
         return pa.Table.from_arrays(arrays, schema=schema)
 
@@ -182,10 +174,12 @@ class _Rows:
     def _make_headers(self) -> Any:
         columns = self._columns
         keys = values_array(self._group.data, columns.header_key, "text")
-        values = values_array(self._group.data, columns.header_value, self._forms[1])
+        form, data = self._forms[1], self._group.data
+        if form is None:
+            values = bytes_array(data, columns.header_value, pa.binary())
+        else:
+            values = values_array(data, columns.header_value, form)
         offsets = np.concatenate(([0], np.cumsum(columns.header_count))).astype(np.int32)
-        if self._forms[1] is None:
-            values = fitted(values, pa.binary()) if len(values) else pa.nulls(0, pa.binary())
         pairs = pa.StructArray.from_arrays([keys, values], ["key", "value"])
         array = pa.ListArray.from_arrays(numbers_array(offsets), pairs)
         return array if self._kept is None else array.filter(numbers_array(self._kept))

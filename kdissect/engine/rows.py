@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kdissect.decoders.summary import Summary
-from kdissect.engine.bodies import body_of
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
@@ -169,7 +168,9 @@ class ExchangeRows:
             else [],
         }
         if self._bodies:
-            self._add_bodies(row, exchange)
+            row["anomalies"] += [
+                anomaly_row(anomaly) for anomaly in add_bodies(row, exchange, self._show_secrets)
+            ]
         if self._nest is not None:
             anomalies = self._nest(row, exchange)
             if anomalies:
@@ -193,14 +194,19 @@ class ExchangeRows:
             row["captured"] = len(frame.data) + 4
         return row
 
-    def _add_bodies(self, row: Row, exchange: Exchange) -> None:
-        for side in ("request", "response"):
-            if row[side] is not None:
-                decoded = body_of(exchange, side, self._show_secrets)
-                row[side]["body"] = decoded.body
-                row[side]["error"] = decoded.error
-                if decoded.anomalies:
-                    row["anomalies"] += [anomaly_row(a) for a in decoded.anomalies]
+
+def add_bodies(row: Row, exchange: Exchange, show_secrets: bool) -> list[Anomaly]:
+    """Add `body` and `error` to the frames of a row; gives what is odd about them. Raises nothing."""
+    from kdissect.engine.bodies import body_of  # the list of exchanges has no bodies
+
+    anomalies: list[Anomaly] = []
+    for side in ("request", "response"):
+        if row[side] is not None:
+            decoded = body_of(exchange, side, show_secrets)
+            row[side]["body"] = decoded.body
+            row[side]["error"] = decoded.error
+            anomalies += decoded.anomalies
+    return anomalies
 
 
 def has_anomalies(exchange: Exchange) -> bool:

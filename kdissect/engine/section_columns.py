@@ -1,9 +1,10 @@
-"""Columns that all records of a field share: made once a field, spread over its records.
+"""Columns that all records of a field share: made once a field or once an exchange, spread over its records.
 
 Needs numpy and pyarrow (extra `arrow`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,78 +12,119 @@ import pyarrow as pa
 
 from kdissect.decoders.records.lockstep import Ints
 from kdissect.engine.arrow_values import numbers_array, strings_array
-from kdissect.engine.record_sets import RecordSet
+from kdissect.engine.field_columns import FieldColumns, integers
+from kdissect.engine.record_sets import direction_of
 from kdissect.engine.rows import topic_id_text
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 
+_NO_PARTITION = -1
+
 
 class Sections:
-    """Records fields with the names of their topics."""
+    """Records fields, the field of each row, and the names of the inputs."""
 
-    __slots__ = ("files", "sets", "topics")
+    __slots__ = ("connections", "fields", "files", "owner", "rows")
 
-    def __init__(self, sets: Sequence[RecordSet], topics: Sequence[str | None], files: Sequence[str]) -> None:
-        self.sets = sets
-        self.topics = topics
+    def __init__(self, fields: FieldColumns, rows: Ints, files: Sequence[str]) -> None:
+        self.fields = fields
+        self.rows = rows
         self.files = files
+        self.owner: Ints = fields.owner[rows]
+        self.connections = _coded(map(attrgetter("connection"), fields.exchanges))
+        """The connections, and the number of that of each exchange."""
+
+    def of_frames(self, name: str) -> Ints:
+        """A number of each row's frame."""
+        return integers(map(attrgetter(name), self.fields.frames))[self.owner]
 
 
-def _texts(values: list[str | None], rows: Ints) -> Any:
-    """Strings as a dictionary: they repeat on every row."""
+def _coded(values: Iterable[Hashable]) -> tuple[list[Any], Ints]:
+    """The distinct values in order of appearance, and the number of each one's value."""
+    values = list(values)
+    distinct = list(dict.fromkeys(values))
+    places = dict(zip(distinct, range(len(distinct)), strict=True))
+    return distinct, integers(map(places.__getitem__, values))
+
+
+def _texts(texts: Sequence[str | None], codes: Ints) -> Any:
+    """Strings as a dictionary, by the number of each row's text: they repeat on every row."""
     # Not `dictionary_encode` and `take`: importing pyarrow.compute takes longer than all of this.
-    places: dict[str | None, int] = {}
-    codes = np.array([places.setdefault(value, len(places)) for value in values], np.int32)[rows]
-    null = places.get(None)
-    names = strings_array([value or "" for value in places])
-    indices = numbers_array(codes, None if null is None else codes == null)
-    return pa.DictionaryArray.from_arrays(indices, names)
+    distinct, places = _coded(texts)
+    indices = places.astype(np.int32)[codes]
+    null = distinct.index(None) if None in distinct else None
+    array = numbers_array(indices, None if null is None else indices == null)
+    return pa.DictionaryArray.from_arrays(array, strings_array([text or "" for text in distinct]))
 
 
-def _numbers(values: list[Any], rows: Ints) -> Any:
-    return numbers_array(np.array(values, np.int64)[rows])
-
-
-def _connection(name: str) -> Callable[[Sections, Ints], Any]:
-    def column(of: Sections, rows: Ints) -> Any:
-        return _texts([getattr(each.exchange.connection, name) for each in of.sets], rows)
+def _connection(name: str) -> Callable[[Sections], Any]:
+    def column(of: Sections) -> Any:
+        connections, codes = of.connections
+        return _texts([getattr(each, name) for each in connections], codes[of.owner])
 
     return column
 
 
-def _topic_id(of: Sections, rows: Ints) -> Any:
-    ids = [each.section.topic_id for each in of.sets]
-    return _texts([None if each is None else topic_id_text(each) for each in ids], rows)
+def _of_exchanges(name: str, text: Callable[[Any], str | None]) -> Callable[[Sections], Any]:
+    """A text that an attribute of the exchanges tells."""
+
+    def column(of: Sections) -> Any:
+        values, codes = _coded(map(attrgetter(name), of.fields.exchanges))
+        return _texts([text(value) for value in values], codes[of.owner])
+
+    return column
 
 
-def _partition(of: Sections, rows: Ints) -> Any:
-    found = [each.section.partition for each in of.sets]
-    numbers = np.array([-1 if each is None else each for each in found], np.int32)[rows]
-    if None not in found:
-        return numbers_array(numbers)
-    return numbers_array(numbers, np.array([each is None for each in found], np.bool_)[rows])
+def _exchange(of: Sections) -> Any:
+    return numbers_array(integers(map(attrgetter("ordinal"), of.fields.exchanges))[of.owner])
 
 
-def _time(of: Sections, rows: Ints) -> Any:
-    return _time_ns(of, rows).view(pa.timestamp("ns", "UTC"))
+def _file(of: Sections) -> Any:
+    numbers, codes = np.unique(of.of_frames("first_ref") >> FILE_SHIFT, return_inverse=True)
+    return _texts([of.files[number] for number in numbers.tolist()], codes)
 
 
-def _time_ns(of: Sections, rows: Ints) -> Any:
-    return _numbers([each.frame.time_ns for each in of.sets], rows)
+def _packet(of: Sections) -> Any:
+    return numbers_array(of.of_frames("first_ref") & NUMBER_MASK)
 
 
-SECTION_COLUMNS: dict[str, Callable[[Sections, Ints], Any]] = {
+def _time(of: Sections) -> Any:
+    return _time_ns(of).view(pa.timestamp("ns", "UTC"))
+
+
+def _time_ns(of: Sections) -> Any:
+    return numbers_array(of.of_frames("time_ns"))
+
+
+def _topic(of: Sections) -> Any:
+    topics, codes = _coded(of.fields.topics)
+    return _texts(topics, codes[of.rows])
+
+
+def _topic_id(of: Sections) -> Any:
+    ids, codes = _coded(of.fields.topic_ids)
+    return _texts([None if each is None else topic_id_text(each) for each in ids], codes[of.rows])
+
+
+def _partition(of: Sections) -> Any:
+    found = of.fields.partitions
+    numbers = integers([_NO_PARTITION if each is None else each for each in found])
+    null = np.array([each is None for each in found], np.bool_)[of.rows] if None in found else None
+    return numbers_array(numbers.astype(np.int32)[of.rows], null)
+
+
+SECTION_COLUMNS: dict[str, Callable[[Sections], Any]] = {
     "connection": _connection("id"),
-    "exchange": lambda of, rows: _numbers([each.exchange.ordinal for each in of.sets], rows),
-    "direction": lambda of, rows: _texts([each.direction for each in of.sets], rows),
+    "exchange": _exchange,
+    "direction": _of_exchanges("api_key", direction_of),
     "client": _connection("client_text"),
     "broker": _connection("broker_text"),
-    "client_id": lambda of, rows: _texts([each.exchange.client_id for each in of.sets], rows),
-    "file": lambda of, rows: _texts([of.files[each.frame.first_ref >> FILE_SHIFT] for each in of.sets], rows),
-    "packet": lambda of, rows: _numbers([each.frame.first_ref & NUMBER_MASK for each in of.sets], rows),
+    "client_id": _of_exchanges("client_id", lambda text: text),
+    "file": _file,
+    "packet": _packet,
     "time": _time,
     "time_ns": _time_ns,
-    "topic": lambda of, rows: _texts(list(of.topics), rows),
+    "topic": _topic,
     "topic_id": _topic_id,
     "partition": _partition,
 }
-"""Column name -> `(sections, section of each row) -> array`."""
+"""Column name -> `sections -> array`, one value a row."""

@@ -2,8 +2,6 @@
 
 import time
 
-from kdissect.model.record_batch import NO_TIMESTAMP
-
 SECOND_NS = 1_000_000_000
 MS_NS = 1_000_000
 _prefixes: dict[int, str] = {}
@@ -22,6 +20,8 @@ def rfc3339(time_ns: int) -> str:
 
 def millis_text(millis: int) -> str | None:
     """Milliseconds since 1970 UTC in the same form; None for -1, which stands for no timestamp."""
+    from kdissect.model.record_batch import NO_TIMESTAMP  # times of frames, in every row, need no batches
+
     return None if millis == NO_TIMESTAMP else rfc3339(millis * MS_NS)
 
 

@@ -16,6 +16,8 @@ from kdissect.history.turn import Turn
 
 SESSIONS_KEPT = 20_000  # a broker caches 1,000 by default (max.incremental.fetch.session.cache.slots)
 PARTITIONS_KEPT = 10_000  # of one session; beyond it membership is unknown
+SESSIONS_FROM = 7  # the first version of Fetch with sessions (KIP-227)
+TOPIC_IDS_FROM = 13  # the first version with ids in place of names (KIP-516)
 INITIAL, FINAL = 0, -1  # KIP-227: epoch of a full fetch that opens a session, and of one that opens none
 NO_SESSION = 0  # KIP-227: session id of a request without a session
 _MAX_EPOCH = 0x7FFFFFFF  # after it comes 1, not 0 (FetchMetadata#nextEpoch)
@@ -95,13 +97,17 @@ class FetchSessions:
         self.without_session = 0
         """Full fetches that neither had nor got a session."""
 
+    def concerns(self, _api_key: int, api_version: int) -> bool:
+        """Whether a version has sessions."""
+        return api_version >= SESSIONS_FROM
+
     def feed(self, turn: Turn) -> list[Fact]:
         """Take the next Fetch of a connection."""
         request = turn.request
-        if request is None or not hasattr(request, "session_id"):
-            return []  # sessions came with version 7 (KIP-227)
+        if request is None or turn.version < SESSIONS_FROM:
+            return []
         topics: list[Any] = request.topics or []
-        with_ids = bool(topics) and hasattr(topics[0], "topic_id")
+        with_ids = bool(topics) and turn.version >= TOPIC_IDS_FROM
         fetch = _Fetch(
             turn, request.session_id, request.session_epoch, with_ids, self._key(turn, request.session_id)
         )
@@ -226,7 +232,7 @@ _REFUSALS = {
 
 def _change(session: FetchSession, request: Any) -> None:
     """An incremental fetch adds the partitions it names and forgets others."""
-    if session.partitions is None:
+    if session.partitions is None or not (request.topics or request.forgotten_topics_data):
         return
     session.partitions.update(_partitions(request.topics))
     for topic in request.forgotten_topics_data or ():
@@ -259,7 +265,11 @@ def _strange(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
 
 
 def _has_records(answer: Any) -> bool:
-    return any(row.records for topic in answer.responses or () for row in topic.partitions or ())
+    for topic in answer.responses or ():
+        for row in topic.partitions or ():
+            if row.records:
+                return True
+    return False
 
 
 def _partitions(topics: Any) -> list[Partition]:

@@ -1,13 +1,13 @@
 """All histories together, fed with the analyzer's events."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from kdissect.history.broker_epochs import BrokerEpochs
 from kdissect.history.classic_groups import ClassicGroups
 from kdissect.history.fact import Fact
 from kdissect.history.fetch_sessions import FetchSessions
 from kdissect.history.leader_epochs import LeaderEpochs
-from kdissect.history.machine import Choosy, Machine
+from kdissect.history.machine import Machine
 from kdissect.history.modern_groups import ModernGroups
 from kdissect.history.negotiated_versions import NegotiatedVersions
 from kdissect.history.producers import Producers
@@ -15,11 +15,12 @@ from kdissect.history.quorum_epochs import QuorumEpochs
 from kdissect.history.sasl import SaslHistory
 from kdissect.history.share_sessions import ShareSessions
 from kdissect.history.snapshot_fetches import SnapshotFetches
-from kdissect.history.stream_order import StreamOrder
 from kdissect.history.telemetry import Telemetry
 from kdissect.history.throttling import Throttling
+from kdissect.history.track import Kind, Track
 from kdissect.history.transactions import Transactions
 from kdissect.history.turn import Turn
+from kdissect.history.watchers import KindWatchers, Watchers
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
@@ -34,8 +35,7 @@ _AS_COMPLETED = (
 MISSED_KEPT = 50_000
 # Pairs of API and version whose machines are known; Kafka has 368, hostile requests can name 2^32.
 KINDS_KEPT = 4096
-_Watchers = tuple[tuple[Machine, ...], tuple[Callable[[Turn], list[Fact]], ...]]
-"""Machines, and the `feed`s of those that can learn anything."""
+_NO_BODIES = (None, None)
 
 
 class History:
@@ -64,8 +64,8 @@ class History:
         self.telemetry = Telemetry()
         self._in_stream_order = self._chosen(_IN_STREAM_ORDER, only)
         self._as_completed = self._chosen(_AS_COMPLETED, only)
-        self._watchers: dict[tuple[int, int], tuple[_Watchers, _Watchers]] = {}
-        self._orders: dict[str, StreamOrder] = {}
+        self._watchers: dict[Kind, KindWatchers] = {}
+        self._tracks: dict[str, Track] = {}
         self._holed: set[str] = set()
         """Capture sets of which bytes were lost."""
         self._missed: set[tuple[Machine, str, str]] = set()
@@ -74,14 +74,15 @@ class History:
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
 
-    def _watching(self, key: int, version: int) -> tuple[_Watchers, _Watchers]:
-        """The machines that watch an API, by their order."""
+    def _watching(self, key: int | None, version: int | None) -> KindWatchers:
+        """The machines that watch an API in a version."""
         found = self._watchers.get((key, version))
         if found is None:
             if len(self._watchers) >= KINDS_KEPT:
                 self._watchers.clear()
-            found = self._watchers[key, version] = (
-                _watchers(self._as_completed, key, version), _watchers(self._in_stream_order, key, version)
+            found = self._watchers[key, version] = KindWatchers(
+                self._as_completed, self._in_stream_order,
+                -1 if key is None else key, -1 if version is None else version,
             )  # fmt: skip
         return found
 
@@ -92,38 +93,52 @@ class History:
     def take(self, event: Event) -> tuple[list[Exchange], list[Fact]]:
         """Take the analyzer's next event; gives also the exchanges whose turn it is by their requests."""
         if isinstance(event, Exchange):
-            return self._take(event)
+            return self.take_exchange(event)
         if isinstance(event, ConnectionClosed):
-            order = self._orders.pop(event.connection.id, None)
-            return ([], []) if order is None else self._flush(order)
+            track = self._tracks.pop(event.connection.id, None)
+            return ([], []) if track is None else self._flush(track)
         return [], []
 
-    def _take(self, exchange: Exchange) -> tuple[list[Exchange], list[Fact]]:
-        # Hot, once an exchange: what nearly always is so is asked here, without a call.
+    def take_exchange(self, exchange: Exchange) -> tuple[list[Exchange], list[Fact]]:
+        """`take` of an exchange."""
+        track = self._tracks.get(exchange.connection.id)
+        if track is None:
+            track = self._tracks[exchange.connection.id] = Track()
+        elif (exchange.api_key, exchange.api_version) in track.settled:
+            facts = self._take_settled(exchange, track)
+            if facts is not None:
+                return [exchange], facts
         turn = self._turn(exchange)
-        as_completed, in_stream_order = self._watching(turn.key, turn.version)
-        facts: list[Fact] = []
-        is_quick = turn.is_read and not self._missed
-        if not is_quick:
-            facts += self._feed(as_completed, turn)
-        elif as_completed[1]:
-            for feed in as_completed[1]:
-                facts += feed(turn)
-        connection = exchange.connection.id
-        order = self._orders.get(connection)
-        if order is None:
-            order = self._orders[connection] = StreamOrder()
-        due = order.add(exchange)
-        if len(due) == 1 and due[0] is exchange:  # nearly always
-            if is_quick:
-                for feed in in_stream_order[1]:
-                    facts += feed(turn)
-            else:
-                facts += self._feed(in_stream_order, turn)
-        else:
-            for other in due:
-                facts += self._feed_late(turn if other is exchange else self._turn(other))
+        facts = self._feed(self._watching(turn.key, turn.version).as_completed, turn)
+        due = track.order.add(exchange)
+        for other in due:
+            facts += self._feed_in_order(turn if other is exchange else self._turn(other), track)
         return due, facts
+
+    def _take_settled(self, exchange: Exchange, track: Track) -> list[Fact] | None:
+        """Feed an exchange of a settled kind. None, and nothing is done, where it is not as the others."""
+        # Hot, once an exchange.
+        asked, answered = exchange.bodies_cache or _NO_BODIES
+        if asked is None or not asked.fits or self._missed or exchange.connection.anomaly_counts:
+            return None
+        kind = exchange.api_key, exchange.api_version
+        watchers = self._watchers.get(kind) or self._watching(*kind)
+        request, response = asked.value, None
+        if answered is not None:
+            response = answered.value
+            if not answered.fits or (watchers.has_throttle and response.throttle_time_ms):
+                return None
+        elif exchange.response is not None:
+            return None
+        if not track.order.is_next(exchange):
+            return None
+        facts: list[Fact] = []
+        turn = None
+        for passes, feed in watchers.own:
+            if passes is None or not passes(exchange, request, response):
+                turn = turn or self._turn(exchange)
+                facts += feed(turn)
+        return facts
 
     def finish(self) -> list[Fact]:
         """The input is over: what was held back goes by."""
@@ -131,8 +146,8 @@ class History:
 
     def take_rest(self) -> tuple[list[Exchange], list[Fact]]:
         """`finish` that gives also the exchanges that were held back, connection by connection."""
-        flushed = [self._flush(order) for order in self._orders.values()]
-        self._orders.clear()
+        flushed = [self._flush(track) for track in self._tracks.values()]
+        self._tracks.clear()
         due = [exchange for exchanges, _ in flushed for exchange in exchanges]
         return due, [fact for _, facts in flushed for fact in facts]
 
@@ -143,23 +158,34 @@ class History:
             self._holed.add(capture_set)
         return turn
 
-    def _flush(self, order: StreamOrder) -> tuple[list[Exchange], list[Fact]]:
-        due = order.flush()
-        return due, [fact for exchange in due for fact in self._feed_late(self._turn(exchange))]
+    def _flush(self, track: Track) -> tuple[list[Exchange], list[Fact]]:
+        due = track.order.flush()
+        return due, [fact for exchange in due for fact in self._feed_in_order(self._turn(exchange), track)]
 
-    def _feed_late(self, turn: Turn) -> list[Fact]:
-        """Feed an exchange that was held back, or one that others waited for."""
-        return self._feed(self._watching(turn.key, turn.version)[1], turn)
+    def _feed_in_order(self, turn: Turn, track: Track) -> list[Fact]:
+        connection, negotiations = turn.info.id, self.versions.connections
+        if track.negotiation is not None and connection not in negotiations:
+            negotiations.put(connection, track.negotiation)  # settled ones do not count as used
+        facts = self._feed(self._watching(turn.key, turn.version).in_stream_order, turn)
+        track.negotiation = negotiations.peek(connection)
+        if (
+            track.negotiation is None
+            or connection in self.sasl.connections
+            or (connection in self.throttling.connections)
+        ):
+            track.unsettle()
+        else:
+            track.settled = track.negotiation.settled
+        return facts
 
-    def _feed(self, watchers: _Watchers, turn: Turn) -> list[Fact]:
+    def _feed(self, watchers: Watchers, turn: Turn) -> list[Fact]:
         facts: list[Fact] = []
-        machines, feeds = watchers
         if turn.is_read and not self._missed:  # nearly always
-            for feed in feeds:
+            for feed in watchers.feeds:
                 facts += feed(turn)
             return facts
         others_whole = turn.others_whole
-        for machine in machines:
+        for machine in watchers.machines:
             place = machine, turn.info.capture_set, str(turn.info.client.host)
             if machine.api_keys is not None:
                 turn.others_whole = others_whole and place not in self._missed
@@ -174,9 +200,3 @@ class History:
         return (
             machine.api_keys is not None and machine is not self.producers and len(self._missed) < MISSED_KEPT
         )
-
-
-def _watchers(machines: tuple[Machine, ...], key: int, version: int) -> _Watchers:
-    found = tuple(m for m in machines if m.api_keys is None or key in m.api_keys)
-    feeds = tuple(m.feed for m in found if not isinstance(m, Choosy) or m.concerns(key, version))
-    return found, feeds

@@ -1,9 +1,10 @@
 """What every history is."""
 
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from kdissect.history.fact import Fact
 from kdissect.history.turn import Turn
+from kdissect.session.exchange import Exchange
 
 
 class Machine(Protocol):
@@ -22,3 +23,14 @@ class Choosy(Protocol):
 
     def concerns(self, api_key: int, api_version: int) -> bool:
         """Whether exchanges of this version can tell it anything."""
+
+
+@runtime_checkable
+class Passing(Protocol):
+    """A machine that sees at a glance that an exchange tells it nothing."""
+
+    def passes(self, exchange: Exchange, request: Any, response: Any) -> bool:
+        """Whether `feed` would neither learn anything nor tell anything of an exchange.
+
+        `request` and `response` are values of bodies that fit, `response` None where there is no answer.
+        """

@@ -29,4 +29,9 @@ def topic_records(
             for record in iter_records(batch, []):
                 payload = decode_record(topic, record.key, record.value).value
                 if payload is not None and payload.name == _TOPIC_RECORD and payload.error is None:
-                    yield payload.value.topic_id, payload.value.name
+                    yield payload.value.topic_id, _text(payload.value.name)
+
+
+def _text(name: str | bytes) -> str:
+    """A name with the bytes that are not UTF-8 as `\\xNN`, as summaries have them."""
+    return name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")

@@ -4,7 +4,6 @@ Key: the connection. Order: that of its requests. A client may know a broker's v
 connection, so that not asking is a fact and no difference.
 """
 
-from collections import Counter
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -41,7 +40,7 @@ class Negotiation:
     """What is known of one connection.
 
     `offered` is None until the broker named its versions: then nothing is known of them. `fallback` is the
-    range of ApiVersions named in a refusal. `used` counts requests by (key, version).
+    range of ApiVersions named in a refusal. `used` are pairs of key and version of its requests.
     """
 
     __slots__ = (
@@ -57,7 +56,7 @@ class Negotiation:
         self.software: tuple[str, str] | None = None
         self.features: dict[str, int] = {}
         """Finalized features and their levels, `transaction.version` among them (KIP-584)."""
-        self.used: Counter[tuple[int, int]] = Counter()
+        self.used: set[tuple[int, int]] = set()
         self.settled: set[tuple[int, int]] = set()
         """Of these pairs those used as offered, so that they need not be compared again."""
 
@@ -78,7 +77,6 @@ class NegotiatedVersions:
         known = self.connections.get(turn.info.id)
         pair = turn.key, turn.version
         if known is not None and pair in known.settled:
-            known.used[pair] += 1
             return []
         facts: list[Fact] = []
         if known is None:
@@ -89,10 +87,10 @@ class NegotiatedVersions:
             facts += self._asked(turn, known)
         else:
             different = _used(turn, known)
-        if len(known.used) < USES_KEPT or (turn.key, turn.version) in known.used:
-            known.used[turn.key, turn.version] += 1
+        if len(known.used) < USES_KEPT or pair in known.used:
+            known.used.add(pair)
             if turn.key != apis.API_VERSIONS and not different:
-                known.settled.add((turn.key, turn.version))
+                known.settled.add(pair)
         return facts + different
 
     def _first(self, turn: Turn) -> list[Fact]:

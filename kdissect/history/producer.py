@@ -62,9 +62,15 @@ class PartitionSequence:
         """Where the last batch was sent."""
         return self.recent[-1].evidence if self.recent else None
 
-    def in_flight(self, now_ns: int) -> int:
-        """How many of the last batches were answered only after `now_ns`."""
-        return sum(sent.evidence.answered_ns > now_ns for sent in self.recent)
+    def is_full(self, now_ns: int) -> bool:
+        """Whether as many batches as a broker remembers were answered only after `now_ns`."""
+        recent = self.recent
+        if len(recent) < BATCHES_KEPT:
+            return False
+        for sent in recent:  # noqa: SIM110 - the oldest mostly was; a generator costs more than the look
+            if sent.evidence.answered_ns <= now_ns:
+                return False
+        return True
 
     def begin(self, epoch: int) -> None:
         """Sequences start again in a new epoch."""

@@ -8,6 +8,8 @@ one fact and not all that follow.
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
+from kdissect.decoders.records.layout import PRODUCER_ID
+from kdissect.engine.record_sets import lone_batch
 from kdissect.history import apis, codes
 from kdissect.history.fact import Fact
 from kdissect.history.partitions import topic_namer
@@ -15,6 +17,7 @@ from kdissect.history.producer import BATCHES_KEPT, PartitionSequence, Producer,
 from kdissect.history.table import Table
 from kdissect.history.turn import PartitionKey, Turn
 from kdissect.model.record_batch import NO_PRODUCER_ID, RecordBatch
+from kdissect.session.exchange import Exchange
 
 PRODUCERS_KEPT = 50_000  # a state is 1 KB and 500 bytes a partition
 CONNECTIONS_KEPT = 20_000  # that gave producer ids, or had damaged batches; 100 bytes each
@@ -72,6 +75,13 @@ class Producers:
         if producer_id == NO_PRODUCER_ID or answer.error_code:
             return []
         return self._given(turn, producer_id, answer.producer_epoch)
+
+    def passes(self, exchange: Exchange, _request: Any, _response: Any) -> bool:
+        """A Produce whose batch has no producer id."""
+        if exchange.api_key != apis.PRODUCE:
+            return False
+        lone = lone_batch(exchange)
+        return lone is not None and lone.header[PRODUCER_ID] == NO_PRODUCER_ID
 
     def _given(self, turn: Turn, producer_id: int, epoch: int) -> list[Fact]:
         """A coordinator gave a producer id and epoch."""
@@ -203,10 +213,9 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
         here.begin(header.producer_epoch)
     elif here.losses == batch.losses and not known.is_ambiguous:
         facts += _next_of_epoch(batch, known, here)
-    in_flight = here.in_flight(batch.turn.sent_ns)
-    if in_flight >= BATCHES_KEPT:
+    if here.is_full(batch.turn.sent_ns):
         kind = ProducerFact.TOO_MANY_IN_FLIGHT
-        facts.append(batch.fact(kind, "base_sequence", expected=BATCHES_KEPT, seen=in_flight + 1))
+        facts.append(batch.fact(kind, "base_sequence", expected=BATCHES_KEPT, seen=BATCHES_KEPT + 1))
     sent = Sent(header.base_sequence, header.last_offset_delta, batch.turn.evidence, batch.error)
     here.sent(sent, batch.losses)
     return facts

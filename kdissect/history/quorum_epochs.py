@@ -14,7 +14,9 @@ from kdissect.history.fact import Evidence, Fact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.session.exchange import Exchange
 
+_TOPIC = METADATA_TOPIC.encode()
 PARTITIONS_KEPT = 10_000  # of connections; a cluster has one such partition, and a few connections
 
 
@@ -38,9 +40,13 @@ class QuorumEpochs:
     def __init__(self) -> None:
         self.epochs: Table[QuorumKey, tuple[int, Evidence]] = Table(PARTITIONS_KEPT)
 
+    def passes(self, exchange: Exchange, _request: Any, _response: Any) -> bool:
+        """A Fetch of another topic."""
+        return exchange.api_key == apis.FETCH and not _is_of_quorum(exchange)
+
     def feed(self, turn: Turn) -> list[Fact]:
         """Take the next exchange of a connection."""
-        if turn.key == apis.FETCH and not _is_of_quorum(turn):
+        if turn.key == apis.FETCH and not _is_of_quorum(turn.exchange):
             return []
         facts = []
         for side, told in (("request", _asked(turn)), ("response", _answered(turn))):
@@ -59,10 +65,10 @@ _Told = Iterator[tuple[str, int, int, str]]
 """Topic, partition, epoch and path."""
 
 
-def _is_of_quorum(turn: Turn) -> bool:
+def _is_of_quorum(exchange: Exchange) -> bool:
     """Whether a Fetch is for the metadata log. Nearly none is, and this is asked of each."""
-    frame = turn.exchange.request
-    return frame is not None and (METADATA_TOPIC_ID in frame.data or METADATA_TOPIC.encode() in frame.data)
+    frame = exchange.request
+    return frame is not None and (METADATA_TOPIC_ID in frame.data or _TOPIC in frame.data)
 
 
 def _asked(turn: Turn) -> _Told:

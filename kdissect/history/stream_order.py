@@ -40,6 +40,13 @@ class StreamOrder:
             due += self._due()
         return due
 
+    def is_next(self, exchange: Exchange) -> bool:
+        """Whether an exchange alone is due now, as nearly all are; then it is taken. Otherwise: `add`."""
+        if exchange.ordinal != self._next or self._held:
+            return False
+        self._next += 1
+        return True
+
     def _due(self) -> list[Exchange]:
         due = []
         while self._next in self._held:

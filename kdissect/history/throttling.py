@@ -59,11 +59,11 @@ def client_must_wait(api_key: int, api_version: int) -> bool:
     first = _CLIENT_WAITS_FROM.get(api_key)
     if first is not None:
         return api_version >= first
-    return _has_throttle(api_key, api_version)
+    return has_throttle(api_key, api_version)
 
 
 @lru_cache(maxsize=4096)  # as above
-def _has_throttle(api_key: int, api_version: int) -> bool:
+def has_throttle(api_key: int, api_version: int) -> bool:
     """Whether a response has the field. One in another version than its request's is a refusal without it."""
     api = registry.api(api_key)
     fields = () if api is None else api.response.root.fields
@@ -82,7 +82,7 @@ class Throttling:
         """Take the next exchange of a connection."""
         known = self.connections.get(turn.info.id) if len(self.connections) else None
         facts = [] if known is None else _next_request(turn, known)
-        if not _has_throttle(turn.key, turn.version):
+        if not has_throttle(turn.key, turn.version):
             return facts
         throttle_ms = getattr(turn.response, "throttle_time_ms", 0)
         if not throttle_ms:

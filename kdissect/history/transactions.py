@@ -5,7 +5,7 @@ connection and those of the partitions' leaders. A producer waits for the answer
 the next, so the order of completion is that of the transaction.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kdissect.history import apis
 from kdissect.history.fact import Fact
@@ -27,6 +27,7 @@ from kdissect.history.transaction_steps import (
     refused,
 )
 from kdissect.history.turn import Turn
+from kdissect.session.exchange import Exchange
 
 IDS_KEPT = 20_000  # transactional ids; a state is 1 KB and its last transactions
 NO_PRODUCER_ID = -1  # RecordBatch.NO_PRODUCER_ID
@@ -66,6 +67,10 @@ class Transactions:
             return self._produce(turn)
         step = _STEPS[turn.key]
         return step(self, turn, self._id(turn, request.transactional_id))
+
+    def passes(self, exchange: Exchange, request: Any, _response: Any) -> bool:
+        """A Produce outside of transactions."""
+        return exchange.api_key == apis.PRODUCE and getattr(request, "transactional_id", None) is None
 
     def _id(self, turn: Turn, transactional_id: str) -> TransactionalId:
         key = turn.info.capture_set, str(transactional_id)

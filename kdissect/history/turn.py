@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders.bodies import decode_once
 from kdissect.decoders.records.sections import Section
-from kdissect.engine.record_sets import record_batches
+from kdissect.engine.record_sets import lone_batch, record_batches
 from kdissect.history.fact import Evidence, Fact, evidence_of
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import RecordBatch
@@ -62,14 +62,20 @@ class Turn:
         """Whether a body that was asked for does not fit, or was captured in part."""
         self._evidence: Evidence | None = None
         self.is_read = False
-        """Whether both bodies were there from the start, and fit."""
+        """Whether neither body is left to read: what there is was decoded before, and fits."""
         if exchange.bodies_cache is not None:
             request, response = exchange.bodies_cache
-            if response is not None and response.fits:
-                self.response = response.value
-                self.is_read = request is not None and request.fits
+            if response is None:
+                is_read = exchange.response is None
+                if is_read:
+                    self.response = None
+            else:
+                is_read = response.fits
+                if is_read:
+                    self.response = response.value
             if request is not None and request.fits:
                 self.request = request.value
+                self.is_read = is_read
 
     if not TYPE_CHECKING:  # else every misspelt attribute of a turn would pass the type check
 
@@ -84,6 +90,9 @@ class Turn:
     @property
     def batches(self) -> list[tuple[PartitionKey, RecordBatch]]:
         """The record batches in the body that carries any, where it fits, with their partitions."""
+        lone = lone_batch(self.exchange)
+        if lone is not None:  # nearly always
+            return [(_partition(lone.section), lone.batch())]
         return [
             (_partition(section), batch)
             for section, found in record_batches(self.exchange)

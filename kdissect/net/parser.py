@@ -2,29 +2,25 @@
 
 Nearly all packets of a Kafka capture are Ethernet (or a Linux cooked header), IPv4 without options, TCP: for
 these one `unpack_from` reads link, network and transport header together. Everything else goes through
-`link`, `ip`, `fragments`, `tunnel`, `foreign` and `tcp_header`, which is several times slower and says what
-is wrong with a packet.
+`layers`, which is several times slower and says what is wrong with a packet; it is loaded with the first
+packet that needs it.
 """
 
 import struct
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits, in_force
-from kdissect.model.link import link_name
 from kdissect.model.packet import Packet, PlainPacket
 from kdissect.model.segment import PlainSegment, Segment
-from kdissect.net import foreign
 from kdissect.net.anomaly_log import AnomalyLog
-from kdissect.net.datagram import Datagram, Fragment, MalformedPacketError
-from kdissect.net.fragments import FragmentTable
-from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4, SHORTEST_TCP, read_plain
-from kdissect.net.ip import read_ip
-from kdissect.net.link import IPV4, IPV6, network_layer
-from kdissect.net.protocols import TCP, ethertype_name, protocol_name
-from kdissect.net.tcp_header import read_tcp
-from kdissect.net.tunnel import inner_network_layer
+from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4, SHORTEST_TCP
+from kdissect.net.protocols import TCP
+
+if TYPE_CHECKING:
+    from kdissect.net.layers import Layers
 
 
 class SegmentParser:
@@ -35,23 +31,26 @@ class SegmentParser:
     unknown link types by number.
     """
 
-    __slots__ = ("_depth", "_fragments", "_log", "malformed", "not_tcp", "others", "packets", "unsupported")
+    __slots__ = ("_layers", "_limits", "_log", "not_tcp", "others", "packets", "unsupported")
 
     def __init__(self, limits: Limits | None = None) -> None:
-        limits = in_force() if limits is None else limits
+        self._limits = in_force() if limits is None else limits
         self.packets = 0
         self.not_tcp = 0
-        self.malformed = 0
         self.others: Counter[str] = Counter()
         self.unsupported: Counter[int] = Counter()
-        self._depth = limits.packet_depth
-        self._log = AnomalyLog(limits.anomalies)
-        self._fragments = FragmentTable(self._log, limits)
+        self._log = AnomalyLog(self._limits.anomalies)
+        self._layers: Layers | None = None  # until a packet is not plain
 
     @property
     def tcp_segments(self) -> int:
         """How many packets gave a TCP segment."""
         return self.packets - self.not_tcp
+
+    @property
+    def malformed(self) -> int:
+        """How many packets had headers that make no sense."""
+        return 0 if self._layers is None else self._layers.malformed
 
     @property
     def anomalies(self) -> list[Anomaly]:
@@ -93,65 +92,18 @@ class SegmentParser:
 
     def close(self) -> None:
         """End of input: fragments still waiting become anomalies."""
-        self._fragments.close()
+        if self._layers is not None:
+            self._layers.close()
 
     def _parse_any(self, plain: PlainPacket) -> PlainSegment | None:
-        packet = Packet._make(plain)
-        try:
-            segment = self._parse_layers(packet)
-        except (MalformedPacketError, struct.error, IndexError) as error:
-            self.malformed += 1
-            self._log.note(AnomalyKind.MALFORMED_PACKET, str(error), packet.ref, packet.time_ns)
-            segment = None
+        segment = self._all_layers().segment(Packet._make(plain))
         if segment is None:
             self.not_tcp += 1
         return segment
 
-    def _parse_layers(self, packet: Packet) -> PlainSegment | None:
-        data = packet.data
-        found = network_layer(packet.link_type, data)
-        if found is None and foreign.is_known(packet.link_type):
-            found = foreign.network_layer(packet.link_type, data)
-        elif found is not None and foreign.carries_ip(found[0]):
-            found = foreign.behind_ethertype(found[0], data, found[1])
-        if found is None:
-            self._note_link(packet)
-            return None
-        ethertype, at = found
-        plain = read_plain(data, at) if ethertype in (IPV4, IPV6) else None
-        if plain is not None:
-            return plain
-        return self._parse_network(ethertype, data, at, packet)
+    def _all_layers(self) -> "Layers":
+        if self._layers is None:
+            from kdissect.net.layers import Layers  # most captures of Kafka have plain packets alone
 
-    def _parse_network(self, ethertype: int, data: bytes, at: int, packet: Packet) -> PlainSegment | None:
-        limit = max(packet.wire_length, len(data))
-        for _ in range(self._depth):
-            if ethertype not in (IPV4, IPV6):
-                self.others[ethertype_name(ethertype)] += 1
-                return None
-            whole = self._whole(read_ip(data, at, limit), packet)
-            if whole is None:
-                return None
-            if whole.protocol == TCP:
-                return read_tcp(whole)
-            inner = inner_network_layer(whole)
-            if inner is None:
-                self.others[protocol_name(whole.protocol)] += 1
-                return None
-            ethertype, at = inner
-            data, limit = whole.data, whole.end
-        raise MalformedPacketError(f"more than {self._depth} packets inside each other")
-
-    def _whole(self, ip: Datagram | Fragment, packet: Packet) -> Datagram | None:
-        if isinstance(ip, Datagram):
-            return ip
-        whole = self._fragments.add(ip, packet.ref, packet.time_ns)
-        if whole is None:
-            self.others["fragment"] += 1
-        return whole
-
-    def _note_link(self, packet: Packet) -> None:
-        self.unsupported[packet.link_type] += 1
-        if self.unsupported[packet.link_type] == 1:
-            name = link_name(packet.link_type)
-            self._log.note(AnomalyKind.UNSUPPORTED_LINK, name, packet.ref, packet.time_ns)
+            self._layers = Layers(self._log, self._limits, self.others, self.unsupported)
+        return self._layers

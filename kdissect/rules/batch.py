@@ -56,10 +56,7 @@ class Carrier:
     def asked(self, known: object, partition: int | None) -> int | None:
         """The same for a topic by its name or id."""
         if self._offsets is None:
-            # a name in versions that have no ids: hasattr on a field that is not there is slow
-            self._offsets = _asked_offsets(
-                self.body.other(), "topic_id" if isinstance(known, bytes) else "topic"
-            )
+            self._offsets = asked_offsets(self.body.other(), known)
         return self._offsets.get((known, partition))
 
 
@@ -231,10 +228,31 @@ def identity(topic: Any) -> object:
     )
 
 
-def _asked_offsets(request: Any, field: str) -> dict[tuple[object, int | None], int]:
-    """The offset of each partition in a Fetch request, by the topic's `field`: its name or id."""
+def asked_offsets(request: Any, like: object) -> dict[tuple[object, int | None], int]:
+    """The offset of each partition in a Fetch request, by the topic's name or id, whichever `like` is."""
+    field = _identified_by(like)
     return {
         (getattr(topic, field, None), row.partition): row.fetch_offset
         for topic in getattr(request, "topics", None) or ()
         for row in topic.partitions or ()
     }
+
+
+def asked_offset(request: Any, known: object, partition: int | None) -> int | None:
+    """The offset of one partition in a Fetch request, of a topic by its name or id; None if it is not there.
+
+    Of a partition that stands there twice the last one counts, as in `asked_offsets`.
+    """
+    found: int | None = None
+    field = _identified_by(known)
+    for topic in getattr(request, "topics", None) or ():
+        if getattr(topic, field, None) == known:
+            for row in topic.partitions or ():
+                if row.partition == partition:
+                    found = row.fetch_offset
+    return found
+
+
+def _identified_by(known: object) -> str:
+    """The field of a topic in a Fetch; versions have the one or the other, and `hasattr` is slow."""
+    return "topic_id" if isinstance(known, bytes) else "topic"

@@ -14,15 +14,37 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from kdissect.decoders.payloads.records import record_log
-from kdissect.decoders.records.layout import CURRENT_MAGIC, LENGTH_AT, MAGIC_AT, OVERHEAD
-from kdissect.engine.record_sets import SectionBatches, record_batches
+from kdissect.decoders.records.layout import (
+    ATTRIBUTES,
+    CURRENT_MAGIC,
+    HEADER_V2,
+    LENGTH_AT,
+    MAGIC_AT,
+    OVERHEAD,
+)
+from kdissect.decoders.records.usual import are_usual_in
+from kdissect.engine.record_sets import LoneBatch, SectionBatches, lone_batch, record_batches
 from kdissect.history.topics import TopicNames
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.record_batch import RecordBatch, RecordFault
-from kdissect.rules.batch import Batch, Carrier, Records, has_usual_content, identity, places
+from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
+from kdissect.rules.batch import (
+    PRODUCE,
+    Batch,
+    Carrier,
+    Records,
+    asked_offset,
+    asked_offsets,
+    has_usual_content,
+    identity,
+    places,
+)
 from kdissect.rules.body import Body
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.plain_batch import are_given_plainly, are_produced_plainly, plain_attributes
+from kdissect.rules.plain_batch import (
+    are_given_plainly,
+    are_produced_plainly,
+    plain_attributes,
+)
 from kdissect.rules.rule import (
     REQUEST,
     RESPONSE,
@@ -35,14 +57,17 @@ from kdissect.rules.rule import (
 )
 from kdissect.schema.logs import all_logs
 from kdissect.schema.registry import api_name
+from kdissect.session.exchange import Exchange
 
 # Batches remembered as usual, by what their checksum covers; 200 bytes each.
 MOST_USUAL = 4096
 Spoken = Iterator[tuple[Rule, Fault]]
+_USUAL_APIS = (0, 1, 78)  # Produce, Fetch, ShareFetch (org.apache.kafka.common.protocol.ApiKeys)
 METADATA = 3  # org.apache.kafka.common.protocol.ApiKeys
 SIDES = {"Produce": REQUEST, "Fetch": RESPONSE, "ShareFetch": RESPONSE, "FetchSnapshot": RESPONSE}
 # Kafka's own topics, whose records have formats: only answers with their names are read for names of ids.
 _OWN_TOPICS = tuple(log.name.encode() for log in all_logs() if log.name.startswith("__"))
+_LOGS = frozenset(log.name for log in all_logs())
 
 
 def carries_batches(api: str, side: str) -> bool:
@@ -110,16 +135,85 @@ class BatchJudge:
                 self._names.learn(exchange)
             return ()
         sections = record_batches(exchange)
-        if not sections or self._are_plain(body, carriage, sections):
+        if not sections:
             return ()
-        return self._closer(body, sections)
+        # Of a plain body the topics are those of the records fields.
+        count = self._plain_ones(exchange, carriage, sections, body.other()) if body.is_plain else None
+        if count is None:
+            return self._closer(body, sections)
+        self._coverage.look(self._by_kind[carriage.is_produce, CURRENT_MAGIC].codes, count)
+        return ()
 
-    def _are_plain(self, body: Body, carriage: "_Carriage", sections: Sequence[SectionBatches]) -> bool:
-        """Whether no rule could speak of any batch; then they are counted as looked at."""
+    def usual_codes(self) -> dict[int | None, tuple[str, ...]]:
+        """The rules that look at what `usual` counts, by API."""
+        return {key: self._by_kind[key == PRODUCE, CURRENT_MAGIC].codes for key in _USUAL_APIS}
+
+    def usual(  # noqa: C901 - hot, once an exchange with records: numbers of its one batch are looked at here
+        self, exchange: Exchange, asked: Any
+    ) -> int | None:
+        """How many batches an exchange with plain bodies has, if `faults` would find nothing; else None.
+
+        `asked` is the request's value.
+        """
+        if not self._rules:
+            return 0
+        carriage = _carriage_of(exchange.api_key, exchange.api_version)
+        if carriage is None:
+            return None
+        lone = exchange.batches_cache
+        if type(lone) is not LoneBatch:  # histories mostly asked for it
+            lone = lone_batch(exchange)
+        if lone is None:
+            sections = record_batches(exchange)
+            return self._plain_ones(exchange, carriage, sections, asked) if sections else 0
         is_produce, is_fetch, attributes = carriage
-        if not attributes or not body.is_plain:  # of a plain one the sections' topics are the body's
-            return False
-        carrier = Carrier(body) if is_fetch else None
+        name, topic_id, partition, _, start, end, _ = lone.section
+        offset, _, _, _, crc, bits, last_delta, _, latest, _, _, _, count = lone.header
+        if bits not in attributes or last_delta < count - 1:
+            return None
+        key = crc, end - start, latest, count
+        if is_produce:
+            if offset or count < 1 or last_delta != count - 1:
+                return None
+        else:
+            asked_for = asked_offset(asked, topic_id or name, partition) if is_fetch else None
+            if count < 0 or last_delta < 0 or (asked_for is not None and offset + last_delta < asked_for):
+                return None
+        if topic_id is not None:
+            name = self._names.name(exchange.connection, topic_id)
+        if name in _LOGS:
+            return None
+        return (
+            1
+            if (key in self._usual and not is_produce) or self._is_lone_usual(lone, key, is_produce)
+            else None
+        )
+
+    def _is_lone_usual(self, lone: LoneBatch, key: tuple[int, ...], is_produce: bool) -> bool:
+        """`_has_usual_records` of a batch that stands alone."""
+        if lone.header[ATTRIBUTES] & CODEC_MASK:
+            usual = has_usual_content(lone.batch(), dense=is_produce)
+        else:
+            start, end = lone.section.start + HEADER_V2.size, lone.section.end
+            usual = are_usual_in(lone.header, lone.data, start, end, dense=is_produce)
+        if usual:
+            self._remember(key)
+        return usual
+
+    def _remember(self, key: tuple[int, ...]) -> None:
+        if len(self._usual) >= MOST_USUAL:
+            self._usual.clear()
+        self._usual.add(key)
+
+    def _plain_ones(
+        self, exchange: Exchange, carriage: "_Carriage", sections: Sequence[SectionBatches], asked: Any
+    ) -> int | None:
+        """How many batches there are, if no rule could speak of any."""
+        is_produce, is_fetch, attributes = carriage
+        if not attributes:
+            return None
+        first = sections[0].section
+        offsets = asked_offsets(asked, first.topic_id or first.topic) if is_fetch else {}
         count = 0
         for section, found in sections:
             batches = found.batches
@@ -130,16 +224,13 @@ class BatchJudge:
             if is_produce:
                 is_plain = are_produced_plainly(found, attributes)
             else:
-                asked = None if carrier is None else carrier.asked(topic, section.partition)
-                is_plain = are_given_plainly(found, attributes, asked)
-            if not is_plain or record_log(self._known_name(body, topic)) is not None:
-                return False
+                is_plain = are_given_plainly(found, attributes, offsets.get((topic, section.partition)))
+            if not is_plain or record_log(self._known_name(exchange, topic)) is not None:
+                return None
             for batch in batches:
                 if not self._has_usual_records(batch, is_produce):
-                    return False
-        if count:
-            self._coverage.look(self._by_kind[is_produce, CURRENT_MAGIC].codes, count)
-        return True
+                    return None
+        return count
 
     def _closer(self, body: Body, sections: Sequence[SectionBatches]) -> Spoken:
         carrier = Carrier(body)
@@ -148,10 +239,10 @@ class BatchJudge:
                 yield from self._records(Records(carrier, found, place, self._name(body, place[0])))
 
     def _name(self, body: Body, topic: Any) -> str | None:
-        return self._known_name(body, identity(topic))
+        return self._known_name(body.exchange, identity(topic))
 
-    def _known_name(self, body: Body, known: object) -> str | None:
-        return self._names.name(body.exchange.connection, known) if isinstance(known, bytes) else str(known)
+    def _known_name(self, exchange: Exchange, known: object) -> str | None:
+        return self._names.name(exchange.connection, known) if isinstance(known, bytes) else str(known)
 
     def _records(self, records: Records) -> Spoken:
         found = records.found.found
@@ -202,9 +293,7 @@ class BatchJudge:
             return True
         usual = has_usual_content(found, dense=is_produce)
         if usual:
-            if len(self._usual) >= MOST_USUAL:
-                self._usual.clear()
-            self._usual.add(key)
+            self._remember(key)
         return usual
 
 
@@ -223,6 +312,13 @@ def _carriage(api_key: int, side: str, version: int) -> _Carriage | None:
     if name is None or SIDES.get(name) != side:
         return None
     return _Carriage(name == "Produce", name == "Fetch", plain_attributes(name, version))
+
+
+@lru_cache(maxsize=1024)  # as above
+def _carriage_of(api_key: int | None, version: int | None) -> _Carriage | None:
+    """That of the side that carries batches; None of APIs without any."""
+    side = SIDES.get("" if api_key is None else api_name(api_key) or "")
+    return None if side is None or api_key is None or version is None else _carriage(api_key, side, version)
 
 
 def _is_short(batch: Batch, fault: RecordFault) -> bool:

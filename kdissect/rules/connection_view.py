@@ -5,6 +5,7 @@ from copy import copy
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
+from kdissect.rules.exercise import Exercise
 from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.session.exchange import Exchange, State
@@ -29,6 +30,7 @@ USUAL_IN_FLIGHT = 4
 USUAL_RESPONSE_HEADER = 5  # correlation id and an empty tag section
 _HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP, AnomalyKind.PENDING_LIMIT)
 
+_NEVER = 1 << 64  # later than any time in nanoseconds
 
 # A module's own name is found faster than an enum's member, once an exchange.
 NO_RESPONSE_EXPECTED = State.NO_RESPONSE_EXPECTED
@@ -44,8 +46,9 @@ class ConnectionView:
     """
 
     __slots__ = (
-        "_highest_id", "_large", "_recent", "_settled", "_waiting", "advertised", "advertised_ns", "cut",
-        "first", "in_flight", "info", "previous", "refused_versions", "shadowed", "spoken",
+        "_answered_ns", "_highest_id", "_large", "_recent", "_settled", "_waiting", "advertised",
+        "advertised_ns", "cut", "exercise", "first", "in_flight", "info", "previous", "refused_versions",
+        "shadowed", "software", "spoken",
     )  # fmt: skip
 
     def __init__(self, info: ConnectionInfo, large: LargeExchanges | None = None) -> None:
@@ -62,7 +65,12 @@ class ConnectionView:
         self.spoken: set[str] = set()
         self.shadowed: dict[int, frozenset[str]] = {}
         """Codes that other rules silenced, by the ordinal of the exchange."""
+        self.exercise: Exercise | None = None
+        """What counts for its software, as far as that was known when it was asked for last."""
+        self.software: tuple[str | None, str | None] = None, None
         self._highest_id = -1
+        self._answered_ns = 0
+        """When the last answer to one of `_waiting` came."""
         self._settled: dict[tuple[int | None, int | None, str | None], int] = {}
         """API, version and client id of which the rules found nothing to say -> length of the header."""
         self._large = large or LargeExchanges()
@@ -104,7 +112,7 @@ class ConnectionView:
         request = exchange.request
         if request is None or request.time_ns < self.advertised_ns or exchange.api_key == API_VERSIONS:
             return  # what a client sent before it knew the versions was not held to them
-        if exchange.client_id and len(self._settled) < REMEMBERED:
+        if len(self._settled) < REMEMBERED:
             key = exchange.api_key, exchange.api_version, exchange.client_id
             self._settled[key] = exchange.request_body_offset
 
@@ -115,15 +123,10 @@ class ConnectionView:
             return
         if self.first is None:
             self.first = exchange
-        if not self._waiting:
-            self.in_flight = []
-            return
         sent = request.time_ns
-        for earlier in self._waiting:
-            if earlier.response is None or earlier.response.time_ns > sent:
-                break
-        else:  # mostly: all were answered
-            self._waiting = self.in_flight = []
+        if self._answered_ns <= sent:  # mostly: all were answered
+            if self.in_flight or self._waiting:
+                self._waiting = self.in_flight = []
             return
         self._waiting = self.in_flight = [
             e for e in self._waiting if e.response is None or e.response.time_ns > sent
@@ -154,9 +157,38 @@ class ConnectionView:
         number = exchange.correlation_id
         if number is not None and number > self._highest_id:
             self._highest_id = number
-        if exchange.state is not NO_RESPONSE_EXPECTED:
-            waiting = self._waiting
-            self._waiting = [*waiting[-WAITING_KEPT + 1 :], exchange] if waiting else [exchange]
+        self._wait(exchange)
+
+    def pass_by(self, exchange: Exchange, request: Frame, response: Frame | None) -> None:
+        """`end` of a usual exchange, captured whole, of which no rule had anything to say.
+
+        Without a response it is one that expects none.
+        """
+        size = request.size if response is None else request.size + response.size
+        if size > RECENT_BYTES:
+            self._large.put(exchange, size)
+            exchange = self._light(exchange)
+        else:
+            self._recent.append(exchange)
+        self.previous = exchange
+        self._highest_id = exchange.correlation_id or 0  # higher than all before: it is usual
+        if response is not None:
+            if response.time_ns > self._answered_ns:
+                self._answered_ns = response.time_ns
+            self._waiting = [*self._waiting[-WAITING_KEPT + 1 :], exchange] if self._waiting else [exchange]
+
+    def _wait(self, exchange: Exchange) -> None:
+        """Requests from now on are sent while this one waits for its answer, or after that."""
+        response = exchange.response
+        if response is not None:
+            if response.time_ns > self._answered_ns:
+                self._answered_ns = response.time_ns
+        elif exchange.state is NO_RESPONSE_EXPECTED:
+            return
+        else:
+            self._answered_ns = _NEVER
+        waiting = self._waiting
+        self._waiting = [*waiting[-WAITING_KEPT + 1 :], exchange] if waiting else [exchange]
 
     def _shadow(self, exchange: Exchange, codes: set[str]) -> None:
         self.shadowed[exchange.ordinal] = frozenset(codes)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from kdissect.model.finding import Who
 from kdissect.rules.evidence import Labels
 from kdissect.rules.exercise import Exercises
+from kdissect.rules.rule import ExchangeRule, MisfitRule
 from kdissect.rules.traffic import Traffic
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind
@@ -36,6 +38,8 @@ class Coverage:
         self.traffic = Traffic()
         self.peers: Counter[Peer] = Counter()
         self.connections: Counter[str] = Counter()
+        self.batch_codes: dict[int | None, tuple[str, ...]] = {}
+        """Codes of the rules that look at usual batches, by API."""
         self.exchanges = 0
         self.middle_starts = 0
         self.gaps = 0
@@ -78,8 +82,7 @@ class Coverage:
 
     def look(self, codes: tuple[str, ...], times: int = 1) -> None:
         """These rules looked at something; `Exercise.settle` counts them."""
-        together = self.exercises.now.together
-        together[codes] = together.get(codes, 0) + times
+        self.exercises.now.look(codes, times)
 
     def pass_over(self, code: str) -> None:
         """A rule that is counted in bulk did not look at this one."""
@@ -98,6 +101,29 @@ class Coverage:
             self.cut_frames += 1
         if response is not None and len(response.data) < response.size:
             self.cut_frames += 1
+
+    def settle(self) -> None:
+        """Count the exchanges that were counted by kind (`BodyPair`)."""
+        for exercise in self.exercises.pairs.values():
+            for (api_key, api_version, is_answered), pair in exercise.pairs.items():
+                count, batches = (0, 0) if pair is None else pair.settle()
+                if not count:
+                    continue
+                self.apis[api_key, api_version] += count
+                self.exchanges += count
+                exercise.exchanges += count
+                exercise.bodies += count * (1 + is_answered)
+                exercise.look(self.batch_codes.get(api_key, ()), batches)
+
+    def finish(self, exchange_rules: Iterable[ExchangeRule], misfit_rules: Iterable[MisfitRule]) -> None:
+        """The input is over: what was looked at all the time is counted."""
+        self.settle()
+        self.exercises.finish(exchange_rules, misfit_rules)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pairs of kinds are found anew elsewhere: their looks are functions."""
+        self.settle()
+        return self.__dict__
 
     def add_connection(self, info: ConnectionInfo) -> None:
         """Count one connection that is over."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kdissect.model.finding import Party, Who
 from kdissect.rules.body_kind import BodyKind, Earliest, KindKey
+from kdissect.rules.body_pair import BodyPair, PairKey
 from kdissect.rules.evidence import Labels, label_of
 from kdissect.rules.rule import ExchangeRule, MisfitRule
 from kdissect.session.info import ConnectionInfo
@@ -40,15 +41,25 @@ class Exercise:
     of each kind: of several exercises the earliest counts.
     """
 
-    __slots__ = ("bodies", "exchanges", "firsts", "kinds", "rules", "together")
+    __slots__ = ("bodies", "exchanges", "firsts", "kinds", "pairs", "rules", "together")
 
     def __init__(self) -> None:
         self.rules: Counter[str] = Counter()
         self.kinds: dict[KindKey, BodyKind] = {}
+        self.pairs: dict[PairKey, BodyPair | None] = {}
+        """Kinds of `kinds` that are looked at together; None where they are not."""
         self.together: dict[tuple[str, ...], int] = {}
         self.exchanges = 0
         self.bodies = 0
         self.firsts: dict[KindKey, tuple[Earliest, Counter[str]]] = {}
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """All but the pairs, which are found anew elsewhere."""
+        return self.rules, self.kinds, self.together, self.exchanges, self.bodies, self.firsts
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.rules, self.kinds, self.together, self.exchanges, self.bodies, self.firsts = state
+        self.pairs = {}
 
     def looks(self) -> Counter[str]:
         """Subjects by rule code, after `settle`."""
@@ -56,6 +67,11 @@ class Exercise:
         for _, pieces in self.firsts.values():
             total.update(pieces)
         return total
+
+    def look(self, codes: tuple[str, ...], times: int) -> None:
+        """These rules looked at something; `settle` counts them."""
+        if times:
+            self.together[codes] = self.together.get(codes, 0) + times
 
     def merge(self, other: Exercise) -> None:
         """Count what another one looked at; both are settled."""
@@ -81,6 +97,7 @@ class Exercise:
             for code in codes:
                 looks[code] += count
         self.kinds.clear()
+        self.pairs.clear()
         self.together.clear()
 
 

@@ -12,6 +12,7 @@ Rules of the game:
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from typing import Any
 
 from kdissect.decoders.decoded import Decoded
 from kdissect.history.fact import Fact
@@ -19,22 +20,26 @@ from kdissect.history.history import History
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
+from kdissect.model.frame import Frame
 from kdissect.rules import pieces
 from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body
 from kdissect.rules.body_kind import BodyKind
+from kdissect.rules.body_pair import BodyPair, PairKey
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.evidence import finding_of, has_no_error
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.repeated_bodies import RepeatedBodies
 from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, Once, Rule
 from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, Subjects
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionKind
 
+_UNDECIDED: Any = object()
 _AS_DUE = (State.COMPLETE, State.NO_RESPONSE_EXPECTED)
 
 
@@ -66,25 +71,28 @@ class Judge:
         self._at_ns = 0  # its time
         self._subjects = Subjects(rules)
         self._history = History(machines, increments=False)  # no rule speaks of them
+        self._repeated = RepeatedBodies()
         self._batches = BatchJudge(rules, self.coverage)
+        self.coverage.batch_codes = self._batches.usual_codes()
 
     # events
 
     def add(self, event: Event) -> None:
         """Judge what an event completes, of traffic that two capture sets have in one of them only."""
-        if event.connection.same_as is not None:
+        info = event.connection
+        if info.same_as is not None:
             return
         if isinstance(event, Exchange):
-            event.bodies()  # decoded for the histories too
-        due, facts = self._history.take(event)
-        if isinstance(event, Exchange):
-            view = self._view(event)
+            self._repeated.decode(event)  # for the histories too
+            due, facts = self._history.take_exchange(event)
+            view = self._views.get(info.id) or self._view(event)
             for exchange in due:
                 self._exchange(exchange, view)
             if facts:
                 self._facts(facts, event)
             event.forget_bodies()  # also if it is held back
         elif isinstance(event, ConnectionClosed):
+            due, facts = self._history.take(event)
             self._facts(facts, None)
             self._close(event, due)
 
@@ -95,7 +103,7 @@ class Judge:
             self._exchange(exchange, self._view(exchange))
         self._facts(facts, None)
         self._views.clear()
-        self.coverage.exercises.finish(self._subjects.exchange_rules, self._subjects.misfit_rules)
+        self.coverage.finish(self._subjects.exchange_rules, self._subjects.misfit_rules)
 
     def _view(self, exchange: Exchange) -> ConnectionView:
         info = exchange.connection
@@ -121,23 +129,59 @@ class Judge:
     # exchanges
 
     def _exchange(self, exchange: Exchange, view: ConnectionView) -> None:
+        view.begin(exchange)
+        is_odd = bool(exchange.anomalies) or exchange.state not in _AS_DUE
+        is_usual = not is_odd and view.is_usual(exchange)
+        if not (is_usual and self._passes(exchange, view)):
+            self._closely(exchange, view, ODD if is_odd else USUAL if is_usual else UNUSUAL)
+        exchange.forget_bodies()
+
+    def _passes(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Whether no rule has anything to say of a usual exchange; counts it."""
+        # Hot, once an exchange.
+        asked, answered = exchange.bodies_cache or exchange.bodies()
+        request, response = exchange.request, exchange.response
+        if asked is None or request is None or (answered is None and response is not None):
+            return False
+        pair = self._pair((exchange.api_key, exchange.api_version, answered is not None), view)
+        if pair is None or not pair.takes(asked, answered, request.time_ns, exchange):
+            return False
+        if pair.is_watched:
+            batches = self._batches.usual(exchange, asked.value)
+            if batches is None:
+                return False
+            pair.batches += batches
+        pair.count(request, response)
+        self._passed(exchange, view, request, response)
+        return True
+
+    def _pair(self, key: PairKey, view: ConnectionView) -> BodyPair | None:
+        """The kinds of both bodies, if they can be looked at together."""
+        info, exercise = view.info, view.exercise
+        name, version = view.software
+        if exercise is None or info.software_name is not name or info.software_version is not version:
+            exercise = view.exercise = self.coverage.exercises.at(info)
+            view.software = info.software_name, info.software_version
+        pair = exercise.pairs.get(key, _UNDECIDED)
+        return self._subjects.body_pair(key, exercise, self.coverage) if pair is _UNDECIDED else pair
+
+    def _passed(
+        self, exchange: Exchange, view: ConnectionView, request: Frame, response: Frame | None
+    ) -> None:
+        """`_judged` of an exchange of which no rule spoke."""
+        view.pass_by(exchange, request, response)
+
+    def _closely(self, exchange: Exchange, view: ConnectionView, sort: str) -> None:
+        """Show an exchange to the rules for its sort."""
         self.coverage.add_exchange(exchange)
         frame = exchange.request or exchange.response
         self._at_ns = 0 if frame is None else frame.time_ns
-        muted = self._muted
-        muted.clear()
-        view.begin(exchange)
-        is_odd = bool(exchange.anomalies) or exchange.state not in _AS_DUE
-        if is_odd:
-            self._headers(exchange, view, ODD)
-        elif not view.is_usual(exchange):
-            self._headers(exchange, view, UNUSUAL)
-        elif self._subjects.look_at_usual:
-            self._headers(exchange, view, USUAL)
-        if exchange.kind is ExchangeKind.KAFKA and not (is_odd and _has_bad_header(exchange)):
+        self._muted.clear()
+        if sort != USUAL or self._subjects.look_at_usual:
+            self._headers(exchange, view, sort)
+        if exchange.kind is ExchangeKind.KAFKA and not (sort == ODD and _has_bad_header(exchange)):
             self._bodies(exchange, view)
         self._judged(exchange, view)
-        exchange.forget_bodies()
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
         """An exchange was judged; `_muted` are the codes that must not speak of it any more."""

@@ -7,7 +7,11 @@ from kdissect.rules.rule import Rule
 
 def ruleset_version(rules: Iterable[Rule]) -> str:
     """`0.1.0+3f2a9c01`: the version of kdissect, and a hash of what each of the rules says of itself."""
-    from hashlib import sha256
+    try:
+        # What hashlib falls back to, without its 3 ms of loading OpenSSL.
+        from _sha256 import sha256  # type: ignore[import-not-found]
+    except ImportError:  # a later Python
+        from hashlib import sha256
 
     from kdissect import __version__
 

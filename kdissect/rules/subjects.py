@@ -6,9 +6,13 @@ from enum import StrEnum
 from kdissect.rules import pieces
 from kdissect.rules.batches import carries_batches, tells_names
 from kdissect.rules.body_kind import BodyKind
+from kdissect.rules.body_pair import BodyPair, PairKey
 from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.coverage import Coverage
 from kdissect.rules.exercise import Exercise
 from kdissect.rules.rule import (
+    REQUEST,
+    RESPONSE,
     BodyRule,
     ConnectionRule,
     ExchangeRule,
@@ -17,6 +21,7 @@ from kdissect.rules.rule import (
     NodeRule,
     Rule,
 )
+from kdissect.rules.usual_bodies import usual_bodies
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
 
@@ -83,6 +88,26 @@ class Subjects:
         found = looked_at.kinds.get(key)
         if found is None:
             found = looked_at.kinds[key] = self._kind_of(exchange, side, version)
+        return found
+
+    def body_pair(self, key: PairKey, looked_at: Exercise, coverage: Coverage) -> BodyPair | None:
+        """The kinds of both bodies of an exchange, where a look at both can tell that no rule speaks of them.
+
+        None where there is no such look, and as long as one of the kinds was not seen.
+        """
+        api_key, version, is_answered = key
+        look = None if api_key is None or version is None else usual_bodies(api_key, version)
+        if look is None or version is None or self.look_at_usual:
+            looked_at.pairs[key] = None
+            return None
+        asked = looked_at.kinds.get((api_key, REQUEST, version))
+        answered = looked_at.kinds.get((api_key, RESPONSE, version)) if is_answered else None
+        if asked is None or (is_answered and answered is None):
+            return None
+        kinds = [asked] if answered is None else [asked, answered]
+        codes = {rule.code for kind in kinds for rule, _ in kind.plain_checks}
+        found = BodyPair(key, asked, answered, look.look, coverage.traffic) if codes <= look.covers else None
+        looked_at.pairs[key] = found
         return found
 
     def _kind_of(self, exchange: Exchange, side: str, version: int) -> BodyKind:

@@ -92,12 +92,18 @@ class Traffic:
             if frame is not None:
                 self._times.add(frame.time_ns, exchange.state is State.UNANSWERED)
             return
-        waiting = self._waiting.get((exchange.api_key, exchange.api_version))
-        if waiting is None:
-            waiting = self._open_list((exchange.api_key, exchange.api_version))
-        waiting.append(response.time_ns - request.end_time_ns)
+        latencies = self.open_latencies((exchange.api_key, exchange.api_version))
+        latencies.append(response.time_ns - request.end_time_ns)
+        self.wait(request.time_ns)
+
+    def open_latencies(self, kind: Kind) -> list[int]:
+        """Where latencies of a kind wait to be counted; each goes with a time that waits (`wait`)."""
+        return self._waiting.get(kind) or self._waiting.setdefault(self._open(kind), [])
+
+    def wait(self, time_ns: int) -> None:
+        """Count the time of one exchange that has the answer it should have."""
         times = self._waiting_times
-        times.append(request.time_ns)
+        times.append(time_ns)
         if len(times) >= MOST_WAITING:
             self._settle()
 
@@ -116,7 +122,7 @@ class Traffic:
             self._times.count(index * width, (count, 0))
         for kind, waiting in self._waiting.items():
             self._latencies[kind].add_all(waiting)
-        self._waiting.clear()
+            waiting.clear()  # the list itself is known elsewhere
         self._waiting_times.clear()
 
     def _open(self, kind: Kind) -> Kind:
@@ -126,6 +132,3 @@ class Traffic:
                 kind = None, None
             self._latencies.setdefault(kind, Distribution())
         return kind
-
-    def _open_list(self, kind: Kind) -> list[int]:
-        return self._waiting.setdefault(self._open(kind), [])

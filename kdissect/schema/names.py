@@ -1,6 +1,11 @@
 """Names in output: the snake_case of Apache Kafka's names, the form the protocol guide prints."""
 
+from functools import lru_cache
 
+_KEPT_NAMES = 1024  # half of the names of a file stand in another one too; the whole schema has about 900
+
+
+@lru_cache(maxsize=_KEPT_NAMES)
 def snake_case(name: str) -> str:
     """`ReplicaId` -> `replica_id`, `isKRaftController` -> `is_kraft_controller`.
 

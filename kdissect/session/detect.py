@@ -11,7 +11,6 @@ import struct
 from enum import IntEnum
 
 from kdissect.decoders import quirks
-from kdissect.decoders.bodies import request_to_jsonable
 from kdissect.decoders.headers import parse_request_header
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
@@ -86,6 +85,8 @@ def is_certain_request(data: bytes, offset: int) -> bool:
     frame = data[offset + 4 : offset + 4 + size]
     if len(frame) < size:
         return bool(client_length > 0)
+    from kdissect.decoders.json_bodies import request_to_jsonable  # few streams begin in their middle
+
     try:
         body_offset = parse_request_header(frame).body_offset
         return bool(request_to_jsonable(frame, body_offset, key, version)[1] == size)

@@ -5,8 +5,8 @@ from collections import deque
 from collections.abc import Iterator
 
 from kdissect.decoders import quirks
+from kdissect.decoders.bodies import body_fits
 from kdissect.decoders.headers import parse_request_header, response_body_offset
-from kdissect.decoders.messages import body_fits
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame, RequestHeader
@@ -15,7 +15,6 @@ from kdissect.schema import registry
 from kdissect.session.detect import is_certain_request, is_plausible_request
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
-from kdissect.session.inference import only_kind_that_fits
 from kdissect.session.info import Close, ConnectionInfo
 from kdissect.session.pairing import Pairing
 from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
@@ -323,6 +322,8 @@ class Dialogue:
         self._emit(exchange)
 
     def _infer(self, exchange: Exchange, frame: Frame) -> None:
+        from kdissect.session.inference import only_kind_that_fits  # few responses have no request
+
         found = only_kind_that_fits(frame, self._info.api_versions_seen)
         if found is not None:
             exchange.api_key, exchange.api_version, exchange.response_body_offset = found

@@ -1,21 +1,23 @@
 """One exchange: a request, its response, and what became of them."""
 
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kdissect.decoders.bodies import decode_both
-from kdissect.decoders.decoded import Decoded
-from kdissect.decoders.messages import (
+from kdissect.decoders.bodies import (
+    decode_both,
     decode_request_body,
     decode_response_body,
-    summarize_request,
-    summarize_response,
+    request_summarizer,
+    response_summarizer,
 )
 from kdissect.decoders.summary import Summary
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.schema import registry
 from kdissect.session.info import Close, ConnectionInfo
+
+if TYPE_CHECKING:
+    from kdissect.decoders.decoded import Decoded
 
 # Orphan responses are numbered from here, so that they sort behind every request of their connection.
 FIRST_ORPHAN_ORDINAL = 1_000_000_000
@@ -24,7 +26,7 @@ FIRST_ORPHAN_ORDINAL = 1_000_000_000
 NO_SUMMARY = Summary((), (), (), None, True)
 
 
-Bodies = tuple[Decoded | None, Decoded | None]
+Bodies = tuple["Decoded | None", "Decoded | None"]
 
 
 class State(StrEnum):
@@ -184,7 +186,7 @@ class Exchange:
             key, version = self.api_key, self.api_version
             if self.request is None or key is None or version is None:
                 return NO_SUMMARY
-            summary = summarize_request(self.request.data, self.request_body_offset, key, version)
+            summary = request_summarizer(key, version)(self.request.data, self.request_body_offset)
             self.request_summary_cache = summary
         return summary
 
@@ -193,4 +195,4 @@ class Exchange:
         key, version = self.api_key, self.api_version
         if self.response is None or key is None or version is None:
             return NO_SUMMARY
-        return summarize_response(self.response.data, self.response_body_offset, key, version)
+        return response_summarizer(key, version)(self.response.data, self.response_body_offset)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from itertools import islice
 
+from kdissect.decoders.bodies import body_fits
 from kdissect.decoders.headers import response_body_offset
-from kdissect.decoders.messages import body_fits
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 

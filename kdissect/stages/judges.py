@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from kdissect.model.finding import Who
+from kdissect.model.frame import Frame
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
@@ -80,6 +81,12 @@ class FirstJudge(Judge):
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
         super()._judged(exchange, view)
         self._told(exchange, view.shadowed.get(exchange.ordinal, NO_CODES))
+
+    def _passed(
+        self, exchange: Exchange, view: ConnectionView, request: Frame, response: Frame | None
+    ) -> None:
+        super()._passed(exchange, view, request, response)
+        self._told(exchange, NO_CODES)
 
 
 class SecondJudge(Judge):

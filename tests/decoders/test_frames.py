@@ -7,13 +7,12 @@ from kdissect.decoders.bodies import (
     body_fits,
     decode_request_body,
     decode_response_body,
-    request_to_jsonable,
-    response_to_jsonable,
     summarize_request,
     summarize_response,
 )
 from kdissect.decoders.encoder import encode, encode_request, encode_response
 from kdissect.decoders.frames import dissect_body, dissect_request, dissect_response
+from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry

@@ -148,10 +148,10 @@ def test_names_of_topic_ids() -> None:
 
 
 def test_groups_end_where_they_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kdissect.engine import record_groups, record_tables
+    from kdissect.engine import held_fields, record_groups
 
     whole = check([field(data) for data in ODD * 3])
-    monkeypatch.setattr(record_tables, "GROUP_BYTES", 2000)
+    monkeypatch.setattr(held_fields, "GROUP_BYTES", 2000)
     monkeypatch.setattr(record_groups, "GROUP_OUTPUT", 4000)
     assert check([field(data) for data in ODD * 3]).equals(whole)
 
@@ -159,3 +159,32 @@ def test_groups_end_where_they_grow(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_some_columns() -> None:
     table = check([field(data) for data in ODD], columns=["value", "offset"])
     assert table.schema.names == ["value", "offset"]
+
+
+def test_many_fields_in_lockstep() -> None:
+    check([field(data, is_response=i % 2 == 0) for i in range(6) for data in ODD])
+
+
+def test_fields_held_by_exchange_are_those_held_one_by_one() -> None:
+    from kdissect.engine.record_sets import exchange_sections
+    from kdissect.engine.record_tables import RecordTables
+
+    exchanges = list(Dissection(str(CAPTURES / "kafka44_java_produce.pcapng")))
+    tables = RecordTables(["file"], (None, None), lambda _: None)
+    for exchange in exchanges:
+        found = exchange_sections(exchange)
+        if found is not None:
+            assert not tables.held.add(exchange, found[1], found[2])
+    whole = check([records for exchange in exchanges for records in record_sets(exchange)])
+    assert pa.concat_tables(tables.close()).equals(whole)
+
+
+@pytest.mark.parametrize(
+    "values", [("é", "ü" * 9), ("", "é", ""), (b"\xc3", b"\xa9"), (b"a", b"\xed\xa0\x80")]
+)
+def test_text_is_looked_at_value_by_value(values: tuple[str | bytes, ...]) -> None:
+    raw = [value.encode() if isinstance(value, str) else value for value in values]
+    table = check(
+        [field(batch_bytes(record_bytes(key=None, value=value))) for value in raw], ("text", "text")
+    )
+    assert table["value"].to_pylist() == [value.decode("utf-8", "backslashreplace") for value in raw]

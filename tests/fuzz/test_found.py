@@ -14,7 +14,6 @@ from fuzz.targets import TARGETS
 from kdissect.capture.compression import Compression, decompress
 from kdissect.capture.files import open_captures
 from kdissect.capture.pcapng import PcapngParser
-from kdissect.decoders.bodies import response_to_jsonable
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.compression.codec import decompress as decompress_batch
 from kdissect.decoders.compression.errors import OutputLimitError
@@ -22,6 +21,7 @@ from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request
 from kdissect.decoders.hexerror import HexError
 from kdissect.decoders.hexinput import parse_hex
+from kdissect.decoders.json_bodies import response_to_jsonable
 from kdissect.decoders.records import search
 from kdissect.decoders.records.batches import split_batches
 from kdissect.engine.analyzer import Analyzer
@@ -236,7 +236,8 @@ def test_fragments_are_bounded_in_number_and_bytes() -> None:
     for make in (_fragment_flood, _overlapping_fragments):
         parser = SegmentParser()
         parser.parse_batch(read_pcap(make()))
-        for partial in parser._fragments._partials.values():
+        assert parser._layers is not None
+        for partial in parser._layers._fragments._partials.values():
             assert len(partial.pieces) <= DEFAULT_LIMITS.fragments
             assert sum(length for _, length in partial.pieces.values()) <= 2 * 65_535
 

@@ -81,13 +81,14 @@ VERSIONS = versions(*((api.key, *api.versions) for api in registry.all_apis()))
 def judged(told: Sequence[Packet] | Sequence[Exchange]) -> Judge:
     """The verdict of every rule on packets, or on exchanges made by hand."""
     judge = Judge()
-    for event in _events(told):
+    for event in events_of(told):
         judge.add(event)
     judge.finish()
     return judge
 
 
-def _events(told: Sequence[Packet] | Sequence[Exchange]) -> Iterator[Event]:
+def events_of(told: Sequence[Packet] | Sequence[Exchange]) -> Iterator[Event]:
+    """What the analyzer reports of packets; exchanges as they are."""
     analyzer = Analyzer()
     for item in told:
         if isinstance(item, Exchange):

@@ -1,8 +1,10 @@
 """Quick looks leave nothing out: a judge that shows every rule everything comes to the same verdict."""
 
+import pickle
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,14 +13,16 @@ from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
 from kdissect.rules import subjects
 from kdissect.rules.body_kind import BodyKind
+from kdissect.rules.body_pair import PairKey
 from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.coverage import Coverage
 from kdissect.rules.exercise import Exercise
 from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.session.exchange import Exchange
-from tests.rules.dialogue import Dialogue, judged
+from tests.rules.dialogue import Dialogue, events_of, judged, key_of
 from tests.rules.fixtures import apis, batches, histories, values, wire
 from tests.rules.fixtures.wire import CLUSTER, METADATA
 from tests.support.batches import batch_bytes
@@ -42,6 +46,9 @@ class ThoroughSubjects(subjects.Subjects):
     def exchange_checks(self, exchange: Exchange, sort: str) -> subjects.ExchangeChecks:
         shown = [rule for rule in self.exchange_rules if sort == subjects.ODD or not rule.only_odd]
         return tuple((rule, _always) for rule in shown)
+
+    def body_pair(self, key: PairKey, looked_at: Exercise, coverage: Coverage) -> None:
+        return None
 
     def body_kind(self, exchange: Exchange, side: str, version: int, looked_at: Exercise) -> BodyKind:
         kind = super().body_kind(exchange, side, version, looked_at)
@@ -74,7 +81,8 @@ def thorough(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Judge]],
     def judged_by(run: Callable[[], Judge]) -> object:
         with monkeypatch.context() as patch:
             patch.setattr("kdissect.rules.judge.Subjects", ThoroughSubjects)
-            patch.setattr("kdissect.rules.batches.BatchJudge._are_plain", lambda *_: False)
+            patch.setattr("kdissect.rules.batches.BatchJudge._plain_ones", lambda *_: None)
+            patch.setattr("kdissect.rules.judge.RepeatedBodies.decode", lambda _, exchange: exchange.bodies())
             patch.setattr("kdissect.rules.batches.has_usual_content", lambda *_, **__: False)
             for rule in ALL_RULES:
                 patch.setattr(type(rule), "is_suspect", lambda *_: True, raising=False)
@@ -177,3 +185,130 @@ def test_batches_without_records(delta: int, thorough: Callable[[Callable[[], Ju
     for scene in (batches.produced(empty), batches.fetched(empty)):
         assert _verdict(judged(scene)) == thorough(partial(judged, scene))
     assert "REC021" in {finding.code for finding in judged(batches.produced(empty)).findings.all()}
+
+
+def _produce(**changes: Any) -> dict[str, Any]:
+    row = {"index": 0, "records": batches.batch()} | {
+        k: v for k, v in changes.items() if k in ("index", "records")
+    }
+    asked = {"acks": 1, "timeout_ms": 1000, "topic_data": [{"name": "a", "partition_data": [row]}]}
+    return asked | {name: value for name, value in changes.items() if name not in row}
+
+
+def _acknowledge(name: str = "a", **changes: Any) -> dict[str, Any]:
+    return {"responses": [{"name": name, "partition_responses": [{"index": 0} | changes]}]}
+
+
+def _fetch(**changes: Any) -> dict[str, Any]:
+    rows = [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 100}] * changes.pop("rows", 1)
+    asked = {
+        "replica_id": -1, "max_wait_ms": 0, "min_bytes": 1, "max_bytes": 100, "session_epoch": -1,
+        "topics": [{"topic": "a", "partitions": rows}],
+    }  # fmt: skip
+    return asked | changes
+
+
+def _give(**changes: Any) -> dict[str, Any]:
+    row = {"partition_index": 0, "high_watermark": 1, "last_stable_offset": 1, "log_start_offset": 0,
+           "aborted_transactions": [], "records": batches.batch()}  # fmt: skip
+    return {"responses": [{"topic": "a", "partitions": [row | changes]}]}
+
+
+def _commit(offset: int = 5, metadata: str = "", name: str = "a", rows: int = 1) -> dict[str, Any]:
+    row = {"partition_index": 0, "committed_offset": offset, "committed_metadata": metadata}
+    return {"group_id": "g", "topics": [{"name": name, "partitions": [row] * rows}]}
+
+
+def _committed(index: int = 0) -> dict[str, Any]:
+    return {"topics": [{"name": "a", "partitions": [{"partition_index": index}]}]}
+
+
+USUAL: dict[tuple[str, int], tuple[dict[str, Any], dict[str, Any]]] = {
+    ("Produce", 7): (_produce(), _acknowledge()), ("Produce", 9): (_produce(), _acknowledge()),
+    ("Fetch", 6): (_fetch(), _give()), ("Fetch", 11): (_fetch(), _give()),
+    ("OffsetCommit", 8): (_commit(), _committed()),
+    ("Heartbeat", 4): ({"group_id": "g"}, {}),
+}  # fmt: skip
+BEGUN = [{"producer_id": 1, "first_offset": offset} for offset in (9, 4)]
+# What is odd about one exchange behind usual ones, and the code that says so.
+ODD: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
+    ("Produce", _produce(acks=2), _acknowledge(), "PRD001"),
+    ("Produce", _produce(records=None), _acknowledge(), "PRD002"),
+    ("Produce", _produce(timeout_ms=-1), _acknowledge(), "BDY024"),
+    ("Produce", _produce(index=1), _acknowledge(), "PAI008"),
+    ("Produce", _produce(), _acknowledge("b"), "PAI008"),
+    ("Produce", _produce(), _acknowledge(error_code=9999), "BDY018"),
+    ("Produce", _produce(records=batches.batch(crc=1)), _acknowledge(), "REC004"),
+    ("Produce", _produce(records=batches.batch(base_offset=1)), _acknowledge(), "REC022"),
+    ("Produce", _produce(records=batches.batch({"attributes": 1})), _acknowledge(), "REC030"),
+    ("Fetch", _fetch(replica_id=-3), _give(), "BDY027"),
+    ("Fetch", _fetch(rows=2), _give(), "BDY022"),
+    ("Fetch", _fetch(session_epoch=3), _give(), "FET001"),
+    ("Fetch", _fetch(forgotten_topics_data=[{"topic": "a", "partitions": [0]}]), _give(), "FET002"),
+    ("Fetch", _fetch(max_bytes=0), _give(), "FET003"),
+    ("Fetch", _fetch(min_bytes=101), _give(), "FET003"),
+    ("Fetch", _fetch(), _give(partition_index=1), "FET004"),
+    ("Fetch", _fetch(), _give(log_start_offset=2), "FET005"),
+    ("Fetch", _fetch(), _give(last_stable_offset=2), "FET005"),
+    ("Fetch", _fetch(), _give(aborted_transactions=BEGUN), "FET006"),
+    ("Fetch", _fetch(max_wait_ms=60_000), _give(records=None), "FET008"),
+    ("Fetch", _fetch(), _give(records=batches.batch(base_offset=3, last_delta=-1)), "REC021"),
+    ("OffsetCommit", _commit(-5), _committed(), "GRP008"),
+    ("OffsetCommit", _commit(metadata="x" * 5000), _committed(), "GRP008"),
+    ("OffsetCommit", _commit(rows=2), _committed(), "BDY022"),
+    ("OffsetCommit", _commit(), _committed(1), "PAI008"),
+    ("Heartbeat", {"group_id": ""}, {}, "GRP001"),
+]
+
+
+@pytest.mark.parametrize(("api", "asked", "answered", "code"), ODD)
+def test_an_odd_exchange_behind_usual_ones(
+    api: str, asked: dict[str, Any], answered: dict[str, Any], code: str,
+    thorough: Callable[[Callable[[], Judge]], object],
+) -> None:  # fmt: skip
+    for (name, version), (usual, back) in USUAL.items():
+        if name != api:
+            continue
+
+        def run(oddly: bool = True, version: int = version, usual: Any = usual, back: Any = back) -> Judge:
+            talk = Dialogue()
+            for _ in range(5):
+                talk.exchange(api, version, usual, back)
+            if oddly:
+                talk.exchange(api, version, asked, answered)
+            return judged(talk.exchange(api, version, usual, back).close())
+
+        before = {finding.code for finding in run(oddly=False).findings.all()}
+        assert code not in before
+        if version != 6 or code not in ("FET001", "FET002"):
+            assert code in {finding.code for finding in run().findings.all()}
+        assert _verdict(run()) == thorough(run)
+
+
+@pytest.mark.parametrize(("api", "version"), USUAL)
+def test_usual_exchanges_are_counted(api: str, version: int) -> None:
+    def run(times: int) -> Judge:
+        talk = Dialogue()
+        for _ in range(times):
+            talk.exchange(api, version, *USUAL[api, version])
+        return judged(talk.close())
+
+    few, many = run(3), run(10)
+    assert many.coverage.exchanges == few.coverage.exchanges + 7
+    assert many.coverage.apis[key_of(api), version] == 10
+    assert many.coverage.traffic.latencies[key_of(api), version].count == 10
+    assert sum(count for count, _ in many.coverage.traffic.times.row()) == many.coverage.exchanges
+
+
+def test_a_judge_can_be_pickled_between_usual_exchanges() -> None:
+    talk = Dialogue()
+    for _ in range(6):
+        talk.exchange("Produce", 7, _produce(), _acknowledge())
+    judge, moved = Judge(), Judge()
+    for event in events_of(talk.close()):
+        judge.add(event)
+        moved.add(event)
+        moved = pickle.loads(pickle.dumps(moved))
+    judge.finish()
+    moved.finish()
+    assert _verdict(moved) == _verdict(judge)

@@ -40,7 +40,7 @@ def row_writer(
     """A writer for `table`, `tsv`, `csv` or `jsonl` with these columns (none: the format's own)."""
     bodies = options.bodies or needs_bodies(columns)
     topics_of = dissection.topics.topics_of
-    nest = _nest(dissection, options.show_secrets) if options.records else None
+    nest = nest_of(dissection, options.show_secrets) if options.records else None
     rows = ExchangeRows(dissection.file_names, bodies, options.show_secrets, topics_of, nest)
     if name != "table":
         return RowWriter(rows, delimited(name, columns, options.header, output.is_terminal))
@@ -52,7 +52,8 @@ def row_writer(
     return RowWriter(rows, table(shown, options, output, is_live(dissection)))
 
 
-def _nest(dissection: Dissection, show_secrets: bool) -> "Nest":
+def nest_of(dissection: Dissection, show_secrets: bool) -> "Nest":
+    """What puts records into the bodies of rows."""
     from kdissect.engine.nested_records import nest_batches
 
     def topic_name(records: "RecordSet") -> str | None:

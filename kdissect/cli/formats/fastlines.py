@@ -1,65 +1,71 @@
 """Exchanges straight to JSON lines, without a dict in between and without orjson.
 
 The same text as `ExchangeRows.row` through orjson, held equal by a test. It exists because it is the path
-of large captures (a line costs half of dict and orjson) and of small ones (importing orjson imports
+of large captures (a line costs a quarter of dict and orjson) and of small ones (importing orjson imports
 dataclasses, inspect, uuid and json: 30 ms).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from kdissect.engine.rows import (
-    TopicsOf,
-    anomaly_row,
-    closed_row,
-    has_anomalies,
-    topic_id_text,
-    union,
-    wire_topics,
+from kdissect.cli.formats.linetexts import (
+    NO_SECOND,
+    LineTexts,
+    anomalies,
+    compact_json,
+    error_names,
+    keep,
+    number_or_null,
+    text_or_null,
 )
-from kdissect.engine.times import SECOND_NS, rfc3339
+from kdissect.decoders.messages import request_summarizer, response_summarizer
+from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
+from kdissect.engine.rows import TopicsOf, closed_row, has_anomalies, union, wire_topics
 from kdissect.history.topics import DESCRIBE_CLUSTER
-from kdissect.model.frame import Frame
-from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
-from kdissect.schema.errors import error_name
+from kdissect.model.packet import FILE_SHIFT
 from kdissect.schema.metadata_topic import METADATA_TOPIC
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 
-try:
-    from _json import (
-        encode_basestring as quote,  # what the json package uses, without importing json and its regexes
-    )
-except ImportError:  # not CPython
-    from json.encoder import encode_basestring as quote
+_KAFKA, _COMPLETE = ExchangeKind.KAFKA, State.COMPLETE
+_PACKETS = 1 << 30  # of a file; lines of those behind are made the slow way. Larger integers compare slower.
+_FRAME_REST = '%d,"last":%d},"time":"%b%bZ","time_ns":%b,"end_time_ns":%b,"bytes":%d}'
 
-# Texts that repeat on every line are made once. A hostile peer can send new ones for ever: the caches
-# start over when full.
-_CACHE_ENTRIES = 4096
-_FRACTION = len("000000000Z")  # what follows the decimal point of a time
-# Formatting a StrEnum costs a call into Python each time; these two values are nearly all there is.
-_KAFKA, _TOKEN, _COMPLETE = '"kind":"kafka"', '"kind":"sasl_token"', '"complete"'
-KAFKA, COMPLETE = ExchangeKind.KAFKA, State.COMPLETE
+
+class LineKind:
+    """What exchanges of one API and version on one connection with one client id have in common.
+
+    `head` stands between ordinal and correlation id. `template` is the line of one that was paired, all of
+    whose packets are in one file: behind the reference `low`, with numbers below `stop`.
+    """
+
+    __slots__ = ("answer", "ask", "head", "low", "stop", "template")
+
+    def __init__(self, head: str, ask: Summarizer, answer: Summarizer) -> None:
+        self.head = head
+        self.ask, self.answer = ask, answer
+        self.template = b""
+        self.low = self.stop = 0
 
 
 class FastLines:
     """Numbers exchanges and writes each as one line.
 
-    `files` are the inputs' names by file index, and may still grow.
+    `files` are the inputs' names by file index, and may still grow. The exchanges are those of an analyzer,
+    with the bytes of their frames.
     """
 
     def __init__(self, files: Sequence[str], topics_of: TopicsOf = wire_topics) -> None:
-        self._files = files
         self._topics_of = topics_of
         self._number = 0
-        # What requests of one kind on one connection have in common. Its ends are known before its first
-        # exchange.
-        self._kinds: dict[tuple[ConnectionInfo, int | None, int | None, str | None], str] = {}
-        self._places: dict[int, str] = {}
-        self._seconds: dict[str, str] = {}
-        self._lists: dict[tuple[str, ...], str] = {(): "[]"}
-        self._ids: dict[tuple[bytes, ...], str] = {(): "[]"}
+        self._texts = LineTexts(files)
+        # The ends of a connection are known before its first exchange.
+        self._kinds: dict[tuple[ConnectionInfo, int | None, int | None, str | None], LineKind] = {}
+        # Those of errors and topics without ids, by topics of request and response, and errors.
+        self._facts: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[int, ...]], bytes] = {}
+        # Requests and responses stay in one second for long.
+        self._asked_second = self._answered_second = NO_SECOND
 
     def head(self) -> bytes:
         """Nothing."""
@@ -75,139 +81,147 @@ class FastLines:
 
     def line(self, exchange: Exchange) -> bytes:
         """The exchange as a line of JSON."""
-        # Hot, once an exchange: one f-string, caches looked up in place.
+        # Hot, once an exchange: a request and a response with nothing odd about them fill a template.
         self._number = number = self._number + 1
-        connection, client_id = exchange.connection, exchange.client_id
         request, response = exchange.request, exchange.response
-        key, version = exchange.api_key, exchange.api_version
-        asked = exchange.request_summary_cache or exchange.request_summary()
-        answered = exchange.response_summary()
-        _, topics, ids, _, _, _ = asked
-        codes, answered_topics, answered_ids, _, _, _ = answered
-        kind = self._kinds.get((connection, key, version, client_id)) or self._kind(exchange)
-        if answered_topics and answered_topics != topics:
-            topics = union(topics, answered_topics)
-        if answered_ids and answered_ids != ids:
-            ids = union(ids, answered_ids)
-        if ids or key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics:
-            topics = self._topics_of(exchange, asked, answered)
-        correlation_id: int | str = "null" if exchange.correlation_id is None else exchange.correlation_id
-        latency: int | str = "null"
-        odd = "[]"
-        if request is None or response is None:
-            if has_anomalies(exchange):
-                odd = _anomalies(exchange)
-        else:
-            latency = response.time_ns - request.end_time_ns
-            if exchange.anomalies or request.anomalies or response.anomalies:
-                odd = _anomalies(exchange)
-        return (
-            f'{{"number":{number},"connection":"{connection.id}","exchange":{exchange.ordinal},'
-            f"{_KAFKA if exchange.kind is KAFKA else _TOKEN}{kind}{correlation_id},"
-            f'"state":{_COMPLETE if exchange.state is COMPLETE else quote(exchange.state)},'
-            f'"request":{self._frame(request)},"response":{self._frame(response)},'
-            f'"latency_ns":{latency},"errors":{self._error_names(codes) if codes else "[]"},'
-            f'"topics":{self._lists.get(topics) or self._list(topics)},'
-            f'"topic_ids":{self._ids.get(ids) or self._id_list(ids)},'
-            f'"closed":{"null" if exchange.close is None else compact_json(closed_row(exchange))},'
-            f'"anomalies":{odd}}}\n'
-        ).encode("utf-8", "replace")
-
-    def _frame(self, frame: Frame | None) -> str:
-        # Hot, twice an exchange: whole, in one packet, in a second that was met before.
-        if frame is None:
-            return "null"
-        first, time_ns, size = frame.first_ref, frame.time_ns, frame.size
-        digits = str(time_ns)
-        second, file = self._seconds.get(digits[:-9]), self._places.get(first >> FILE_SHIFT)
+        kind = self._kinds.get(
+            (exchange.connection, exchange.api_key, exchange.api_version, exchange.client_id)
+        ) or self._kind(exchange)
+        correlation_id = exchange.correlation_id
         if (
-            second is None
-            or file is None
-            or first != frame.last_ref
-            or time_ns != frame.end_time_ns
-            or len(frame.data) != size
+            request is None
+            or response is None
+            or correlation_id is None
+            or exchange.state is not _COMPLETE
+            or exchange.kind is not _KAFKA
+            or exchange.close
+            or exchange.anomalies
+            or request.anomalies
+            or response.anomalies
         ):
-            return self._unusual_frame(frame, file or self._place(first >> FILE_SHIFT))
-        number = first & NUMBER_MASK
-        return (
-            f'{file}{number},"last":{number}}},"time":"{second}{digits[-9:]}Z",'
-            f'"time_ns":{digits},"end_time_ns":{digits},"bytes":{size + 4}}}'
+            return self._unusual_line(number, kind, exchange)
+        data, answer = request.data, response.data
+        size, answer_size = request.size, response.size
+        low, stop = kind.low, kind.stop
+        first, last = request.first_ref - low, request.last_ref - low
+        answer_first, answer_last = response.first_ref - low, response.last_ref - low
+        if not 0 < first <= last < stop or not 0 < answer_first <= answer_last < stop:
+            if not self._enter(kind, exchange):
+                return self._unusual_line(number, kind, exchange)
+            first, last = first + low - kind.low, last + low - kind.low
+            answer_first, answer_last = answer_first + low - kind.low, answer_last + low - kind.low
+        time_ns, end_time_ns = request.time_ns, request.end_time_ns
+        start, stop, second = self._asked_second
+        if not start <= time_ns < stop:
+            _, _, second = self._asked_second = self._texts.second(time_ns)
+        answer_ns, answer_end_ns = response.time_ns, response.end_time_ns
+        start, stop, answer_second = self._answered_second
+        if not start <= answer_ns < stop:
+            _, _, answer_second = self._answered_second = self._texts.second(answer_ns)
+        if len(data) != size or len(answer) != answer_size or not second or not answer_second:
+            return self._unusual_line(number, kind, exchange)
+        asked = exchange.request_summary_cache or kind.ask(data, exchange.request_body_offset)
+        answered = kind.answer(answer, exchange.response_body_offset)
+        facts = self._facts.get((asked.topics, answered.topics, answered.errors))
+        if facts is None or asked.topic_ids or answered.topic_ids:
+            facts = self._facts_of(exchange, asked, answered)
+        digits, answer_digits = b"%d" % time_ns, b"%d" % answer_ns
+        return kind.template % (
+            number,
+            exchange.ordinal,
+            correlation_id,
+            first,
+            last,
+            second,
+            digits[-9:],
+            digits,
+            digits if end_time_ns == time_ns else b"%d" % end_time_ns,
+            size + 4,
+            answer_first,
+            answer_last,
+            answer_second,
+            answer_digits[-9:],
+            answer_digits,
+            answer_digits if answer_end_ns == answer_ns else b"%d" % answer_end_ns,
+            answer_size + 4,
+            answer_ns - end_time_ns,
+            facts,
         )
 
-    def _unusual_frame(self, frame: Frame, file: str) -> str:
-        first, time_ns = frame.first_ref, frame.time_ns
-        number = last = str(first & NUMBER_MASK)
-        if frame.last_ref != first:
-            last = self._last(first, frame.last_ref)
-        digits = str(time_ns)
-        if time_ns < SECOND_NS:  # too few digits to cut: a clock that started at 0
-            time = rfc3339(time_ns)
-        else:
-            time = f"{self._seconds.get(digits[:-9]) or self._second(time_ns)}{digits[-9:]}Z"
-        end = digits if frame.end_time_ns == time_ns else frame.end_time_ns
-        captured = "" if len(frame.data) == frame.size else f',"captured":{len(frame.data) + 4}'
-        return (
-            f'{file}{number},"last":{last}}},"time":"{time}",'
-            f'"time_ns":{digits},"end_time_ns":{end},"bytes":{frame.size + 4}{captured}}}'
+    def _unusual_line(self, number: int, kind: LineKind, exchange: Exchange) -> bytes:
+        """An exchange without an answer, cut, in two files, with anomalies ..."""
+        texts = self._texts
+        asked, answered = exchange.request_summary(), exchange.response_summary()
+        latency = exchange.latency_ns
+        odd = anomalies(exchange) if has_anomalies(exchange) else "[]"
+        close = "null" if exchange.close is None else compact_json(closed_row(exchange))
+        before = (
+            f'{{"number":{number},"connection":"{exchange.connection.id}","exchange":{exchange.ordinal},'
+            f'"kind":{text_or_null(exchange.kind)}{kind.head}{number_or_null(exchange.correlation_id)},'
+            f'"state":{text_or_null(exchange.state)},'
+            f'"request":{texts.frame(exchange.request)},"response":{texts.frame(exchange.response)},'
+            f'"latency_ns":{number_or_null(latency)},'
         )
+        facts = self._facts_of(exchange, asked, answered)
+        behind = f'"closed":{close},"anomalies":{odd}}}\n'
+        return before.encode("utf-8", "replace") + facts + behind.encode("utf-8", "replace")
 
-    def _place(self, file: int) -> str:
-        return _keep(self._places, file, f'{{"packets":{{"file":{quote(self._files[file])},"first":')
+    def _facts_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> bytes:
+        """Errors, topics and their ids."""
+        topics = union(asked.topics, answered.topics)
+        ids = union(asked.topic_ids, answered.topic_ids)
+        tells = bool(ids) or exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics
+        if tells:
+            topics = self._topics_of(exchange, asked, answered)  # which learns from it, thus every time
+        text = (
+            f'"errors":{error_names(answered.errors) if answered.errors else "[]"},'
+            f'"topics":{self._texts.names(topics)},"topic_ids":{self._texts.ids(ids)},'
+        )
+        facts = text.encode("utf-8", "replace")
+        if not tells:
+            keep(self._facts, (asked.topics, answered.topics, answered.errors), facts)
+        return facts
 
-    def _last(self, first: int, last: int) -> str:
-        number = str(last & NUMBER_MASK)
-        if last >> FILE_SHIFT == first >> FILE_SHIFT:
-            return number
-        return f'{number},"last_file":{quote(self._files[last >> FILE_SHIFT])}'
-
-    def _second(self, time_ns: int) -> str:
-        return _keep(self._seconds, str(time_ns)[:-9], rfc3339(time_ns)[:-_FRACTION])
-
-    def _kind(self, exchange: Exchange) -> str:
+    def _kind(self, exchange: Exchange) -> LineKind:
         connection, key, version = exchange.connection, exchange.api_key, exchange.api_version
         name = None if key is None else api_name(key)
-        text = (
-            f',"capture_set":{quote(connection.capture_set)},'
-            f'"client":{quote(connection.client_text)},"broker":{quote(connection.broker_text)},'
-            f'"client_id":{_quote_or_null(exchange.client_id)},'
-            f'"api_key":{_null(key)},"api":{_quote_or_null(name)},"api_version":{_null(version)},'
-            f'"correlation_id":'
+        head = (
+            f',"capture_set":{text_or_null(connection.capture_set)},'
+            f'"client":{text_or_null(connection.client_text)},"broker":{text_or_null(connection.broker_text)},'
+            f'"client_id":{text_or_null(exchange.client_id)},'
+            f'"api_key":{number_or_null(key)},"api":{text_or_null(name)},'
+            f'"api_version":{number_or_null(version)},"correlation_id":'
         )
-        return _keep(self._kinds, (connection, key, version, exchange.client_id), text)
+        kind = LineKind(head, *_summarizers(key, version))
+        keep(self._kinds, (connection, key, version, exchange.client_id), kind)
+        return kind
 
-    def _list(self, texts: tuple[str, ...]) -> str:
-        return _keep(self._lists, texts, f"[{','.join(map(quote, texts))}]")
-
-    def _id_list(self, ids: tuple[bytes, ...]) -> str:
-        return _keep(self._ids, ids, f"[{','.join(quote(topic_id_text(raw)) for raw in ids)}]")
-
-    def _error_names(self, codes: Iterable[int]) -> str:
-        return f"[{','.join(quote(error_name(code)) for code in codes)}]"
-
-
-def _anomalies(exchange: Exchange) -> str:
-    return compact_json([anomaly_row(anomaly) for anomaly in exchange.all_anomalies()])
-
-
-def compact_json(value: Any) -> str:
-    """Dicts, lists, strings and integers as JSON: the rare parts of a line."""
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{quote(key)}:{compact_json(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(compact_json, value)) + "]"
-    return _quote_or_null(value) if value is None or isinstance(value, str) else str(value)
-
-
-def _keep(cache: dict[Any, str], key: object, text: str) -> str:
-    if len(cache) > _CACHE_ENTRIES:
-        cache.clear()
-    cache[key] = text
-    return text
+    def _enter(self, kind: LineKind, exchange: Exchange) -> bool:
+        """Make the template for frames in the file of these, if one can be made."""
+        request, response = exchange.request, exchange.response
+        if request is None or response is None or exchange.api_key == DESCRIBE_CLUSTER:
+            return False
+        file = request.first_ref >> FILE_SHIFT
+        low = file << FILE_SHIFT
+        refs = request.first_ref, request.last_ref, response.first_ref, response.last_ref
+        if not low < min(refs) <= max(refs) < low + _PACKETS:
+            return False
+        frame = self._texts.place(file).replace("%", "%%") + _FRAME_REST
+        template = (
+            f'{{"number":%d,"connection":"{exchange.connection.id}","exchange":%d,"kind":"kafka"'
+            f'{kind.head.replace("%", "%%")}%d,"state":"complete","request":{frame},"response":{frame},'
+            '"latency_ns":%d,%b"closed":null,"anomalies":[]}\n'
+        )
+        kind.template = template.encode("utf-8", "replace")
+        kind.low, kind.stop = low, _PACKETS
+        return True
 
 
-def _null(number: int | None) -> str:
-    return "null" if number is None else str(number)
+def _summarizers(key: int | None, version: int | None) -> Any:
+    if key is None or version is None:
+        return _nothing_known, _nothing_known
+    return request_summarizer(key, version), response_summarizer(key, version)
 
 
-def _quote_or_null(text: str | None) -> str:
-    return "null" if text is None else quote(text)
+def _nothing_known(data: bytes, offset: int) -> Summary:
+    return NO_SUMMARY

@@ -27,10 +27,7 @@ class JsonFormat:
         """One row."""
         if self._columns:
             row = {column.name: column.value(row) for column in self._columns}
-        try:
-            line = orjson.dumps(row, option=_OPTIONS)
-        except TypeError:  # an integer over 64 bits: the difference of two times of a damaged capture
-            line = _slow(row)
+        line = json_bytes(row, _OPTIONS)
         return terminal_json(line) if self._for_terminal else line
 
     def tail(self) -> bytes:
@@ -38,7 +35,15 @@ class JsonFormat:
         return b""
 
 
-def _slow(row: dict[str, Any]) -> bytes:
+def json_bytes(value: Any, option: int | None = None) -> bytes:
+    """A value as compact JSON; `option` are those of orjson, of which a new line is the one that is used."""
+    try:
+        return orjson.dumps(value, option=option)
+    except TypeError:  # an integer over 64 bits: the difference of two times of a damaged capture
+        return _slow(value) + (b"\n" if option else b"")
+
+
+def _slow(value: Any) -> bytes:
     import json
 
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

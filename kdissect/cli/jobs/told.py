@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
 from kdissect.decoders.summary import Summary
-from kdissect.engine.rows import ExchangeRows, Row, union
+from kdissect.engine.rows import Row, union
 from kdissect.history.topics import DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TELLING, TopicNames
 from kdissect.model.anomaly import Anomaly
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
@@ -92,12 +92,12 @@ class Teller:
             from kdissect.cli.formats.fastlines import FastLines
 
             return FastLines(dissection.file_names, names.topics_of).line
-        from kdissect.cli.formats import delimited
-        from kdissect.cli.formats.exchanges import RowWriter
+        from kdissect.cli.formats.bodylines import BodyLines
 
-        nest = self._nest if options.records else None
-        rows = ExchangeRows(dissection.file_names, True, options.show_secrets, names.topics_of, nest)
-        return RowWriter(rows, delimited("jsonl", (), True, False)).line
+        files, show_secrets = dissection.file_names, options.show_secrets
+        if not options.records:
+            return BodyLines(files, names.topics_of, show_secrets).line
+        return BodyLines(files, names.topics_of, show_secrets, self._nest, _ask).line
 
     def tell(self, exchange: Exchange) -> Told:
         """What is told of an exchange that is listed."""
@@ -146,6 +146,11 @@ class Teller:
                     raise NeedsAllError
                 self._taken.append((topic_id, bool(keys)))
         return found
+
+
+def _ask(_connection: ConnectionInfo, _topic_id: bytes) -> str | None:
+    """Raises ValueError: what stands under a topic id is for `_nest`, which notes what to ask for."""
+    raise ValueError
 
 
 def behind_number(line: bytes) -> bytes:

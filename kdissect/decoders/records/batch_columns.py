@@ -15,7 +15,7 @@ from kdissect.decoders.records.layout import (
     MIN_SIZE,
     OVERHEAD,
 )
-from kdissect.decoders.records.lockstep import Flags, Ints
+from kdissect.decoders.records.lockstep import FEW, Flags, Ints, windows
 
 # layout.HEADER_V2 for numpy.
 HEADER_DTYPE = np.dtype(
@@ -50,23 +50,53 @@ def batch_columns(data: bytes, starts: Ints, ends: Ints) -> BatchColumns:
 
     `data` must be `lockstep.padded`.
     """
-    sections, begins, rests = [], [], []
-    # Not in lockstep: a produce request has one batch, a response a few; a Python loop is 0.3 us a batch.
-    for section, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        at = start
-        while end - at >= MIN_SIZE[CURRENT_MAGIC] and data[at + MAGIC_AT] == CURRENT_MAGIC:
-            behind = at + OVERHEAD + int.from_bytes(data[at + LENGTH_AT : at + OVERHEAD], signed=True)
-            if behind > end or behind < at + HEADER_V2.size:
-                break
-            sections.append(section)
-            begins.append(at)
-            at = behind
-        rests.append(at)
-    begin = np.array(begins, np.int64)
-    buffer = np.frombuffer(data, np.uint8)
-    header = buffer[begin[:, None] + np.arange(HEADER_V2.size)].view(HEADER_DTYPE)[:, 0]
-    end = begin + OVERHEAD + header["length"].astype(np.int64)
-    return BatchColumns(np.array(sections, np.int64), begin, end, header, np.array(rests, np.int64))
+    cursors = starts.copy()
+    steps = []
+    active = _next(data, np.arange(len(starts)), cursors, ends)
+    while len(active[0]) > FEW:
+        steps.append(active)
+        cursors[active[0]] = active[2]
+        active = _next(data, active[0], cursors, ends)
+    for section in active[0].tolist():
+        begins, behinds = _walk_one(data, int(cursors[section]), int(ends[section]))
+        cursors[section] = behinds[-1]
+        steps.append((np.full(len(begins), section), np.array(begins), np.array(behinds)))
+    return _sorted(data, steps, cursors)
+
+
+def _next(data: bytes, sections: Ints, cursors: Ints, ends: Ints) -> tuple[Ints, Ints, Ints]:
+    """One more batch of each of `sections` that has one: their numbers, starts and ends."""
+    at = cursors[sections]
+    room = ends[sections] - at
+    fits = room >= MIN_SIZE[CURRENT_MAGIC]
+    sections, at, room = sections[fits], at[fits], room[fits]
+    magic = np.frombuffer(data, np.uint8)[at + MAGIC_AT]
+    size = windows(data, at + LENGTH_AT, OVERHEAD - LENGTH_AT).view(">i4").astype(np.int64) + OVERHEAD
+    fits = (magic == CURRENT_MAGIC) & (size <= room) & (size >= HEADER_V2.size)
+    return sections[fits], at[fits], (at + size)[fits]
+
+
+def _walk_one(data: bytes, at: int, end: int) -> tuple[list[int], list[int]]:
+    """Starts and ends of the batches of one field."""
+    begins, behinds = [], []
+    while end - at >= MIN_SIZE[CURRENT_MAGIC] and data[at + MAGIC_AT] == CURRENT_MAGIC:
+        behind = at + OVERHEAD + int.from_bytes(data[at + LENGTH_AT : at + OVERHEAD], signed=True)
+        if behind > end or behind < at + HEADER_V2.size:
+            break
+        begins.append(at)
+        behinds.append(behind)
+        at = behind
+    return begins, behinds
+
+
+def _sorted(data: bytes, steps: list[tuple[Ints, Ints, Ints]], rests: Ints) -> BatchColumns:
+    none = (np.zeros(0, np.int64),) * 3
+    section, begin, end = (np.concatenate(parts) for parts in zip(none, *steps, strict=True))
+    if len(steps) > 1:  # fields stand one behind the other in the buffer
+        order = np.argsort(begin, kind="stable")
+        section, begin, end = section[order], begin[order], end[order]
+    header = windows(data, begin, HEADER_V2.size).view(HEADER_DTYPE)
+    return BatchColumns(section, begin, end, header, rests)
 
 
 def checksums_are_right(data: bytes, batches: BatchColumns) -> Flags:

@@ -69,7 +69,7 @@ def _only_batch(data: bytes, start: int, end: int) -> RecordBatch | None:
     header = HEADER_V2.unpack_from(data, start)
     if header[3] != CURRENT_MAGIC or header[1] != end - start - OVERHEAD:
         return None
-    return _made(data, start, end, header)
+    return batch_of(data, start, end, header, _checksum(data, start, end))
 
 
 def iter_batches(
@@ -165,10 +165,16 @@ def read_batch(data: bytes, at: int) -> RecordBatch:
 
 def _read_v2(data: bytes, at: int) -> RecordBatch:
     header = HEADER_V2.unpack_from(data, at)
-    return _made(data, at, at + OVERHEAD + header[1], header)
+    end = at + OVERHEAD + header[1]
+    return batch_of(data, at, end, header, _checksum(data, at, end))
 
 
-def _made(data: bytes, at: int, end: int, header: tuple[int, ...]) -> RecordBatch:
+def _checksum(data: bytes, at: int, end: int) -> int:
+    return crc32c(memoryview(data)[at + ATTRIBUTES_AT : end])
+
+
+def batch_of(data: bytes, at: int, end: int, header: tuple[int, ...], computed: int) -> RecordBatch:
+    """The batch of magic 2 in `data[at:end]`, whose header and checksum are known."""
     # Hot, once a batch: every slot is filled here, once.
     batch = _blank(RecordBatch)
     batch.data = data
@@ -181,7 +187,7 @@ def _made(data: bytes, at: int, end: int, header: tuple[int, ...]) -> RecordBatc
     ) = header  # fmt: skip
     batch.records_start = at + HEADER_V2.size
     batch.crc = crc
-    batch.computed_crc = computed = crc32c(memoryview(data)[at + ATTRIBUTES_AT : end])
+    batch.computed_crc = computed
     batch.faults = []
     if crc != computed:
         _note_crc(batch, MAGIC_AT + 1)

@@ -29,6 +29,16 @@ def padded(parts: Sequence[bytes | memoryview]) -> bytes:
     return b"".join([*parts, bytes(PADDING)])
 
 
+def windows(data: bytes, at: Ints, width: int) -> NDArray[np.void]:
+    """`data[at[i] : at[i] + width]`, as one opaque item each: one copy an item, not one a byte.
+
+    All of them must lie in `data`.
+    """
+    size = max(0, len(data) - width + 1)
+    items: NDArray[np.void] = np.ndarray((size,), f"V{width}", data, 0, (1,))[at]
+    return items
+
+
 def pull_varints(buffer: Octets, at: Ints, most: int = 5) -> tuple[Ints, Ints, Flags]:
     """Zigzag varints at the places `at`: values, ends, and which of them fit the width of `most` bytes."""
     byte = buffer[at]

@@ -4,10 +4,10 @@ The same emitter as `compiled`, with a sink that keeps topic, partition and reco
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kdissect.decoders.body_schemas import body_message
+from kdissect.decoders.body_schemas import CACHE_SIZE, body_message
 from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.model.errors import DecodeError
@@ -45,12 +45,18 @@ def record_sections(
     data: bytes, offset: int, api_key: int, api_version: int, is_response: bool
 ) -> list[Section]:
     """The records fields of the body at `offset`, as far as the bytes go. Raises nothing."""
+    finder = finder_of(api_key, api_version, is_response)
+    return finder(data, offset) if finder else []
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def finder_of(api_key: int, api_version: int, is_response: bool) -> SectionFinder | None:
+    """`section_finder` of a body; None for one without records, and for one not in the schema."""
     try:
         message = body_message(api_key, api_version, is_response)
     except DecodeError:
-        return []
-    finder = section_finder(message, api_version)
-    return finder(data, offset) if finder else []
+        return None
+    return section_finder(message, api_version)
 
 
 @cache
@@ -65,6 +71,23 @@ def holds_records(of: Type) -> bool:
     if isinstance(of, Struct):
         return any(holds_records(field.type) for field in of.fields)
     return holds_records(of.element) if isinstance(of, Array) else of is Primitive.RECORDS
+
+
+@cache
+def has_pieces(message: Message) -> bool:
+    """Whether the records of a message are pieces of a file, which begin and end anywhere (KIP-630)."""
+    return _has_position(message.root)
+
+
+def _has_position(of: Type) -> bool:
+    if isinstance(of, Array):
+        return _has_position(of.element)
+    if not isinstance(of, Struct):
+        return False
+    kinds = [field.type for field in of.fields]
+    if Primitive.RECORDS in kinds and any(field.name == _POSITION for field in of.fields):
+        return True
+    return any(_has_position(kind) for kind in kinds)
 
 
 @cache
@@ -148,6 +171,15 @@ class SectionPlaces:
         part = _part_of(field)
         if part in self._parts:
             self._parts[part] = target
+
+    def topic(self) -> str:
+        """Topic and topic id of the records that come now."""
+        return f"{self._parts['topic']}, {self._parts['topic_id']}"
+
+    @property
+    def has_pieces(self) -> bool:
+        """Whether the records are pieces of something larger, which may begin anywhere."""
+        return self._parts[_POSITION] != "None"
 
     def section(self, start: str, stop: str) -> str:
         """The section of the records that come now."""

@@ -10,7 +10,24 @@ from struct import error as StructError  # noqa: N812  an exception class, whate
 from kdissect.decoders.records.varint import MAX_VARINT, MAX_VARLONG, varint
 from kdissect.model.record_batch import LOG_APPEND_TIME, RecordBatch
 
-_HEAD = Struct(">6B")
+_HEAD = Struct(">H4B")
+
+
+def _plain_end(left: int) -> bytes | tuple[()]:
+    """How the last `left` bytes of a record without headers begin: the size of the value.
+
+    Nothing begins with an empty tuple: beside a size of one byte the value has one too many, beside two bytes
+    it has too few to need them.
+    """
+    for width in (1, 2):
+        size = left - 1 - width
+        if size >= 0 and (size < 0x40) == (width == 1):
+            return bytes((size << 1,)) if width == 1 else bytes((size << 1 & 0x7F | 0x80, size >> 6))
+    return ()
+
+
+_MOST_LEFT = 1024  # longer ones are looked at more slowly
+_PLAIN_ENDS = tuple(map(_plain_end, range(_MOST_LEFT)))
 
 
 def are_usual(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool) -> bool:
@@ -20,10 +37,7 @@ def are_usual(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool
     (`dense`: without a gap from 0), the first timestamp that of the batch and the latest its maximum, keys of
     headers in ASCII.
     """
-    try:
-        latest = _walk(batch, data, at, end, dense)
-    except (IndexError, ValueError, StructError):
-        return False
+    latest = _latest(batch.count, batch.last_offset_delta, data, at, end, dense)
     if latest is None:
         return False
     return (
@@ -33,31 +47,45 @@ def are_usual(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool
     )
 
 
+def are_usual_in(header: tuple[int, ...], data: bytes, at: int, end: int, *, dense: bool) -> bool:
+    """The same for the numbers of a header (`layout.HEADER_V2`)."""
+    _, _, _, _, _, attributes, last_delta, base, maximum, _, _, _, count = header
+    latest = _latest(count, last_delta, data, at, end, dense)
+    if latest is None:
+        return False
+    return base + latest == maximum or attributes & LOG_APPEND_TIME > 0 or not count
+
+
+def _latest(wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool) -> int | None:
+    try:
+        return _walk(wanted, last_delta, data, at, end, dense)
+    except (IndexError, ValueError, StructError):
+        return None
+
+
 def _walk(  # noqa: C901 - hot, once a record: numbers of one byte, nearly all, are read in place
-    batch: RecordBatch, data: bytes, at: int, end: int, dense: bool
+    wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
 ) -> int | None:
     """The latest timestamp delta; None for anything odd.
 
     Raises IndexError, ValueError and struct.error for that too: the shortest record has more bytes than are
     read at once.
     """
-    head = _HEAD.unpack_from
-    count = latest = 0
-    before = -1
+    head, plain_ends = _HEAD.unpack_from, _PLAIN_ENDS
+    count = latest = due = 0
     while at < end:
-        first, second, third, fourth, fifth, sixth = head(data, at)
-        if first < 0x80 and (third | fourth | fifth) < 0x80:  # one byte of length
-            stop = at + 1 + (first >> 1)
-            attributes, elapsed, delta, size = second, third, fourth, fifth
-            at += 5
-        elif first >= 0x80 and (second | fourth | fifth | sixth) < 0x80:  # two
-            stop = at + 2 + ((first - 0x80 + (second << 7)) >> 1)
+        length, third, fourth, fifth, sixth = head(data, at)
+        if length & 0x8180 == 0x8000 and (fourth | fifth | sixth) < 0x80:  # two bytes of length
+            stop = at + 2 + (length >> 9 & 0x3F | (length & 0x7F) << 6)
             attributes, elapsed, delta, size = third, fourth, fifth, sixth
             at += 6
+        elif length & 0x8100 == 0 and (third | fourth | fifth) < 0x80:  # one
+            stop = at + 1 + (length >> 9)
+            attributes, elapsed, delta, size = length & 0xFF, third, fourth, fifth
+            at += 5
         else:
             stop, attributes, elapsed, delta, size, at = _long_head(data, at, end)
-            first = 0  # its sign was looked at
-        if first & 1 or stop > end or attributes:
+        if stop > end or attributes:
             return None
         if elapsed:
             if not count:
@@ -65,28 +93,18 @@ def _walk(  # noqa: C901 - hot, once a record: numbers of one byte, nearly all, 
             elapsed = (elapsed >> 1) ^ -(elapsed & 1)
             if elapsed > latest:
                 latest = elapsed
-        if delta & 1 or (delta >> 1 != count if dense else delta >> 1 <= before):
+        if delta != due and (dense or delta < due or delta & 1):
             return None
-        before = delta >> 1
-        at += size >> 1
+        due = delta + 2
         if size & 1 and size != 1:  # 1: null
             return None
-        size = data[at]
-        at += 1
-        if size >= 0x80:
-            if data[at] < 0x80:
-                size += (data[at] << 7) - 0x80
-                at += 1
-            else:
-                size, at = _even(data, at - 1, stop, or_null=True)
         at += size >> 1
-        if size & 1 and size != 1:
-            return None
-        at = at + 1 if at < stop and not data[at] else _headers(data, at, stop)
-        if at != stop:
-            return None
+        left = stop - at
+        if not (1 < left < _MOST_LEFT and data.startswith(plain_ends[left], at) and not data[stop - 1]):
+            _value(data, at, stop)
+        at = stop
         count += 1
-    return latest if count == batch.count and before <= batch.last_offset_delta else None
+    return latest if count == wanted and due - 2 <= last_delta << 1 else None
 
 
 def _long_head(data: bytes, at: int, end: int) -> tuple[int, int, int, int, int, int]:
@@ -111,6 +129,15 @@ def _even(data: bytes, at: int, end: int, *, or_null: bool = False) -> tuple[int
             return 1, at
         raise ValueError("negative")
     return value << 1, at
+
+
+def _value(data: bytes, at: int, stop: int) -> None:
+    """Value and headers, which end where the record does. Raises IndexError and ValueError for odd ones."""
+    size, at = _even(data, at, stop, or_null=True)
+    at += size >> 1
+    at = at + 1 if at < stop and not data[at] else _headers(data, at, stop)
+    if at != stop:
+        raise ValueError("not the record's end")
 
 
 def _headers(data: bytes, at: int, stop: int) -> int:

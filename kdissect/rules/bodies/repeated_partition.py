@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from kdissect.history.partitions import Topics
 from kdissect.model.finding import Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
@@ -50,16 +51,10 @@ class RepeatedPartition(BodyRule):
     )
 
     def is_suspect(self, body: Body) -> bool:
-        """By the numbers of names and partitions that differ."""
+        """Whether one stands there twice."""
         if body.exchange.api_key == _ADD_PARTITIONS:  # rare, and its topics may stand below transactions
             return True
-        topics = body.topics
-        if len(topics) > 1 and len({name for name, _ in topics}) < len(topics):
-            return True
-        for _, numbers in topics:  # noqa: SIM110 - a generator costs as much as the look itself
-            if len(numbers) > 1 and len(set(numbers)) < len(numbers):
-                return True
-        return False
+        return has_repeats(body.topics)
 
     def check(self, body: Body) -> Iterator[Fault]:
         """Partitions by topic name or id, within one list of topics."""
@@ -72,6 +67,16 @@ class RepeatedPartition(BodyRule):
                         where = f"{field}[{index}].{path}"
                         yield body.fault(where, "each partition once", f"partition {partition} again")
                     seen.add(key)
+
+
+def has_repeats(topics: Topics) -> bool:
+    """Whether a topic, or a partition of one, stands twice, by the numbers of those that differ."""
+    if len(topics) > 1 and len({name for name, _ in topics}) < len(topics):
+        return True
+    for _, numbers in topics:  # noqa: SIM110 - a generator costs as much as the look itself
+        if len(numbers) > 1 and len(set(numbers)) < len(numbers):
+            return True
+    return False
 
 
 def _lists(body: Body) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,58 @@
+"""Counts the batches of a records field of which nothing more is asked than that they are right."""
+
+from struct import Struct
+
+from kdissect.decoders.records.batches import split_batches
+from kdissect.decoders.records.checksum import crc32c
+from kdissect.decoders.records.layout import (
+    ATTRIBUTES_AT,
+    CURRENT_MAGIC,
+    HEADER_V2,
+    LENGTH_AT,
+    MIN_SIZE,
+    OVERHEAD,
+)
+
+# batchLength, magic, crc: what of HEADER_V2 tells whether a batch is whole, from LENGTH_AT on.
+_HEAD = Struct(">i4xBI").unpack_from
+_SHORTEST = MIN_SIZE[CURRENT_MAGIC] - OVERHEAD
+# Below it a copy of the bytes costs less than two memoryviews (measured; at 16 KB they cost the same).
+_COPIED = 8192
+
+
+def count_batches(data: bytes, start: int, end: int, may_be_cut: bool) -> int:
+    """How many batches stand in `data[start:end]`.
+
+    `may_be_cut` is that of `split_batches`. Raises ValueError where anything at all is wrong with one of
+    them, or with what stands between them.
+    """
+    size = end - start
+    if size >= HEADER_V2.size:
+        length, magic, crc = _HEAD(data, start + LENGTH_AT)
+        if length == size - OVERHEAD and magic == CURRENT_MAGIC:  # nearly all records fields are one batch
+            content = data if size < _COPIED else memoryview(data)
+            if crc32c(content[start + ATTRIBUTES_AT : end]) == crc:
+                return 1
+    return _count(data, start, end, may_be_cut) if size else 0
+
+
+def _count(data: bytes, at: int, end: int, may_be_cut: bool) -> int:
+    count = 0
+    while end - at >= HEADER_V2.size:
+        length, magic, crc = _HEAD(data, at + LENGTH_AT)
+        behind = at + OVERHEAD + length
+        if magic != CURRENT_MAGIC or length < _SHORTEST or behind > end:
+            break
+        if crc32c(memoryview(data)[at + ATTRIBUTES_AT : behind]) != crc:
+            raise ValueError("wrong checksum")
+        count += 1
+        at = behind
+    return count if at == end else count + _others(data, at, end, may_be_cut)
+
+
+def _others(data: bytes, at: int, end: int, may_be_cut: bool) -> int:
+    """The rest: batches of the old formats, one that is cut."""
+    found = split_batches(data, at, end, may_be_cut=may_be_cut)
+    if found.faults or any(batch.faults for batch in found.batches):
+        raise ValueError("odd batches")
+    return len(found.batches)
