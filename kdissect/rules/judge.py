@@ -32,7 +32,6 @@ from kdissect.rules.evidence import finding_of, has_no_error
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.repeated_bodies import RepeatedBodies
 from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, Once, Rule
 from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, Subjects
 from kdissect.session.events import ConnectionClosed, Event
@@ -71,7 +70,6 @@ class Judge:
         self._at_ns = 0  # its time
         self._subjects = Subjects(rules)
         self._history = History(machines, increments=False)  # no rule speaks of them
-        self._repeated = RepeatedBodies()
         self._batches = BatchJudge(rules, self.coverage)
         self.coverage.batch_codes = self._batches.usual_codes()
 
@@ -83,7 +81,7 @@ class Judge:
         if info.same_as is not None:
             return
         if isinstance(event, Exchange):
-            self._repeated.decode(event)  # for the histories too
+            event.bodies()  # decoded for the histories too
             due, facts = self._history.take_exchange(event)
             view = self._views.get(info.id) or self._view(event)
             for exchange in due:

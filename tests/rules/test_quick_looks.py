@@ -82,7 +82,6 @@ def thorough(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Judge]],
         with monkeypatch.context() as patch:
             patch.setattr("kdissect.rules.judge.Subjects", ThoroughSubjects)
             patch.setattr("kdissect.rules.batches.BatchJudge._plain_ones", lambda *_: None)
-            patch.setattr("kdissect.rules.judge.RepeatedBodies.decode", lambda _, exchange: exchange.bodies())
             patch.setattr("kdissect.rules.batches.has_usual_content", lambda *_, **__: False)
             for rule in ALL_RULES:
                 patch.setattr(type(rule), "is_suspect", lambda *_: True, raising=False)
