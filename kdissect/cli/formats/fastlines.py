@@ -18,7 +18,7 @@ from kdissect.cli.formats.linetexts import (
     number_or_null,
     text_or_null,
 )
-from kdissect.decoders.messages import request_summarizer, response_summarizer
+from kdissect.decoders.bodies import request_summarizer, response_summarizer
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.engine.rows import TopicsOf, closed_row, has_anomalies, union, wire_topics
 from kdissect.history.topics import DESCRIBE_CLUSTER
@@ -89,16 +89,10 @@ class FastLines:
         ) or self._kind(exchange)
         correlation_id = exchange.correlation_id
         if (
-            request is None
-            or response is None
-            or correlation_id is None
-            or exchange.state is not _COMPLETE
-            or exchange.kind is not _KAFKA
-            or exchange.close
-            or exchange.anomalies
-            or request.anomalies
-            or response.anomalies
-        ):
+            request is None or response is None or correlation_id is None
+            or exchange.state is not _COMPLETE or exchange.kind is not _KAFKA
+            or exchange.close or exchange.anomalies or request.anomalies or response.anomalies
+        ):  # fmt: skip
             return self._unusual_line(number, kind, exchange)
         data, answer = request.data, response.data
         size, answer_size = request.size, response.size
@@ -127,26 +121,13 @@ class FastLines:
             facts = self._facts_of(exchange, asked, answered)
         digits, answer_digits = b"%d" % time_ns, b"%d" % answer_ns
         return kind.template % (
-            number,
-            exchange.ordinal,
-            correlation_id,
-            first,
-            last,
-            second,
-            digits[-9:],
-            digits,
-            digits if end_time_ns == time_ns else b"%d" % end_time_ns,
-            size + 4,
-            answer_first,
-            answer_last,
-            answer_second,
-            answer_digits[-9:],
-            answer_digits,
-            answer_digits if answer_end_ns == answer_ns else b"%d" % answer_end_ns,
-            answer_size + 4,
-            answer_ns - end_time_ns,
-            facts,
-        )
+            number, exchange.ordinal, correlation_id,
+            first, last, second, digits[-9:], digits,
+            digits if end_time_ns == time_ns else b"%d" % end_time_ns, size + 4,
+            answer_first, answer_last, answer_second, answer_digits[-9:], answer_digits,
+            answer_digits if answer_end_ns == answer_ns else b"%d" % answer_end_ns, answer_size + 4,
+            answer_ns - end_time_ns, facts,
+        )  # fmt: skip
 
     def _unusual_line(self, number: int, kind: LineKind, exchange: Exchange) -> bytes:
         """An exchange without an answer, cut, in two files, with anomalies ..."""
