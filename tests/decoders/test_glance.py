@@ -7,12 +7,11 @@ from random import Random
 import kdissect
 from kdissect.decoders.bodies import (
     decode_once,
-    request_to_jsonable,
-    response_to_jsonable,
     summarize_response,
 )
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.glance import compiled_glancer, glancer
+from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.quirks import may_answer_in_other_version
 from kdissect.decoders.records.sections import has_pieces, record_sections
 from kdissect.decoders.shapes import Glance, Glancer, Shapes
