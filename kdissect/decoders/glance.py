@@ -2,7 +2,7 @@
 
 For counts over whole captures, which need no values. Nearly all bodies of a kind have one of a few shapes
 (`shapes`), and whether one does is one unpacking and one comparison. What has no known shape is walked
-(`walk`), or, if that happens often, goes through code from the same emitter as `compiled`, with a sink that
+(`survey`), or, if that happens often, goes through code from the same emitter as `compiled`, with a sink that
 skips what it does not want.
 """
 
@@ -15,12 +15,11 @@ from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.cursor import uvarint
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.quirks import may_answer_in_other_version
-from kdissect.decoders.records.sections import has_pieces, has_records, holds_records
+from kdissect.decoders.records.sections import has_pieces
 from kdissect.decoders.records.tally import count_batches
 from kdissect.decoders.shapes import BATCH, CLEAN, Glance, Glancer, Shapes
-from kdissect.decoders.walk import has_errors
 from kdissect.schema.types import Field, Message, MessageKind, Type
-from kdissect.schema.walk import has_payloads
+from kdissect.schema.walk import has_errors, has_payloads, has_records, holds_records
 
 _INT32 = Format(">i").unpack_from
 _new = tuple.__new__  # saves the call of a NamedTuple's own constructor

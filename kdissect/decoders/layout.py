@@ -1,6 +1,6 @@
 """Where the fields of a struct stand in one version: order, widths, smallest sizes.
 
-Shared by everything that walks the schema (`emitter`, `spanned`, `encoder`), so that the walks cannot
+Shared by everything that walks the schema (`emitter`, `spanned`, `encoder`, `walk`), so that the walks cannot
 disagree.
 """
 

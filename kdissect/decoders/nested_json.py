@@ -18,10 +18,10 @@ from kdissect.decoders.json_sink import JsonSink
 from kdissect.decoders.jsonable import float_value, uuid_text
 from kdissect.decoders.layout import FIXED, Layout
 from kdissect.decoders.quirks import may_answer_in_other_version
-from kdissect.decoders.records.sections import SectionPlaces, has_records
+from kdissect.decoders.records.sections import SectionPlaces
 from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Field, Message, Primitive, Struct
-from kdissect.schema.walk import has_payloads
+from kdissect.schema.walk import has_payloads, has_records
 
 Nest = Callable[[bytes, int, int, str | None, bytes | None], dict[str, Any]]
 """`(data, start, end, topic, topic id)` of a records field to what stands in its place.

@@ -14,11 +14,12 @@ from kdissect.decoders.cursor import more_varint
 from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.layout import Layout
-from kdissect.decoders.records.sections import SECTION_NAMES, SectionPlaces, has_records
+from kdissect.decoders.records.sections import SECTION_NAMES, SectionPlaces
 from kdissect.decoders.sinks import ObjectSink
 from kdissect.schema.enums import enumeration
 from kdissect.schema.errors import all_codes
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
+from kdissect.schema.walk import has_records
 
 PlainDecoder = Callable[[bytes, int], Decoded | None]
 _LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16

@@ -6,13 +6,13 @@ What is new is outlined and remembered; what is not ordinary goes to the compile
 of a short capture then need not have.
 """
 
-import struct
 from collections.abc import Callable
-from functools import cache
 
-from kdissect.decoders.outline import MOST_BEHIND, Form, NotOrdinaryError, Outline, Outliner, Pieces
+from kdissect.decoders.outline import MOST_BEHIND, Form, NotOrdinaryError, Outline, OutlineRoute
 from kdissect.decoders.summary import Summarizer, Summary, summarizer
-from kdissect.schema.types import Array, Message, Primitive, Struct, Type
+from kdissect.decoders.walk import Unpack, unpacker
+from kdissect.schema.types import Message
+from kdissect.schema.walk import has_records
 
 # Of one version of a message: a topic, an error code and a place of records more are each one more.
 MOST_OF_A_KIND = 64
@@ -25,8 +25,7 @@ _LENGTHS = 4096  # sizes of records whose encoded length is kept, of each of the
 _WIDE_LENGTH = 4  # an int32; compact ones are varints of n + 1 (KIP-482)
 _NEVER = bytes(MOST_BEHIND + _WIDE_LENGTH)  # longer than what follows records and a length cut short
 
-Unpack = Callable[[bytes, int], tuple[bytes, ...]]
-Look = Callable[[tuple[bytes, ...]], Summary | None]
+Look = Callable[[tuple[object, ...]], Summary | None]
 # A form of bodies of one size; one of bodies with records: also where the length of these stands, how many
 # bytes follow them, and what takes the decisive ones out of those.
 SizedForm = tuple[Unpack, Look]
@@ -47,7 +46,7 @@ def remembering(message: Message, version: int) -> Summarizer:
                 return found
         return miss(data, offset)
 
-    return _with_records(memory, summarize) if _has_records(message.root) else summarize
+    return _with_records(memory, summarize) if has_records(message) else summarize
 
 
 def _with_records(memory: "Memory", others: Summarizer) -> Summarizer:
@@ -91,11 +90,11 @@ class Memory:
         self.free_forms: dict[int, list[FreeForm]] = {}
         self.sign = 0
         self._body = message, version
-        self._outliner = Outliner(message, version)
+        self._route = OutlineRoute(message, version)
         self._encode = _compact_length if message.is_flexible(version) else _wide_length
         self.lengths = _COMPACT if message.is_flexible(version) else _WIDE
         self._lessons = MOST_OF_A_KIND
-        self._known: dict[Form, tuple[Unpack, Unpack, dict[tuple[bytes, ...], Summary]]] = {}
+        self._known: dict[Form, tuple[Unpack, Unpack, dict[tuple[object, ...], Summary]]] = {}
         self._compiled: Summarizer | None = None
 
     def miss(self, data: bytes, offset: int) -> Summary:
@@ -103,7 +102,7 @@ class Memory:
         if self._lessons and Memory.room > 0:
             self._lessons -= 1
             try:
-                outline = self._outliner.outline(data, offset)
+                outline = self._route.outline(data, offset)
             except NotOrdinaryError:
                 pass
             else:
@@ -123,7 +122,7 @@ class Memory:
     def _remember(self, outline: Outline, data: bytes, offset: int) -> None:
         pieces, size, free, behind, pieces_behind = form = outline.form
         if form not in self._known:
-            self._known[form] = _unpacker(pieces), _unpacker(pieces_behind), {}
+            self._known[form] = unpacker(pieces), unpacker(pieces_behind), {}
         unpack, unpack_behind, summaries = self._known[form]
         decisive = unpack(data, offset)
         if free is None:
@@ -138,15 +137,7 @@ class Memory:
                 forms.insert(0, found)
                 del forms[MOST_FREE_FORMS:]
         summaries[decisive] = outline.summary
-        Memory.room -= _SUMMARY_ROOM + _PIECE_ROOM * len(decisive) + sum(map(len, decisive))
-
-
-def _unpacker(pieces: Pieces) -> Unpack:
-    code, at = ">", 0
-    for start, stop in pieces:
-        code += f"{start - at}x{stop - start}s"
-        at = stop
-    return struct.Struct(code).unpack_from
+        Memory.room -= _SUMMARY_ROOM + sum(_PIECE_ROOM + width for _, width in pieces + pieces_behind)
 
 
 _WIDE: dict[int, bytes] = {}
@@ -166,14 +157,3 @@ def _compact_length(rest: int) -> bytes:
     # Where no length of the usual width comes out, one with a zero more: as good for who reads it.
     number = rest - width + 1
     return bytes(number >> 7 * i & 127 | (128 if i < width - 1 else 0) for i in range(width))
-
-
-@cache
-def _has_records(of: Struct) -> bool:
-    return any(_holds_records(field.type) for field in of.fields)
-
-
-def _holds_records(kind: Type) -> bool:
-    if isinstance(kind, Array):
-        kind = kind.element
-    return _has_records(kind) if isinstance(kind, Struct) else kind is Primitive.RECORDS

@@ -11,7 +11,8 @@ from struct import error as StructError  # noqa: N812  an exception class, whate
 from typing import ClassVar, NamedTuple
 
 from kdissect.decoders.quirks import UNSUPPORTED_VERSION, may_answer_in_other_version
-from kdissect.decoders.walk import Route, Walk
+from kdissect.decoders.survey import Survey, SurveyRoute
+from kdissect.decoders.walk import Unpack, code_of, merged, unpacker
 from kdissect.schema.types import Message, MessageKind
 
 # What is spent on learning from bodies of one kind before code is made for it, in walks: more than most kinds
@@ -20,7 +21,6 @@ _LESSONS = 24
 _NO_LESSON = 3
 # Marks in all shapes together, of some 90 bytes each. Captures of everyday traffic have a few thousand.
 _ALL_MARKS = 200_000
-_CODES = {2: "H", 4: "I"}  # numbers are quicker than bytes of a length where there is a code
 
 
 class Glance(NamedTuple):
@@ -37,7 +37,6 @@ class Glance(NamedTuple):
 CLEAN, BATCH = Glance((), 0), Glance((), 1)  # what nearly all bodies come to
 
 Glancer = Callable[[bytes, int], Glance | None]
-Unpack = Callable[[bytes, int], tuple[object, ...]]
 Shape = tuple[Unpack, tuple[object, ...], Glance]
 """Unpacks all that decides, what then comes out, and what a body is with that."""
 OpenShape = tuple[Unpack, tuple[object, ...], int, int, Unpack, tuple[object, ...]]
@@ -66,7 +65,7 @@ class Shapes:
     _room: ClassVar = _ALL_MARKS
 
     def __init__(self, message: Message, version: int) -> None:
-        self._route = Route(message, version)
+        self._route = SurveyRoute(message, version)
         self.may_be_cut = self._route.may_be_cut
         self.compact = self._route.layout.flexible
         """Whether the length of records is a varint."""
@@ -85,7 +84,7 @@ class Shapes:
         None where it does not fit, as a glance says. Raises nothing.
         """
         try:
-            walk = Walk(self._route, data, offset)
+            walk = Survey(self._route, data, offset)
         except (ValueError, IndexError, StructError):
             self.left -= _NO_LESSON
             return None
@@ -98,27 +97,28 @@ class Shapes:
                 self._learn(walk, data, offset, found)
         return found
 
-    def _learn(self, walk: Walk, data: bytes, offset: int, found: Glance) -> None:
+    def _learn(self, walk: Survey, data: bytes, offset: int, found: Glance) -> None:
         if not walk.records:
             Shapes._room -= len(walk.marks)
-            unpack = _unpacker(walk.marks, offset)
+            unpack = unpacker(merged(walk.marks, offset))
             self.known.setdefault(len(data) - offset, (unpack, unpack(data, offset), found))
         elif len(walk.records) == 1 and not walk.errors and walk.head is not None:
             self._learn_open(walk, walk.head, data, offset)
         else:  # it taught nothing, as others like it will
             self.left -= _NO_LESSON
 
-    def _learn_open(self, walk: Walk, head: int, data: bytes, offset: int) -> None:
+    def _learn_open(self, walk: Survey, head: int, data: bytes, offset: int) -> None:
         marks = walk.marks
         ((before, stop),) = walk.records
-        place = _format(marks[:head], offset)
+        place = code_of(merged(marks[:head], offset))
         if not self._head:
             self._head, self.head = place, Format(place).unpack_from
         elif self._head != place:
             self.left -= _NO_LESSON
             return
         Shapes._room -= len(marks)
-        unpack, behind = _unpacker(marks[head:before], offset), _unpacker(marks[before + 1 :], stop)
+        unpack = unpacker(merged(marks[head:before], offset))
+        behind = unpacker(merged(marks[before + 1 :], stop))
         self.open[self.head(data, offset)] = (
             unpack, unpack(data, offset), marks[before][0] - offset, len(data) - stop,
             behind, behind(data, stop),
@@ -127,25 +127,3 @@ class Shapes:
 
 def _nothing(_data: bytes, _offset: int) -> tuple[object, ...]:
     return ()
-
-
-def _unpacker(marks: list[tuple[int, int]], at: int) -> Unpack:
-    return Format(_format(marks, at)).unpack_from
-
-
-def _format(marks: list[tuple[int, int]], at: int) -> str:
-    """Of `struct`, for marks in what begins `at`; those side by side are one."""
-    parts = [">"]
-    width = 0
-    for place, size in marks:
-        if place != at + width:
-            parts.append(_code(width))
-            parts.append(f"{place - at - width}x")
-            at, width = place, 0
-        width += size
-    parts.append(_code(width))
-    return "".join(parts)
-
-
-def _code(width: int) -> str:
-    return _CODES.get(width) or f"{width}s" if width else ""

@@ -276,7 +276,7 @@ def _unclear(_data: bytes, _offset: int) -> None:
 
 @cache
 def _has_records(api_key: int) -> bool:
-    from kdissect.decoders.records.sections import has_records  # `info` alone has no use for records
+    from kdissect.schema.walk import has_records  # `info` alone has no use for records
 
     messages = request_message(api_key), response_message(api_key)
     return any(message is not None and has_records(message) for message in messages)

@@ -9,11 +9,12 @@ from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.records.layout import ATTRIBUTES_AT, CURRENT_MAGIC, HEADER_V2, OVERHEAD
 from kdissect.decoders.records.paths import records_path
 from kdissect.decoders.records.search import find_batch
-from kdissect.decoders.records.sections import Section, finder_of, has_records
+from kdissect.decoders.records.sections import Section, finder_of
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch, RecordFault
 from kdissect.schema.registry import api_name, request_message, response_message
+from kdissect.schema.walk import has_records
 from kdissect.session.exchange import Exchange
 
 _new = tuple.__new__  # saves the call of a NamedTuple's own constructor, once a field

@@ -12,6 +12,7 @@ from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.model.errors import DecodeError
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
+from kdissect.schema.walk import has_records, holds_records
 
 # The fields that say where the records belong, by the names of Produce, Fetch, ShareFetch and FetchSnapshot.
 _PARTITION = frozenset({"index", "partition", "partition_index"})
@@ -57,20 +58,6 @@ def finder_of(api_key: int, api_version: int, is_response: bool) -> SectionFinde
     except DecodeError:
         return None
     return section_finder(message, api_version)
-
-
-@cache
-def has_records(message: Message) -> bool:
-    """Whether some version of a message has a records field."""
-    return holds_records(message.root)
-
-
-@cache
-def holds_records(of: Type) -> bool:
-    """Whether a type is that of a records field, or has one below it in some version."""
-    if isinstance(of, Struct):
-        return any(holds_records(field.type) for field in of.fields)
-    return holds_records(of.element) if isinstance(of, Array) else of is Primitive.RECORDS
 
 
 @cache
