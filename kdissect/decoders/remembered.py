@@ -6,6 +6,7 @@ What is new is outlined and remembered; what is not ordinary goes to the compile
 of a short capture then need not have.
 """
 
+import sys
 from collections.abc import Callable
 
 from kdissect.decoders.outline import MOST_BEHIND, Form, NotOrdinaryError, Outline, OutlineRoute
@@ -16,6 +17,8 @@ from kdissect.schema.walk import has_records
 
 # Of one version of a message: a topic, an error code and a place of records more are each one more.
 MOST_OF_A_KIND = 64
+# One that is not ordinary costs as much as so many others, and teaches nothing.
+_NO_LESSON = 4
 # For all together, about: hostile bodies can be new for ever. A summary takes some 1000 bytes, its decisive
 # pieces 100 each besides what stands in them.
 ROOM = 16 << 20
@@ -94,17 +97,21 @@ class Memory:
         self._encode = _compact_length if message.is_flexible(version) else _wide_length
         self.lengths = _COMPACT if message.is_flexible(version) else _WIDE
         self._lessons = MOST_OF_A_KIND
+        self._has_records = has_records(message)
+        self._too_large = sys.maxsize  # bodies of so many bytes were not ordinary, without records
         self._known: dict[Form, tuple[Unpack, Unpack, dict[tuple[object, ...], Summary]]] = {}
         self._compiled: Summarizer | None = None
 
     def miss(self, data: bytes, offset: int) -> Summary:
         """The summary of a body that is not remembered."""
-        if self._lessons and Memory.room > 0:
+        if self._lessons > 0 and Memory.room > 0 and len(data) - offset < self._too_large:
             self._lessons -= 1
             try:
                 outline = self._route.outline(data, offset)
             except NotOrdinaryError:
-                pass
+                self._lessons -= _NO_LESSON
+                if not self._has_records:
+                    self._too_large = len(data) - offset
             else:
                 self._remember(outline, data, offset)
                 return outline.summary
