@@ -20,7 +20,7 @@ from kdissect.schema.types import Message, MessageKind
 _LESSONS = 24
 _NO_LESSON = 3
 # Marks in all shapes together, of some 90 bytes each. Captures of everyday traffic have a few thousand.
-_ALL_MARKS = 200_000
+ALL_MARKS = 200_000
 
 
 class Glance(NamedTuple):
@@ -62,7 +62,7 @@ class Shapes:
         "may_be_cut",
         "open",
     )
-    _room: ClassVar = _ALL_MARKS
+    _room: ClassVar = ALL_MARKS
 
     def __init__(self, message: Message, version: int) -> None:
         self._route = SurveyRoute(message, version)

@@ -103,10 +103,11 @@ def test_created_topics_tell_their_names(tmp_path: Path) -> None:
     assert topics(capture(tmp_path, client))[0] == ["orders"]
 
 
-def topic_batch() -> bytes:
-    """A TopicRecord as Apache Kafka writes it, in a batch built here by hand."""
+def topic_batch(name: bytes = b"orders") -> bytes:
+    """A TopicRecord as Apache Kafka writes it, in a batch built here by hand. The name has six bytes."""
     value = next(row[3] for row in records() if row[1] == "TopicRecord")
     assert value is not None
+    value = value.replace(b"orders", name)
     record = b"\0\0\0\x01" + bytes([len(value) * 2]) + value + b"\0"
     batch = struct.pack(">hiqqqhii", 0, 0, 0, 0, -1, -1, -1, 1) + bytes([len(record) * 2]) + record
     batch = struct.pack(">ibI", 0, 2, crc32c(batch)) + batch
@@ -116,12 +117,13 @@ def topic_batch() -> bytes:
 TOPIC_ID = bytes.fromhex("01020304050607081112131415161718")
 
 
-def test_records_of_the_metadata_log_tell_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "told"), [(b"orders", "orders"), (b"ord\xffrs", "ord\\xffrs")])
+def test_records_of_the_metadata_log_tell_names(tmp_path: Path, name: bytes, told: str) -> None:
     asked = {"topics": [{"topic_id": METADATA_TOPIC_ID, "partitions": [{"partition": 0}]}]}
-    part = {"partition_index": 0, "aborted_transactions": None, "records": topic_batch()}
+    part = {"partition_index": 0, "aborted_transactions": None, "records": topic_batch(name)}
     answered = {"responses": [{"topic_id": METADATA_TOPIC_ID, "partitions": [part]}]}
     path = capture(tmp_path, Client().fetch(TOPIC_ID).ask(FETCH, 13, asked, answered))
-    assert topics(path) == [["orders"], ["__cluster_metadata"]]
+    assert topics(path) == [[told], ["__cluster_metadata"]]
 
 
 def test_a_snapshot_in_pieces_tells_names(tmp_path: Path) -> None:
