@@ -88,3 +88,13 @@ def _field(of: Struct, version: int, names: tuple[str, ...]) -> Field | None:
 def _element(field: Field) -> Struct | None:
     element = field.type.element if isinstance(field.type, Array) else None
     return element if isinstance(element, Struct) else None
+
+
+def has_repeats(topics: Topics) -> bool:
+    """Whether a topic, or a partition of one, stands twice, by the numbers of those that differ."""
+    if len(topics) > 1 and len({name for name, _ in topics}) < len(topics):
+        return True
+    for _, numbers in topics:  # noqa: SIM110 - a generator costs as much as the look itself
+        if len(numbers) > 1 and len(set(numbers)) < len(numbers):
+            return True
+    return False

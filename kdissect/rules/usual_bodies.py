@@ -7,9 +7,8 @@ wherever one of them might want a second look; where other rules watch the API t
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kdissect.history.partitions import Topics, topic_lister, topic_namer
-from kdissect.rules.bodies.repeated_partition import has_repeats
-from kdissect.rules.groups.odd_commit import METADATA_LIMIT
+from kdissect.history.partitions import Topics, has_repeats, topic_lister, topic_namer
+from kdissect.rules.thresholds import METADATA_LIMIT
 from kdissect.rules.usual_fetch import usual_fetch
 from kdissect.session.exchange import Exchange
 

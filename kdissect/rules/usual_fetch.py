@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from kdissect.history.partitions import topic_lister
-from kdissect.rules.bodies.repeated_partition import has_repeats
-from kdissect.rules.fetch.late_fetch import SLACK_NS
+from kdissect.history.partitions import has_repeats, topic_lister
+from kdissect.rules.thresholds import LATE_FETCH_SLACK_NS
 from kdissect.session.exchange import Exchange
 
 _FETCH = 1  # org.apache.kafka.common.protocol.ApiKeys
@@ -62,4 +61,4 @@ def _answers_usually(asked: Any, answered: Any, exchange: Exchange, wanted: int)
             if row.records:
                 wanted -= len(row.records)
     latency, wait = response.time_ns - request.end_time_ns, asked.max_wait_ms
-    return latency <= wait * _MS + SLACK_NS and (wanted <= 0 or latency >= wait * (_MS // 2))
+    return latency <= wait * _MS + LATE_FETCH_SLACK_NS and (wanted <= 0 or latency >= wait * (_MS // 2))

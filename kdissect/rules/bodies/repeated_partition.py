@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.history.partitions import Topics
+from kdissect.history.partitions import has_repeats
 from kdissect.model.finding import Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
@@ -67,16 +67,6 @@ class RepeatedPartition(BodyRule):
                         where = f"{field}[{index}].{path}"
                         yield body.fault(where, "each partition once", f"partition {partition} again")
                     seen.add(key)
-
-
-def has_repeats(topics: Topics) -> bool:
-    """Whether a topic, or a partition of one, stands twice, by the numbers of those that differ."""
-    if len(topics) > 1 and len({name for name, _ in topics}) < len(topics):
-        return True
-    for _, numbers in topics:  # noqa: SIM110 - a generator costs as much as the look itself
-        if len(numbers) > 1 and len(set(numbers)) < len(numbers):
-            return True
-    return False
 
 
 def _lists(body: Body) -> Iterator[tuple[str, Any]]:

@@ -10,8 +10,7 @@ from kdissect.rules.rule import (
     Fault,
     Once,
 )
-
-SLACK_NS = 1_000_000_000
+from kdissect.rules.thresholds import LATE_FETCH_SLACK_NS
 
 
 class LateFetch(BodyRule):
@@ -41,12 +40,12 @@ class LateFetch(BodyRule):
         asked, latency = body.request.value, body.exchange.latency_ns
         if asked is None or latency is None:
             return False
-        return bool(latency > asked.max_wait_ms * 1_000_000 + SLACK_NS)
+        return bool(latency > asked.max_wait_ms * 1_000_000 + LATE_FETCH_SLACK_NS)
 
     def check(self, body: Body) -> Iterator[Fault]:
         """Latency against the request's wait, without a throttle."""
         asked, latency = body.other(), body.exchange.latency_ns
         if asked is None or latency is None or getattr(body.value, "throttle_time_ms", None):
             return
-        if latency > asked.max_wait_ms * 1_000_000 + SLACK_NS:
+        if latency > asked.max_wait_ms * 1_000_000 + LATE_FETCH_SLACK_NS:
             yield Fault(f"an answer within {asked.max_wait_ms} ms", f"{latency / 1e6:.0f} ms", side=RESPONSE)

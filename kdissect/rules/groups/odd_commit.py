@@ -9,8 +9,7 @@ from kdissect.rules.rule import (
     BodyRule,
     Fault,
 )
-
-METADATA_LIMIT = 4096  # offset.metadata.max.bytes
+from kdissect.rules.thresholds import METADATA_LIMIT
 
 
 class OddCommit(BodyRule):
