@@ -156,13 +156,9 @@ def selected_sets(
     dissection: Dissection, options: Namespace, progress: Progress | None
 ) -> Iterator[RecordSet]:
     """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
-    is_wanted = globs(options.topic) if options.topic else None
-    pieces = SnapshotPieces()
+    is_wanted = _chooser(dissection, options)
     for exchange in _selected(dissection, options, progress):
-        for records in record_sets(exchange):
-            pieces.join(records)
-            if is_wanted is None or is_wanted(topic_of(dissection, records) or ""):
-                yield records
+        yield from filter(is_wanted, record_sets(exchange))
 
 
 def hold_selected(
@@ -172,24 +168,35 @@ def hold_selected(
 
     Says each time that they hold enough to be closed.
     """
-    is_wanted = globs(options.topic) if options.topic else None
-    pieces = SnapshotPieces()
+    is_wanted = _chooser(dissection, options)
     for exchange in _selected(dissection, options, progress):
         found = exchange_sections(exchange)
         if found is None or not found[2]:
             continue
         is_response, frame, sections = found
-        if is_wanted is None and sections[0].position is None:
+        if not options.topic and sections[0].position is None:
             if tables.held.add(exchange, frame, sections):
                 yield
             continue
         for section in sections:
             records = RecordSet(exchange, is_response, frame, section)
-            pieces.join(records)
-            if (is_wanted is None or is_wanted(topic_of(dissection, records) or "")) and tables.held.add_set(
-                records
-            ):
+            if is_wanted(records) and tables.held.add_set(records):
                 yield
+
+
+def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet], bool]:
+    """Tells of records fields, which must be given in their order, whether `--topic` asks for them.
+
+    Pieces of snapshots are joined to those before them.
+    """
+    matches = globs(options.topic) if options.topic else None
+    pieces = SnapshotPieces()
+
+    def is_wanted(records: RecordSet) -> bool:
+        pieces.join(records)
+        return matches is None or bool(matches(topic_of(dissection, records) or ""))
+
+    return is_wanted
 
 
 def _selected(dissection: Dissection, options: Namespace, progress: Progress | None) -> Iterator[Exchange]:

@@ -18,7 +18,7 @@ from kdissect.decoders.json_sink import JsonSink
 from kdissect.decoders.jsonable import float_value, uuid_text
 from kdissect.decoders.layout import FIXED, Layout
 from kdissect.decoders.quirks import may_answer_in_other_version
-from kdissect.decoders.records.sections import SectionPlaces
+from kdissect.decoders.records.sections import SectionPlaces, has_pieces
 from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Field, Message, Primitive, Struct
 from kdissect.schema.walk import has_payloads, has_records
@@ -40,19 +40,17 @@ def nested_decoder(api_key: int, api_version: int, is_response: bool) -> NestedD
     does beside ValueError.
     """
     message = known_body(api_key, api_version, is_response)
-    if message is None or has_payloads(message) or may_hold_secrets(message):
+    if message is None or has_payloads(message) or may_hold_secrets(message) or has_pieces(message):
         return None
     if is_response and may_answer_in_other_version(api_key):
         return None
     return _compiled(message, api_version)
 
 
-def _compiled(message: Message, version: int) -> NestedDecoder | None:
+def _compiled(message: Message, version: int) -> NestedDecoder:
     sink = _NestedSink(Layout(message, version))
     emitter = _NestedEmitter(message, version, sink)
     owner = emitter.emit_root(depth=2)
-    if sink.sections is not None and sink.sections.has_pieces:
-        return None
     lines = ["def decode(b, p, nest):", "    end = len(b)", "    try:", *emitter.lines]
     lines += [f"    except {FAULTS}:", "        return None", f"    return {owner} if p == end else None"]
     decode: NestedDecoder = compile_function(lines, emitter.names, f"<{message.name} v{version} nested>")

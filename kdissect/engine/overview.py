@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kdissect.engine.bodies import body_of
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packet import ref_file, ref_number
 from kdissect.schema.errors import error_name
-from kdissect.schema.registry import api_name, request_message, response_message
+from kdissect.schema.registry import api_name
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
@@ -231,8 +230,6 @@ class DeepCounts:
         return found
 
     def _check_batches(self, exchange: Exchange) -> list[Anomaly]:
-        if exchange.api_key is None or not _has_records(exchange.api_key):
-            return []
         found: list[Anomaly] = []
         for records in _record_sets(exchange):
             batches = records.found.batches
@@ -272,14 +269,6 @@ class DeepCounts:
 
 def _unclear(_data: bytes, _offset: int) -> None:
     """Of bodies of which no more is known than that they are there a glance does not tell."""
-
-
-@cache
-def _has_records(api_key: int) -> bool:
-    from kdissect.schema.walk import has_records  # `info` alone has no use for records
-
-    messages = request_message(api_key), response_message(api_key)
-    return any(message is not None and has_records(message) for message in messages)
 
 
 def _record_sets(exchange: Exchange) -> Iterable["RecordSet"]:

@@ -17,7 +17,6 @@ from kdissect.engine.held_fields import HeldFields
 from kdissect.engine.record_groups import RecordGroup, decode_groups
 from kdissect.engine.record_rows import TopicNames
 from kdissect.engine.record_schema import arrow_schema
-from kdissect.engine.record_sets import RecordSet
 from kdissect.engine.row_tables import RowTables
 from kdissect.engine.section_columns import SECTION_COLUMNS, Sections
 from kdissect.model.anomaly import Anomaly
@@ -25,7 +24,8 @@ from kdissect.model.record_batch import CODEC_NAMES, LOG_APPEND_TIME, MAX_SEQUEN
 
 
 class RecordTables:
-    """`add()` fields in their order, `close()` at the end; both give the tables that are ready.
+    """Fields are given to `held` in their order; `close()` gives tables of them, when there are enough and at
+    the end.
 
     `forms` are those of key and value (None: binary), `columns` names what is wanted (none: everything);
     `report` is told what does not fit.
@@ -46,13 +46,8 @@ class RecordTables:
         self._topic_name = topic_name
         self._slow = RowTables(self.schema, files, forms, report, show_secrets, topic_name)
         self.held = HeldFields()
-        """What waits to be decoded; whoever adds to it by itself calls `close()` when there is enough."""
+        """What waits to be decoded; it says when there is enough."""
         self._count = 0
-
-    def add(self, records: RecordSet) -> Iterator[Any]:
-        """Take one field."""
-        if self.held.add_set(records):
-            yield from self.close()
 
     def close(self) -> Iterator[Any]:
         """Decode what is held."""

@@ -38,7 +38,8 @@ def both(
     fast_faults: list[Anomaly] = []
     slow_faults: list[Anomaly] = []
     fast = RecordTables(["file"] * 9, forms, fast_faults.extend, **options)
-    tables = [table for records in sets for table in fast.add(records)] + list(fast.close())
+    tables = [table for records in sets if fast.held.add_set(records) for table in fast.close()]
+    tables += fast.close()
     slow = RowTables(fast.schema, ["file"] * 9, forms, slow_faults.extend, False, options.get("topic_name"))
     rows = [table for records in sets for table in slow.tables(records)]
     empty = fast.schema.empty_table()

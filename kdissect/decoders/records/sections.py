@@ -163,11 +163,6 @@ class SectionPlaces:
         """Topic and topic id of the records that come now."""
         return f"{self._parts['topic']}, {self._parts['topic_id']}"
 
-    @property
-    def has_pieces(self) -> bool:
-        """Whether the records are pieces of something larger, which may begin anywhere."""
-        return self._parts[_POSITION] != "None"
-
     def section(self, start: str, stop: str) -> str:
         """The section of the records that come now."""
         return f"new(Section, ({', '.join(self._parts.values())}, {start}, {stop}, {self._snapshot}))"
