@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Generator, Iterator
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kdissect.capture.compression import (
@@ -22,7 +21,6 @@ from kdissect.model.packet import PacketBlock
 if TYPE_CHECKING:
     from kdissect.capture.resume import ResumePoint
 
-_time_of = itemgetter(1)  # of a packet, and of a packet's place
 # Packets of several queues stand milliseconds out of order in a file; a second is a clock that was set.
 STEP_NS = 1_000_000_000
 
@@ -158,7 +156,7 @@ class CaptureFile:
         parser = self._parser = kind(self.index)
         for chunk in chunks:
             batch = parser.feed_block(chunk)
-            if batch.places:
+            if batch:
                 self._note_times(batch)
                 yield batch
             if parser.stopped:
@@ -167,7 +165,7 @@ class CaptureFile:
         return None
 
     def _note_times(self, batch: PacketBlock) -> None:
-        times = list(map(_time_of, batch.places))
+        times = batch.times()
         first, last = min(times), max(times)
         clock_ns = self._clock_ns
         if last - first > STEP_NS or (clock_ns is not None and first < clock_ns - STEP_NS):

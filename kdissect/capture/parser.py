@@ -16,7 +16,8 @@ from operator import attrgetter
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import in_force
-from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket, packet_ref
+from kdissect.model.native import native
+from kdissect.model.packet import PackedPlaces, PacketBlock, PlacedPacket, PlainPacket, packet_ref
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
 _ref_of = attrgetter("ref")
@@ -63,21 +64,32 @@ class CaptureParser:
 
     def feed_block(self, data: bytes) -> PacketBlock:
         """The same packets as they lie in the bytes, without a copy of each."""
-        block = PacketBlock(b"", packet_ref(self.file, self.packets + 1), [], [])
+        first_ref = packet_ref(self.file, self.packets + 1)
         if self.stopped:
-            return block
+            return PacketBlock(b"", first_ref, [], [])
         if self._have:
             self._parts.append(data)
             self._have += len(data)
             if self._have < self._need:  # joined once when whole: byte by byte feeding stays linear
-                return block
+                return PacketBlock(b"", first_ref, [], [])
             data = b"".join(self._parts)
-        block.data = data
-        used = self._parse(data, block.places, block.turns)
+        block, used = self._block_of(data, first_ref)
         self._offset += used
         self._have = len(data) - used
         self._parts = [data[used:]] if self._have else []
         return block
+
+    def _block_of(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
+        found = self._packed(data) if native is not None else None
+        if found is None:
+            places: list[PlacedPacket] = []
+            turns: list[int] = []
+            used = self._parse(data, places, turns)
+            return PacketBlock(data, first_ref, places, turns), used
+        packed, used, self._need = found
+        self.packets += len(packed)
+        self.captured_bytes += packed.captured()
+        return PacketBlock(data, first_ref, packed=packed), used
 
     @property
     def offset(self) -> int:
@@ -122,6 +134,13 @@ class CaptureParser:
         Returns the bytes used, sets `_need` for the rest.
         """
         raise NotImplementedError
+
+    def _packed(self, data: bytes) -> tuple[PackedPlaces, int, int] | None:
+        """What `_parse` finds, by `kdissect_native`: places, the bytes used, `_need` for the rest.
+
+        None, and nothing done, where `_parse` is to look.
+        """
+        return None
 
     def _pending(self) -> str:
         """For people: what the input was inside of when it ended."""

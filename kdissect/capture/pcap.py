@@ -7,7 +7,8 @@ Source: draft-ietf-opsawg-pcap (PCAP Capture File Format), sections 4 and 5; the
 from struct import Struct
 
 from kdissect.capture.parser import CaptureParser
-from kdissect.model.packet import PlacedPacket
+from kdissect.model.native import native
+from kdissect.model.packet import PackedPlaces, PlacedPacket
 
 FILE_HEADER = 24  # bytes, section 4 "File Header"
 PACKET_HEADER = 16  # bytes, section 5 "Packet Record"
@@ -71,6 +72,15 @@ class PcapParser(CaptureParser):
         self.preamble = data[:FILE_HEADER]
         self._file_header(data)
         return FILE_HEADER if self.stopped else self._packets(data, FILE_HEADER, places, turns)
+
+    def _packed(self, data: bytes) -> tuple[PackedPlaces, int, int] | None:
+        if self._record is None:  # the file header comes first
+            return None
+        is_little = self._record.format[0] == "<"
+        found: tuple[PackedPlaces, int, int] | None = native.records(
+            data, is_little, self._header_bytes, self._unit, self._link_type, self._limit
+        )
+        return found
 
     def _pending(self) -> str:
         return (

@@ -11,7 +11,8 @@ from struct import error as StructError  # noqa: N812  an exception class, whate
 from kdissect.capture.parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.pcapng_interface import MAX_TIME_NS, Interface, parse_drops, parse_interface
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.packet import PlacedPacket
+from kdissect.model.native import native
+from kdissect.model.packet import PackedPlaces, PlacedPacket
 
 # Block types, section 11.1 of the draft; every other one is skipped.
 INTERFACE = 1
@@ -81,6 +82,17 @@ class PcapngParser(CaptureParser):
 
     def _pending(self) -> str:
         return f"ends inside a block behind packet {self.packets}"
+
+    def _packed(self, data: bytes) -> tuple[PackedPlaces, int, int] | None:
+        interface = self._interfaces[0] if self._interfaces else _NO_INTERFACE
+        if not interface.plain_multiplier:  # no section yet, or an unusual clock
+            return None
+        found: tuple[PackedPlaces, int, int] | None = native.blocks(
+            data, self._order == "<", interface.plain_multiplier, interface.link_type, MAX_BLOCK
+        )
+        if found is not None and len(found[0]):
+            self._time_ns = found[0].place(len(found[0]) - 1)[1]
+        return found
 
     def _parse(self, data: bytes, places: list[PlacedPacket], turns: list[int]) -> int:
         # Hot for Enhanced Packet Blocks that are whole and sane; everything else goes through _block, which

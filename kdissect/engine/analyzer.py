@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
+from kdissect.model.native import native
 from kdissect.model.packet import FILE_SHIFT, Packet, PacketBlock, PlacedPacket, PlainPacket
 from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, reverse_flow
 from kdissect.model.stream import CloseKind
@@ -146,13 +147,22 @@ class Analyzer:
             if events:
                 yield self._take()
         parser.packets += len(block) - at
-        for index in take_in_order(block, self._chosen(block, at), self._flows, self._due, events):
+        for index in self._in_order(block, at):
             self.index = index if index >= 0 else ~index
             if index >= 0:
                 parser.packets -= 1
                 self._feed_packet(block[index])
             if events:
                 yield self._take()
+
+    def _in_order(self, block: PacketBlock, at: int) -> Iterator[int]:
+        """Take the packets of a block from index `at` on as `take_in_order` does."""
+        if block.packed is None:
+            return take_in_order(block, self._chosen(block, at), self._flows, self._due, self._events)
+        taken: Iterator[int] = native.InOrder(
+            block.data, block.first_ref, block.packed, at, len(block), self._flows, self._due, self._events
+        )
+        return taken
 
     def _chosen(self, block: PacketBlock, at: int) -> Iterator[tuple[int, PlacedPacket]]:
         """The packets of a block from index `at` on that are to be taken: all of them."""

@@ -19,6 +19,7 @@ from zlib import crc32
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket
 from kdissect.model.segment import PlainSegment, reverse_flow
+from kdissect.net.in_order import take_in_order
 from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4
 from kdissect.net.protocols import TCP
 from kdissect.session.events import Event
@@ -92,6 +93,9 @@ class ShardAnalyzer(Analyzer):
             self._others.clear()
         self._others.add(flow)
         self._events += self.advance(ref, time_ns)
+
+    def _in_order(self, block: PacketBlock, at: int) -> Iterator[int]:
+        return take_in_order(block, self._chosen(block, at), self._flows, self._due, self._events)
 
     def _chosen(self, block: PacketBlock, at: int) -> Iterator[tuple[int, PlacedPacket]]:
         """The packets but for those of others that can only be passed by."""

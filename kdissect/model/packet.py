@@ -1,7 +1,10 @@
 """One captured packet, and many that lie behind one another."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, overload
+from operator import itemgetter
+from typing import NamedTuple, Protocol, overload
+
+_time_of = itemgetter(1)  # of a packet's place
 
 # A packet's reference packs (file, number) into one int, so that the hot path moves one word.
 # 40 bits of number: a trillion packets a file.
@@ -49,29 +52,83 @@ class Packet(NamedTuple):
 PlacedPacket = tuple[int, int, int, int, int]
 
 
+class PackedPlaces(Protocol):
+    """Places of packets of one link type as `kdissect_native` keeps them, without an object for each."""
+
+    def __len__(self) -> int:
+        """How many."""
+
+    def times(self) -> list[int]:
+        """The time of each packet, in nanoseconds."""
+
+    def captured(self) -> int:
+        """Captured bytes of all packets together."""
+
+    def place(self, at: int) -> PlacedPacket:
+        """One of them as a row."""
+
+    def places(self) -> list[PlacedPacket]:
+        """All of them as rows."""
+
+    def cut(self, start: int, stop: int) -> "PackedPlaces":
+        """Those of the packets from `start` up to `stop`."""
+
+    def turns(self) -> list[int]:
+        """`PacketBlock.turns` of them."""
+
+
 class PacketBlock(Sequence[PlainPacket]):
     """Packets of one file, numbered on from `first_ref`, as they lie in `data`.
 
     A sequence of `PlainPacket`, each made when it is asked for: whoever can read a packet where it lies
     (`net.in_order`) saves the copy and the tuple. `places` are the packets' places, by number. `turns` are
     the numbers, ascending, of packets that are not like the one before; packets from one turn to the next
-    have one length and one link type and lie at equal distances.
+    have one length and one link type and lie at equal distances. With `packed` the rows are made when
+    they are asked for.
     """
 
-    __slots__ = ("data", "first_ref", "places", "turns")
+    __slots__ = ("_places", "_turns", "data", "first_ref", "packed")
 
-    def __init__(self, data: bytes, first_ref: int, places: list[PlacedPacket], turns: list[int]) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        first_ref: int,
+        places: list[PlacedPacket] | None = None,
+        turns: list[int] | None = None,
+        packed: PackedPlaces | None = None,
+    ) -> None:
         self.data = data
         self.first_ref = first_ref
-        self.places = places
-        self.turns = turns
+        self.packed = packed
+        self._places = places
+        self._turns = turns
+
+    @property
+    def places(self) -> list[PlacedPacket]:
+        """Where each packet lies."""
+        if self._places is None:
+            self._places = [] if self.packed is None else self.packed.places()
+        return self._places
+
+    @property
+    def turns(self) -> list[int]:
+        """Numbers of packets that are not like the one before."""
+        if self._turns is None:
+            self._turns = [] if self.packed is None else self.packed.turns()
+        return self._turns
+
+    def times(self) -> list[int]:
+        """The time of each packet, in nanoseconds."""
+        if self.packed is None:
+            return list(map(_time_of, self.places))
+        return self.packed.times()
 
     def numbered(self, at: int) -> Iterator[tuple[int, PlacedPacket]]:
         """Reference and place of the packets from index `at` on."""
         return enumerate(self.places[at:] if at else self.places, self.first_ref + at)
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.places) if self.packed is None else len(self.packed)
 
     def __iter__(self) -> Iterator[PlainPacket]:
         data = self.data
@@ -87,9 +144,16 @@ class PacketBlock(Sequence[PlainPacket]):
     def __getitem__(self, index: int | slice) -> "PlainPacket | PacketBlock":
         """A packet, or a block of some that follow one another (no step)."""
         if isinstance(index, slice):
-            start, stop, _ = index.indices(len(self.places))
-            turns = [turn - start for turn in self.turns if start <= turn < stop]
-            return PacketBlock(self.data, self.first_ref + start, self.places[start:stop], turns)
-        at = index + len(self.places) if index < 0 else index
-        start, time_ns, link_type, end, wire = self.places[at]
+            return self._slice(*index.indices(len(self))[:2])
+        at = index + len(self) if index < 0 else index
+        if self._places is None and self.packed is not None:  # rather than all of them for one
+            start, time_ns, link_type, end, wire = self.packed.place(at)
+        else:
+            start, time_ns, link_type, end, wire = self.places[at]
         return self.first_ref + at, time_ns, link_type, self.data[start:end], wire
+
+    def _slice(self, start: int, stop: int) -> "PacketBlock":
+        if self.packed is not None:
+            return PacketBlock(self.data, self.first_ref + start, packed=self.packed.cut(start, stop))
+        turns = [turn - start for turn in self.turns if start <= turn < stop]
+        return PacketBlock(self.data, self.first_ref + start, self.places[start:stop], turns)

@@ -1,0 +1,25 @@
+"""The compiled hot path, where the package kdissect-native is installed (docs/native.md).
+
+It does nothing that Python does not do; without it everything is the same, and slower. `KDISSECT_NATIVE=0` in
+the environment leaves it unused.
+"""
+
+import os
+from typing import Any
+
+# What this version and the library expect of each other.
+INTERFACE = 1
+
+
+def _load() -> Any:
+    if os.environ.get("KDISSECT_NATIVE") == "0":
+        return None
+    try:
+        import kdissect_native
+    except ImportError:
+        return None
+    return kdissect_native if kdissect_native.INTERFACE == INTERFACE else None
+
+
+native: Any = _load()
+"""The module `kdissect_native`; None where it is not installed, made for another version, or not wanted."""
