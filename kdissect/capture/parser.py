@@ -136,7 +136,7 @@ class CaptureParser:
         raise NotImplementedError
 
     def _packed(self, data: bytes) -> tuple[PackedPlaces, int, int] | None:
-        """What `_parse` finds, by `kdissect_native`: places, the bytes used, `_need` for the rest.
+        """What `_parse` finds, by the compiled hot path: places, the bytes used, `_need` for the rest.
 
         None, and nothing done, where `_parse` is to look.
         """

@@ -86,8 +86,9 @@ def _dispatch(arguments: list[str]) -> int:
         return OK
     if first in ("-V", "--version"):
         from kdissect import __version__
+        from kdissect.model.native import native
 
-        sys.stdout.write(f"kdissect {__version__}\n")
+        sys.stdout.write(f"kdissect {__version__}\ncompiled hot path: {'no' if native is None else 'yes'}\n")
         return OK
     if first not in COMMANDS:
         what = "option" if first.startswith("-") else "command"

@@ -1,4 +1,4 @@
-"""The compiled hot path, where the package kdissect-native is installed (docs/native.md).
+"""The compiled hot path, where it was built into the installation (docs/native.md).
 
 It does nothing that Python does not do; without it everything is the same, and slower. `KDISSECT_NATIVE=0` in
 the environment leaves it unused.
@@ -15,11 +15,11 @@ def _load() -> Any:
     if os.environ.get("KDISSECT_NATIVE") == "0":
         return None
     try:
-        import kdissect_native
+        from kdissect import _native  # type: ignore[attr-defined, unused-ignore]
     except ImportError:
         return None
-    return kdissect_native if kdissect_native.INTERFACE == INTERFACE else None
+    return _native if _native.INTERFACE == INTERFACE else None
 
 
 native: Any = _load()
-"""The module `kdissect_native`; None where it is not installed, made for another version, or not wanted."""
+"""The module `kdissect._native`; None where it is not installed, of another version, or not wanted."""

@@ -53,7 +53,7 @@ PlacedPacket = tuple[int, int, int, int, int]
 
 
 class PackedPlaces(Protocol):
-    """Places of packets of one link type as `kdissect_native` keeps them, without an object for each."""
+    """Places of packets of one link type as the compiled hot path keeps them, without an object for each."""
 
     def __len__(self) -> int:
         """How many."""

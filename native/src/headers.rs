@@ -26,12 +26,12 @@ pub struct Plain<'a> {
 /// Sources: `kdissect.net.link`.
 fn link(link_type: u32) -> Option<(usize, &'static [u8], usize)> {
     match link_type {
-        0 => Some((0, &[2, 0, 0, 0], 4)),    // NULL, of a little-endian host
-        1 => Some((12, &[8, 0], 14)),        // ETHERNET
-        101 | 228 => Some((0, &[], 0)),      // RAW, IPV4
-        108 => Some((0, &[0, 0, 0, 2], 4)),  // LOOP
-        113 => Some((14, &[8, 0], 16)),      // LINUX_SLL
-        276 => Some((0, &[8, 0], 20)),       // LINUX_SLL2
+        0 => Some((0, &[2, 0, 0, 0], 4)),   // NULL, of a little-endian host
+        1 => Some((12, &[8, 0], 14)),       // ETHERNET
+        101 | 228 => Some((0, &[], 0)),     // RAW, IPV4
+        108 => Some((0, &[0, 0, 0, 2], 4)), // LOOP
+        113 => Some((14, &[8, 0], 16)),     // LINUX_SLL
+        276 => Some((0, &[8, 0], 20)),      // LINUX_SLL2
         _ => None,
     }
 }

@@ -28,8 +28,8 @@ struct Lane {
     offset: i64,
     trim_at: i64,
     room: i64,
-    last: Option<(i64, i64)>,      // reference and time of the last segment collected
-    last_time_ns: Option<i64>,     // of the last packet
+    last: Option<(i64, i64)>,  // reference and time of the last segment collected
+    last_time_ns: Option<i64>, // of the last packet
 }
 
 impl Lane {
@@ -126,7 +126,7 @@ impl Lane {
 
 /// Gives what `take_in_order` gives: the index of each packet that is unusual, `~index` of one with which
 /// `events` grew.
-#[pyclass(module = "kdissect_native")]
+#[pyclass(module = "kdissect._native")]
 pub struct InOrder {
     data: Py<PyBytes>,
     first_ref: i64,
@@ -173,8 +173,8 @@ impl InOrder {
             let place = places.items[at];
             at += 1;
             self.at = at;
-            let found = plain(data, place.start, place.end, places.link_type)
-                .filter(|_| place.time_ns <= until_ns);
+            let found =
+                plain(data, place.start, place.end, places.link_type).filter(|_| place.time_ns <= until_ns);
             let Some(segment) = found else { return given(py, open, index) };
             if open.as_ref().is_none_or(|lane| lane.flow != *segment.flow) {
                 if let Some(mut lane) = open.take() {

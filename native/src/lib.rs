@@ -1,4 +1,4 @@
-//! The hot path of kdissect from file to stream, compiled: what `kdissect.native` looks for.
+//! The hot path of kdissect from file to stream, compiled: what `kdissect.model.native` looks for.
 //!
 //! It does what the modules it names do in Python, for the plain case and nothing else; tests hold both equal.
 //! Every access to bytes of a capture is checked: bad input can end in an exception, never in foreign memory.
@@ -16,7 +16,7 @@ mod places;
 const INTERFACE: u32 = 1;
 
 #[pymodule]
-fn kdissect_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INTERFACE", INTERFACE)?;
     module.add_class::<places::Places>()?;
     module.add_class::<in_order::InOrder>()?;

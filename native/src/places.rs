@@ -16,7 +16,7 @@ pub struct Place {
 type Row = (usize, i64, u32, usize, u32);
 
 /// Packets of one link type that lie behind one another in one chunk.
-#[pyclass(frozen, module = "kdissect_native")]
+#[pyclass(frozen, module = "kdissect._native")]
 pub struct Places {
     pub link_type: u32,
     pub items: Vec<Place>,
