@@ -8,9 +8,15 @@
 use pyo3::prelude::*;
 
 mod capture;
+mod dialogue;
 mod headers;
 mod in_order;
+mod kind;
+mod made;
+mod pairing;
 mod places;
+mod reader;
+mod store;
 
 /// What Python and this library expect of each other; another number is not used.
 const INTERFACE: u32 = 1;
@@ -20,6 +26,10 @@ fn kdissect_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INTERFACE", INTERFACE)?;
     module.add_class::<places::Places>()?;
     module.add_class::<in_order::InOrder>()?;
+    module.add_class::<store::StoreState>()?;
+    module.add_class::<reader::ReaderState>()?;
+    module.add_class::<dialogue::DialogueState>()?;
+    module.add_class::<pairing::PairingState>()?;
     module.add_function(wrap_pyfunction!(capture::records, module)?)?;
     module.add_function(wrap_pyfunction!(capture::blocks, module)?)
 }
