@@ -75,7 +75,11 @@ impl Kind {
             api_version: python.getattr(intern!(py, "api_version"))?.unbind(),
             version,
             tags: python.getattr(intern!(py, "tags"))?.cast::<PyBytes>()?.as_bytes().to_vec(),
-            response_tags: python.getattr(intern!(py, "response_tags"))?.cast::<PyBytes>()?.as_bytes().to_vec(),
+            response_tags: python
+                .getattr(intern!(py, "response_tags"))?
+                .cast::<PyBytes>()?
+                .as_bytes()
+                .to_vec(),
             is_unknown: !python.getattr(intern!(py, "unknown"))?.is_none(),
             is_unusual: python.getattr(intern!(py, "is_unusual"))?.is_truthy()?,
             is_produce: python.getattr(intern!(py, "is_produce"))?.is_truthy()?,

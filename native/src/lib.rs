@@ -9,10 +9,11 @@ use pyo3::prelude::*;
 
 mod capture;
 mod dialogue;
+mod frame;
 mod headers;
 mod in_order;
 mod kind;
-mod made;
+mod names;
 mod pairing;
 mod places;
 mod reader;
@@ -27,6 +28,7 @@ fn kdissect_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<places::Places>()?;
     module.add_class::<in_order::InOrder>()?;
     module.add_class::<store::StoreState>()?;
+    module.add_class::<frame::Frame>()?;
     module.add_class::<reader::ReaderState>()?;
     module.add_class::<dialogue::DialogueState>()?;
     module.add_class::<pairing::PairingState>()?;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyList};
 
 use crate::dialogue::{self, DialogueState};
-use crate::made::{self, Span};
+use crate::frame::{Frame, Span};
 use crate::store::StoreState;
 
 /// Bytes of a frame's size (spec/004 "Frame Structure").
@@ -186,7 +186,9 @@ impl ReaderState {
             return Ok(Step::Collected);
         }
         Ok(match usize::try_from(self.stop - room - self.size) {
-            Ok(extra) if !self.is_holed && self.counted == 0 && extra <= payload.len() => Step::Complete(extra),
+            Ok(extra) if !self.is_holed && self.counted == 0 && extra <= payload.len() => {
+                Step::Complete(extra)
+            }
             _ => Step::Odd,
         })
     }
@@ -215,12 +217,17 @@ impl ReaderState {
     }
 
     /// What `FrameReader._complete` joins, and whose it is; no frame is under way any more.
-    fn finish<'py>(&mut self, packet: &Packet<'_, 'py>, extra: usize) -> PyResult<(Bound<'py, PyBytes>, i64, Span)> {
+    fn finish<'py>(
+        &mut self,
+        packet: &Packet<'_, 'py>,
+        extra: usize,
+    ) -> PyResult<(Bound<'py, PyBytes>, i64, Span)> {
         let py = packet.payload.py();
         let payload = packet.payload.as_bytes();
         let parts = self.parts.bind(py);
         parts.append(PyBytes::new(py, &payload[..payload.len().saturating_sub(extra)]))?;
-        let content = PyBytes::new(py, b"").call_method1(intern!(py, "join"), (parts,))?.cast_into::<PyBytes>()?;
+        let content =
+            PyBytes::new(py, b"").call_method1(intern!(py, "join"), (parts,))?.cast_into::<PyBytes>()?;
         let (size, span) = (self.size, self.span(packet));
         self.size = -1;
         self.room = 0;
@@ -277,8 +284,9 @@ pub fn data(
         Step::Whole => {
             let content = PyBytes::new(py, payload.as_bytes().get(PREFIX..).unwrap_or_default());
             let size = content.as_bytes().len() as i64;
-            let span = Span { first_ref: reference, last_ref: reference, first_time: time_ns, last_time: time_ns };
-            deliver(reader, &content, size, span)
+            let span =
+                Span { first_ref: reference, last_ref: reference, first_time: time_ns, last_time: time_ns };
+            deliver(reader, content, size, span)
         }
         Step::Cut => cut(reader, &packet, 0),
         Step::Complete(extra) => complete(reader, &packet, extra),
@@ -289,7 +297,7 @@ pub fn data(
 /// `FrameReader._complete`, and what is behind it.
 fn complete(reader: &Bound<'_, ReaderState>, packet: &Packet<'_, '_>, extra: usize) -> PyResult<()> {
     let (content, size, span) = reader.borrow_mut().finish(packet, extra)?;
-    deliver(reader, &content, size, span)?;
+    deliver(reader, content, size, span)?;
     if extra == 0 {
         return Ok(());
     }
@@ -331,7 +339,7 @@ fn cut(reader: &Bound<'_, ReaderState>, packet: &Packet<'_, '_>, mut position: u
             return reader.borrow_mut().begin(packet, size, content);
         };
         let span = reader.borrow().span(packet);
-        deliver(reader, &PyBytes::new(reader.py(), content), size, span)?;
+        deliver(reader, PyBytes::new(reader.py(), content), size, span)?;
         position += PREFIX + stop;
         let mut state = reader.borrow_mut();
         state.first_ref = packet.reference;
@@ -360,16 +368,16 @@ fn bad_size(
 /// Make a frame and give it away: `FrameReader._deliver` where the position is certain.
 fn deliver(
     reader: &Bound<'_, ReaderState>,
-    content: &Bound<'_, PyBytes>,
+    content: Bound<'_, PyBytes>,
     size: i64,
     span: Span,
 ) -> PyResult<()> {
     let py = reader.py();
-    let frame = made::frame(content, size, span)?;
+    let frame = Frame::make(content, size, span)?;
     let to = reader.borrow().to.clone_ref(py);
     match to {
-        Take::Request(dialogue) => dialogue::request(dialogue.bind(py), &frame, content, false).map(drop),
-        Take::Response(dialogue) => dialogue::response(dialogue.bind(py), &frame, content, false).map(drop),
+        Take::Request(dialogue) => dialogue::request(dialogue.bind(py), &frame, false).map(drop),
+        Take::Response(dialogue) => dialogue::response(dialogue.bind(py), &frame, false).map(drop),
         Take::Any => {
             let take = reader.borrow().take.clone_ref(py);
             take.bind(py).call1((frame, false)).map(drop)
