@@ -8,9 +8,15 @@
 use pyo3::prelude::*;
 
 mod capture;
+mod flow;
 mod headers;
 mod in_order;
+mod lanes;
 mod places;
+mod recent;
+mod sinks;
+mod stream;
+mod tcp;
 
 /// What Python and this library expect of each other; another number is not used.
 const INTERFACE: u32 = 1;
@@ -18,8 +24,21 @@ const INTERFACE: u32 = 1;
 #[pymodule]
 fn kdissect_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INTERFACE", INTERFACE)?;
+    add_capture(module)?;
+    add_net(module)
+}
+
+fn add_capture(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<places::Places>()?;
-    module.add_class::<in_order::InOrder>()?;
     module.add_function(wrap_pyfunction!(capture::records, module)?)?;
     module.add_function(wrap_pyfunction!(capture::blocks, module)?)
+}
+
+fn add_net(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("RECENT", (recent::BYTES, recent::SEGMENTS))?;
+    module.add_class::<stream::StreamState>()?;
+    module.add_class::<tcp::TcpState>()?;
+    module.add_class::<lanes::Lanes>()?;
+    module.add_class::<lanes::PassedBy>()?;
+    module.add_class::<in_order::InOrder>()
 }
