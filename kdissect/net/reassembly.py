@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any, Self
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.slot_state import slot_state
+from kdissect.model.native import slots_of
 from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
@@ -19,7 +19,7 @@ from kdissect.net.parked import Parked
 from kdissect.net.recent import RECENT_BYTES, Delivered, first_difference, holds_copy, is_copy
 from kdissect.net.sequence import MASK
 from kdissect.net.store import Store
-from kdissect.net.stream_state import StreamState, forget_before
+from kdissect.net.stream_state import PlainStreamState, StreamState, forget_before
 
 # Parked segments compared with a new one for the same place: one is usual, a few differ in length.
 PARKED_TWINS = 4
@@ -76,6 +76,8 @@ class Reassembly(StreamState):
         "zero_windows",
     )
 
+    FIELDS = PlainStreamState.__slots__
+
     def __init__(self, sink: StreamSink, log: AnomalyLog, store: Store) -> None:
         super().__init__()
         self.sink = sink
@@ -96,7 +98,7 @@ class Reassembly(StreamState):
         self.zero_windows = self.resets = self.gaps = self.gap_bytes = self.snapped_bytes = 0
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        return slot_state(self)
+        return slots_of(self)
 
     def health(self) -> Health:
         """Counters so far."""

@@ -14,8 +14,8 @@ from collections import Counter
 from typing import Any
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.native import slots_of
 from kdissect.model.segment import ACK, FIN, PSH, RST, SYN, PlainSegment, Segment
-from kdissect.model.slot_state import slot_state
 from kdissect.model.stream import CloseKind, CollectingSink, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
@@ -24,7 +24,7 @@ from kdissect.net.reassembly import Reassembly
 from kdissect.net.repair import Repair
 from kdissect.net.sequence import MASK, add, distance
 from kdissect.net.store import Store
-from kdissect.net.tcp_state import TcpState
+from kdissect.net.tcp_state import PlainTcpState, TcpState
 
 # After twice the maximum segment lifetime even a sequence number may come again, RFC 9293 section 3.4.1.
 TWO_MSL_NS = 240_000_000_000
@@ -46,6 +46,8 @@ class TcpConnection(TcpState):
         "initiator",
     )
 
+    FIELDS = PlainTcpState.__slots__
+
     def __init__(self, sinks: tuple[StreamSink, StreamSink], store: Store | None = None) -> None:
         super().__init__()
         store = store or Store()
@@ -58,7 +60,7 @@ class TcpConnection(TcpState):
         self.first_time_ns = 0
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        return slot_state(self)
+        return slots_of(self)
 
     def lane(self, direction: int, sink: CollectingSink) -> "Lane":
         """What takes the segments of a direction that are in order (`net.in_order`); `sink` is its sink."""

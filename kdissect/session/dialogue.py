@@ -3,6 +3,7 @@
 import struct
 from collections import deque
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import body_fits
@@ -10,6 +11,7 @@ from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame, RequestHeader
+from kdissect.model.native import native, slots_of
 from kdissect.net.store import Store
 from kdissect.schema import registry
 from kdissect.session.detect import is_certain_request, is_plausible_request
@@ -51,14 +53,33 @@ _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
 
 
-class Dialogue:
-    """The requests and responses of one Kafka connection."""
+class _Fields:
+    """What `native.DialogueState` holds."""
 
     __slots__ = (
-        "_client_id", "_client_id_bytes", "_client_id_length", "_events", "_first_token", "_info", "_next",
-        "_orphans", "_pairing",
-        "_phase", "_tokens",
+        "_client_id", "_client_id_bytes", "_client_id_length", "_events", "_info", "_next", "_pairing", "_phase",
+        "_tokens",
     )  # fmt: skip
+
+
+if TYPE_CHECKING:
+    _State = _Fields
+else:
+    _State = _Fields if native is None else native.DialogueState
+
+
+class Dialogue(_State):
+    """The requests and responses of one Kafka connection.
+
+    With the compiled package its `request` and `response` are called, which have `_request` and `_response`
+    do what they do not.
+    """
+
+    __slots__ = ("_first_token", "_orphans")
+    FIELDS = _Fields.__slots__
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return slots_of(self)
 
     def __init__(self, info: ConnectionInfo, events: list[Event], store: Store | None = None) -> None:
         self._info = info
@@ -76,7 +97,7 @@ class Dialogue:
 
     # requests
 
-    def request(self, frame: Frame, doubtful: bool) -> bool:
+    def _request(self, frame: Frame, doubtful: bool) -> bool:
         """A frame from the client. False if it is no plausible request and `doubtful` allows to say so."""
         # Hot, once a request: known API, the client id of the request before, a header without tags.
         data = frame.data
@@ -106,6 +127,9 @@ class Dialogue:
         )
         self._take_request(exchange, frame, kind, correlation_id)
         return True
+
+    if TYPE_CHECKING or native is None:
+        request = _request
 
     def _take_request(self, exchange: Exchange, frame: Frame, kind: RequestKind, correlation_id: int) -> None:
         """A request with a header waits for its response."""
@@ -218,7 +242,7 @@ class Dialogue:
 
     # responses
 
-    def response(self, frame: Frame, doubtful: bool) -> bool:
+    def _response(self, frame: Frame, doubtful: bool) -> bool:
         """A frame from the broker. False if it answers nothing and `doubtful` allows to say so."""
         data = frame.data
         if self._tokens:
@@ -244,6 +268,9 @@ class Dialogue:
             return True
         self._answer(matched, frame)
         return True
+
+    if TYPE_CHECKING or native is None:
+        response = _response
 
     def _answer(self, exchange: Exchange, frame: Frame) -> None:
         if exchange.state is _NO_RESPONSE:

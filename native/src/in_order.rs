@@ -117,7 +117,7 @@ impl Block<'_, '_> {
         }
         let payload = PyBytes::new(self.events.py(), payload);
         lane.deliver(&segment, &payload, packet.ip_id, time_ns);
-        lane.sink.give(payload, reference, time_ns)?;
+        lane.sink.give(&payload, reference, time_ns)?;
         Ok(if self.events.is_empty() { Taken::Done } else { Taken::Told })
     }
 }

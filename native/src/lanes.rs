@@ -25,7 +25,7 @@ impl Lane {
             mine: lane.get_item(0)?.cast_into()?.unbind(),
             peer: lane.get_item(1)?.cast_into()?.unbind(),
             tcp: lane.get_item(2)?.cast_into()?.unbind(),
-            sink: Sink::of(lane.get_item(3)?)?,
+            sink: Sink::of(lane.get_item(3)?),
         })
     }
 

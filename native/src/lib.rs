@@ -8,13 +8,19 @@
 use pyo3::prelude::*;
 
 mod capture;
+mod dialogue;
 mod flow;
 mod headers;
 mod in_order;
+mod kind;
 mod lanes;
+mod made;
+mod pairing;
 mod places;
+mod reader;
 mod recent;
 mod sinks;
+mod store;
 mod stream;
 mod tcp;
 
@@ -25,7 +31,8 @@ const INTERFACE: u32 = 1;
 fn kdissect_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INTERFACE", INTERFACE)?;
     add_capture(module)?;
-    add_net(module)
+    add_net(module)?;
+    add_session(module)
 }
 
 fn add_capture(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -41,4 +48,11 @@ fn add_net(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lanes::Lanes>()?;
     module.add_class::<lanes::PassedBy>()?;
     module.add_class::<in_order::InOrder>()
+}
+
+fn add_session(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<store::StoreState>()?;
+    module.add_class::<reader::ReaderState>()?;
+    module.add_class::<dialogue::DialogueState>()?;
+    module.add_class::<pairing::PairingState>()
 }

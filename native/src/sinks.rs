@@ -1,31 +1,35 @@
-//! Where the bytes of a direction go: `kdissect.session.framing.FrameReader`, by the names that
-//! `kdissect.model.stream.CollectingSink` gives.
+//! Where the bytes of a direction go: `kdissect.session.framing.FrameReader`, or another
+//! `kdissect.model.stream.StreamSink`.
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::PyBytes;
 
-/// A sink that for a while does nothing but collect.
-pub struct Sink(Py<PyAny>);
+use crate::reader::{self, ReaderState};
+
+/// Who takes the bytes of a direction.
+pub enum Sink {
+    Reader(Py<ReaderState>),
+    Other(Py<PyAny>),
+}
 
 impl Sink {
-    pub fn of(sink: Bound<'_, PyAny>) -> PyResult<Sink> {
-        Ok(Sink(sink.unbind()))
+    pub fn of(sink: Bound<'_, PyAny>) -> Sink {
+        match sink.cast_into::<ReaderState>() {
+            Ok(reader) => Sink::Reader(reader.unbind()),
+            Err(other) => Sink::Other(other.into_inner().unbind()),
+        }
     }
 
-    /// Hand over a payload.
-    pub fn give(&self, payload: Bound<'_, PyBytes>, reference: i64, time_ns: i64) -> PyResult<()> {
+    /// Hand over a payload: `StreamSink.data`.
+    pub fn give(&self, payload: &Bound<'_, PyBytes>, reference: i64, time_ns: i64) -> PyResult<()> {
         let py = payload.py();
-        let sink = self.0.bind(py);
-        let room = sink.getattr(intern!(py, "room"))?.extract::<i64>()?;
-        let room = room.saturating_sub(payload.as_bytes().len() as i64);
-        if room <= 0 {
-            sink.call_method1(intern!(py, "data"), (payload, reference, time_ns))?;
-            return Ok(());
+        match self {
+            Sink::Reader(reader) => reader::data(reader.bind(py), payload, reference, time_ns),
+            Sink::Other(sink) => {
+                let arguments = (payload, reference, time_ns);
+                sink.bind(py).call_method1(intern!(py, "data"), arguments).map(drop)
+            }
         }
-        sink.setattr(intern!(py, "room"), room)?;
-        sink.getattr(intern!(py, "parts"))?.cast::<PyList>()?.append(payload)?;
-        sink.setattr(intern!(py, "last_ref"), reference)?;
-        sink.setattr(intern!(py, "last_time_ns"), time_ns)
     }
 }

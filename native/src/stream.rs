@@ -60,12 +60,6 @@ impl StreamState {
 
 #[pymethods]
 impl StreamState {
-    /// Names of the state, as in Python: what pickling keeps.
-    #[classattr]
-    fn __slots__() -> [&'static str; 5] {
-        ["next_seq", "offset", "packets", "recent", "trim_at"]
-    }
-
     #[new]
     #[pyo3(signature = (*_given, **_named))]
     fn new(_given: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::headers::{ACK, CONTROL};
+use crate::sinks::Sink;
 use crate::stream::StreamState;
 
 /// A segment as Python has it (`kdissect.model.segment.PlainSegment`) without its first, the flow.
@@ -20,12 +21,6 @@ pub struct TcpState {
 
 #[pymethods]
 impl TcpState {
-    /// Names of the state, as in Python: what pickling keeps.
-    #[classattr]
-    fn __slots__() -> [&'static str; 2] {
-        ["last_time_ns", "troubled"]
-    }
-
     #[new]
     #[pyo3(signature = (*_given, **_named))]
     fn new(_given: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
@@ -77,8 +72,7 @@ impl TcpState {
             slf.call_method1(intern!(py, "_feed_odd"), odd)?;
         } else if !payload.as_bytes().is_empty() {
             stream.deliver(seq, &payload, ip_id, time_ns);
-            let sink = mine.getattr(intern!(py, "sink"))?;
-            sink.call_method1(intern!(py, "data"), (payload, reference, time_ns))?;
+            Sink::of(mine.getattr(intern!(py, "sink"))?).give(&payload, reference, time_ns)?;
         }
         Ok(())
     }
