@@ -165,8 +165,7 @@ class CaptureFile:
         return None
 
     def _note_times(self, batch: PacketBlock) -> None:
-        times = batch.times()
-        first, last = min(times), max(times)
+        first, last = batch.span()
         clock_ns = self._clock_ns
         if last - first > STEP_NS or (clock_ns is not None and first < clock_ns - STEP_NS):
             self._note_steps(batch)

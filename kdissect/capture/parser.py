@@ -21,6 +21,8 @@ from kdissect.model.packet import PackedPlaces, PacketBlock, PlacedPacket, Plain
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
 _ref_of = attrgetter("ref")
+# So often in a chunk the compiled reading goes on behind a piece that is no packet; then it is Python's.
+_TURNS = 16
 
 
 class CaptureParser:
@@ -80,16 +82,43 @@ class CaptureParser:
         return block
 
     def _block_of(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
-        found = self._packed(data) if native is not None else None
-        if found is None:
-            places: list[PlacedPacket] = []
-            turns: list[int] = []
-            used = self._parse(data, places, turns)
-            return PacketBlock(data, first_ref, places, turns), used
-        packed, used, self._need = found
-        self.packets += len(packed)
-        self.captured_bytes += packed.captured()
-        return PacketBlock(data, first_ref, packed=packed), used
+        """The packets that are complete in `data`, and the bytes they took."""
+        if native is not None:
+            return self._packed_block(data, first_ref)
+        places: list[PlacedPacket] = []
+        turns: list[int] = []
+        used = self._parse(data, 0, places, turns)
+        return PacketBlock(data, first_ref, places, turns), used
+
+    def _packed_block(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
+        """The same by `kdissect_native`, which goes as far as everything is plain, and `_parse` in turns."""
+        packed: PackedPlaces = native.Places([])
+        position, turn, self._need = 0, 0, 0
+        while not self._is_done():
+            found, position = self._next_places(
+                data, position, once=turn < 2 * _TURNS, by_native=not turn % 2
+            )
+            packed = packed.joined(found) if packed else found
+            turn += 1
+        return PacketBlock(data, first_ref, packed=packed), position
+
+    def _is_done(self) -> bool:
+        """Whether nothing more can be read before more bytes come."""
+        return self._need > 0 or self.stopped
+
+    def _next_places(
+        self, data: bytes, position: int, once: bool, by_native: bool
+    ) -> tuple[PackedPlaces, int]:
+        """Packets from a position on up to the first piece that is for the other way, and where that is."""
+        places: list[PlacedPacket] = []
+        plain = self._plain(data, position) if by_native else None
+        if plain is None:
+            position = self._parse(data, position, places, [], once)
+            return native.Places(places), position
+        found, position, self._need = plain
+        self.packets += len(found)
+        self.captured_bytes += found.captured()
+        return found, position
 
     @property
     def offset(self) -> int:
@@ -128,19 +157,22 @@ class CaptureParser:
             at = bisect_left(self.anomalies, ref, key=_ref_of)  # what is behind it may be known already
             self.anomalies.insert(at, Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
 
-    def _parse(self, data: bytes, places: list[PlacedPacket], turns: list[int]) -> int:
-        """Append the complete packets of `data` and the numbers of those that are not like the one before.
+    def _parse(
+        self, data: bytes, position: int, places: list[PlacedPacket], turns: list[int], once: bool = False
+    ) -> int:
+        """Append the complete packets of `data` from `position` on to `places`, and the numbers of those that
+        are not like the one before to `turns`, both empty.
 
-        Returns the bytes used, sets `_need` for the rest.
+        Returns the position behind them, and sets `_need` for the rest. With `once` it may return behind a
+        piece that is no packet, without setting `_need`.
         """
         raise NotImplementedError
 
-    def _packed(self, data: bytes) -> tuple[PackedPlaces, int, int] | None:
-        """What `_parse` finds, by the compiled hot path: places, the bytes used, `_need` for the rest.
-
-        None, and nothing done, where `_parse` is to look.
+    def _plain(self, data: bytes, position: int) -> tuple[PackedPlaces, int, int] | None:
+        """What `_parse` finds up to the first piece that is not plain, by `kdissect_native`: places, the
+        position behind them, and `_need`, 0 before such a piece. None where only `_parse` may look.
         """
-        return None
+        raise NotImplementedError
 
     def _pending(self) -> str:
         """For people: what the input was inside of when it ended."""

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
@@ -23,6 +23,7 @@ from kdissect.model.packet import FILE_SHIFT, Packet, PacketBlock, PlacedPacket,
 from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, reverse_flow
 from kdissect.model.stream import CloseKind
 from kdissect.net.anomaly_log import AnomalyLog
+from kdissect.net.flow_table import FlowTable, flow_table
 from kdissect.net.in_order import Due, take_in_order
 from kdissect.net.parser import SegmentParser
 from kdissect.net.store import Store
@@ -90,6 +91,7 @@ class Analyzer:
         self._capture_set = ""
         self._flows: dict[bytes, Flow] = {}
         self._events: list[Event] = []
+        self._others: Any = None  # flows that the twin of `take_in_order` passes by (`shards`)
         self._due = Due()  # when the next sweep of the capture set at hand is due
         self._sweeps: dict[str, int] = {}
         """When the next sweep of each capture set is due."""
@@ -98,6 +100,12 @@ class Analyzer:
         self.index = 0
         """Which packet of those that `feed_each` was given is taken, or completed the events it gave last."""
         self._log = AnomalyLog(self.limits.anomalies)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What was pickled where the bulk path is another one goes on with the one that is here."""
+        self.__dict__.update(state)
+        self._tables = {name: flow_table(flows) for name, flows in self._tables.items()}
+        self._flows = self._tables.get(self._capture_set, {})
 
     @property
     def anomalies(self) -> list[Anomaly]:
@@ -156,11 +164,18 @@ class Analyzer:
                 yield self._take()
 
     def _in_order(self, block: PacketBlock, at: int) -> Iterator[int]:
-        """Take the packets of a block from index `at` on as `take_in_order` does."""
-        if block.packed is None:
+        """Take the packets of a block from index `at` on, `take_in_order` or its twin."""
+        if not isinstance(self._flows, FlowTable):
             return take_in_order(block, self._chosen(block, at), self._flows, self._due, self._events)
         taken: Iterator[int] = native.InOrder(
-            block.data, block.first_ref, block.packed, at, len(block), self._flows, self._due, self._events
+            block.data,
+            block.first_ref,
+            block.pack(),
+            at,
+            self._flows.lanes,
+            self._due,
+            self._events,
+            self._others,
         )
         return taken
 
@@ -230,7 +245,9 @@ class Analyzer:
 
     def _switch_set(self, capture_set: str) -> None:
         self._capture_set = capture_set
-        self._flows = self._tables.setdefault(capture_set, {})
+        if capture_set not in self._tables:
+            self._tables[capture_set] = flow_table({})
+        self._flows = self._tables[capture_set]
         self._due.time_ns = self._sweeps.get(capture_set, 0)
 
     def _slow(self, segment: Segment, time_ns: int) -> Flow | None:

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from kdissect.engine.analyzer import Analyzer
+from kdissect.model.native import native
 from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket
 from kdissect.model.segment import PlainSegment, reverse_flow
-from kdissect.net.in_order import take_in_order
 from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4
 from kdissect.net.protocols import TCP
 from kdissect.session.events import Event
@@ -58,8 +58,15 @@ class ShardAnalyzer(Analyzer):
     def __init__(self, shard: Shard, *of_analyzer: Any) -> None:
         super().__init__(*of_analyzer)
         self._shard = shard
-        self._others: set[bytes] = set()
+        self._others = _none_passed()
         self._batch = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_others"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._others = _none_passed()  # they are found out again
 
     def placed(self, packets: Sequence[PlainPacket]) -> Iterator[tuple[Place, Event]]:
         """Take the next batch; gives the events of the shard before the next packet changes what they point
@@ -94,9 +101,6 @@ class ShardAnalyzer(Analyzer):
         self._others.add(flow)
         self._events += self.advance(ref, time_ns)
 
-    def _in_order(self, block: PacketBlock, at: int) -> Iterator[int]:
-        return take_in_order(block, self._chosen(block, at), self._flows, self._due, self._events)
-
     def _chosen(self, block: PacketBlock, at: int) -> Iterator[tuple[int, PlacedPacket]]:
         """The packets but for those of others that can only be passed by."""
         # Hot, once a packet.
@@ -111,6 +115,11 @@ class ShardAnalyzer(Analyzer):
                     if link == expected and version == PLAIN_IPV4 and fragment & FRAGMENT_AND_PROTOCOL == TCP:
                         continue
             yield packet
+
+
+def _none_passed() -> Any:
+    """A set of flows, as the bulk path that is there wants it."""
+    return set() if native is None else native.PassedBy()
 
 
 def before_batch(batch: int) -> Place:

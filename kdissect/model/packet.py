@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple, Protocol, overload
 
+from kdissect.model.native import native
+
 _time_of = itemgetter(1)  # of a packet's place
 
 # A packet's reference packs (file, number) into one int, so that the hot path moves one word.
@@ -53,13 +55,16 @@ PlacedPacket = tuple[int, int, int, int, int]
 
 
 class PackedPlaces(Protocol):
-    """Places of packets of one link type as the compiled hot path keeps them, without an object for each."""
+    """Places of packets as `kdissect_native` keeps them, without an object for each."""
 
     def __len__(self) -> int:
         """How many."""
 
     def times(self) -> list[int]:
         """The time of each packet, in nanoseconds."""
+
+    def span(self) -> tuple[int, int] | None:
+        """Earliest and latest of the times; None without packets."""
 
     def captured(self) -> int:
         """Captured bytes of all packets together."""
@@ -73,8 +78,8 @@ class PackedPlaces(Protocol):
     def cut(self, start: int, stop: int) -> "PackedPlaces":
         """Those of the packets from `start` up to `stop`."""
 
-    def turns(self) -> list[int]:
-        """`PacketBlock.turns` of them."""
+    def joined(self, others: "PackedPlaces") -> "PackedPlaces":
+        """These, and others behind them."""
 
 
 class PacketBlock(Sequence[PlainPacket]):
@@ -84,7 +89,7 @@ class PacketBlock(Sequence[PlainPacket]):
     (`net.in_order`) saves the copy and the tuple. `places` are the packets' places, by number. `turns` are
     the numbers, ascending, of packets that are not like the one before; packets from one turn to the next
     have one length and one link type and lie at equal distances. With `packed` the rows are made when
-    they are asked for.
+    they are asked for, and nobody looked for what is alike: every packet is a turn.
     """
 
     __slots__ = ("_places", "_turns", "data", "first_ref", "packed")
@@ -94,7 +99,7 @@ class PacketBlock(Sequence[PlainPacket]):
         data: bytes,
         first_ref: int,
         places: list[PlacedPacket] | None = None,
-        turns: list[int] | None = None,
+        turns: Sequence[int] | None = None,
         packed: PackedPlaces | None = None,
     ) -> None:
         self.data = data
@@ -111,11 +116,23 @@ class PacketBlock(Sequence[PlainPacket]):
         return self._places
 
     @property
-    def turns(self) -> list[int]:
+    def turns(self) -> Sequence[int]:
         """Numbers of packets that are not like the one before."""
-        if self._turns is None:
-            self._turns = [] if self.packed is None else self.packed.turns()
-        return self._turns
+        return range(len(self)) if self._turns is None else self._turns
+
+    def pack(self) -> PackedPlaces:
+        """The places packed, for `kdissect_native`, which must be there."""
+        if self.packed is None:
+            self.packed = native.Places(self.places)
+        return self.packed
+
+    def span(self) -> tuple[int, int]:
+        """Earliest and latest time of a packet; there must be one."""
+        found = None if self.packed is None else self.packed.span()
+        if found is None:
+            times = self.times()
+            return min(times), max(times)
+        return found
 
     def times(self) -> list[int]:
         """The time of each packet, in nanoseconds."""

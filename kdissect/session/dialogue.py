@@ -3,6 +3,7 @@
 import struct
 from collections import deque
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import body_fits
@@ -10,6 +11,7 @@ from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame, RequestHeader
+from kdissect.model.native import native, slots_of
 from kdissect.net.store import Store
 from kdissect.schema import registry
 from kdissect.session.detect import is_certain_request, is_plausible_request
@@ -45,20 +47,40 @@ _HEADER = struct.Struct(">hhi")
 _ID_AND_LENGTH_AT = 4
 _id_and_length = struct.Struct(">ih").unpack_from
 _CLIENT_ID_START = 10
+_NULL = -1  # the length of a client id that is null
 _NO_LENGTH = -2  # none a header can have that is read without looking closer
 _AFTER_ID = 4  # a response's header: its correlation id, then tags or nothing
 _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
 
 
-class Dialogue:
-    """The requests and responses of one Kafka connection."""
+class _Fields:
+    """What `native.DialogueState` holds."""
 
     __slots__ = (
-        "_client_id", "_client_id_bytes", "_client_id_length", "_events", "_first_token", "_info", "_next",
-        "_orphans", "_pairing",
-        "_phase", "_tokens",
+        "_client_id", "_client_id_bytes", "_client_id_length", "_events", "_info", "_next", "_pairing", "_phase",
+        "_tokens",
     )  # fmt: skip
+
+
+if TYPE_CHECKING:
+    _State = _Fields
+else:
+    _State = _Fields if native is None else native.DialogueState
+
+
+class Dialogue(_State):
+    """The requests and responses of one Kafka connection.
+
+    With the compiled package its `request` and `response` are called, which have `_request` and `_response`
+    do what they do not.
+    """
+
+    __slots__ = ("_client_id_end", "_first_token", "_orphans")
+    FIELDS = _Fields.__slots__
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return slots_of(self)
 
     def __init__(self, info: ConnectionInfo, events: list[Event], store: Store | None = None) -> None:
         self._info = info
@@ -70,13 +92,14 @@ class Dialogue:
         self._next = 0
         self._orphans = 0
         # Of the request before: a connection's requests have the same.
-        self._client_id = ""
+        self._client_id: str | None = ""
         self._client_id_bytes = b""
         self._client_id_length = _NO_LENGTH
+        self._client_id_end = _CLIENT_ID_START
 
     # requests
 
-    def request(self, frame: Frame, doubtful: bool) -> bool:
+    def _request(self, frame: Frame, doubtful: bool) -> bool:
         """A frame from the client. False if it is no plausible request and `doubtful` allows to say so."""
         # Hot, once a request: known API, the client id of the request before, a header without tags.
         data = frame.data
@@ -84,7 +107,7 @@ class Dialogue:
         if kind is None or kind.is_unusual or self._phase is _RAW_TOKENS or len(data) < _CLIENT_ID_START:
             return self._unusual_request(frame, doubtful)
         correlation_id, length = _id_and_length(data, _ID_AND_LENGTH_AT)
-        offset = _CLIENT_ID_START + length
+        offset = self._client_id_end
         if length != self._client_id_length or data[_CLIENT_ID_START:offset] != self._client_id_bytes:
             return self._unusual_request(frame, doubtful)
         tags = kind.tags
@@ -106,6 +129,9 @@ class Dialogue:
         )
         self._take_request(exchange, frame, kind, correlation_id)
         return True
+
+    if TYPE_CHECKING or native is None:
+        request = _request
 
     def _take_request(self, exchange: Exchange, frame: Frame, kind: RequestKind, correlation_id: int) -> None:
         """A request with a header waits for its response."""
@@ -164,8 +190,9 @@ class Dialogue:
         raw = (client_id or "").encode("utf-8", "replace")
         # Only of a client id that is UTF-8 the text has the bytes back.
         if frame.data[_CLIENT_ID_START : _CLIENT_ID_START + len(raw)] == raw:
-            self._client_id_bytes, self._client_id = raw, client_id or ""
-            self._client_id_length = len(raw)
+            self._client_id_bytes, self._client_id = raw, client_id
+            self._client_id_length = _NULL if client_id is None else len(raw)
+            self._client_id_end = _CLIENT_ID_START + len(raw)
         return exchange
 
     def _bad_header(self, frame: Frame, error: DecodeError) -> None:
@@ -218,7 +245,7 @@ class Dialogue:
 
     # responses
 
-    def response(self, frame: Frame, doubtful: bool) -> bool:
+    def _response(self, frame: Frame, doubtful: bool) -> bool:
         """A frame from the broker. False if it answers nothing and `doubtful` allows to say so."""
         data = frame.data
         if self._tokens:
@@ -244,6 +271,9 @@ class Dialogue:
             return True
         self._answer(matched, frame)
         return True
+
+    if TYPE_CHECKING or native is None:
+        response = _response
 
     def _answer(self, exchange: Exchange, frame: Frame) -> None:
         if exchange.state is _NO_RESPONSE:

@@ -3,33 +3,42 @@
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-/// One packet: its bytes from `start` up to `end`, its time in nanoseconds since 1970, its length on the wire.
+/// One packet: its bytes from `start` up to `end`, its time in nanoseconds since 1970, its length on the wire,
+/// its link type.
 #[derive(Clone, Copy)]
 pub struct Place {
     pub start: usize,
     pub end: usize,
     pub time_ns: i64,
     pub wire: u32,
+    pub link_type: u32,
 }
 
 /// A place as Python has it: start, time_ns, link_type, end, wire_length.
 type Row = (usize, i64, u32, usize, u32);
 
-/// Packets of one link type that lie behind one another in one chunk.
-#[pyclass(frozen, module = "kdissect._native")]
-pub struct Places {
-    pub link_type: u32,
-    pub items: Vec<Place>,
+impl Place {
+    fn row(&self) -> Row {
+        (self.start, self.time_ns, self.link_type, self.end, self.wire)
+    }
 }
 
-impl Places {
-    fn row_of(&self, place: &Place) -> Row {
-        (place.start, place.time_ns, self.link_type, place.end, place.wire)
-    }
+/// Packets that lie behind one another in one chunk.
+#[pyclass(frozen, module = "kdissect_native")]
+pub struct Places {
+    pub items: Vec<Place>,
 }
 
 #[pymethods]
 impl Places {
+    /// Places that Python found.
+    #[new]
+    fn new(rows: Vec<Row>) -> Self {
+        let place =
+            |(start, time_ns, link_type, end, wire): Row| Place { start, end, time_ns, wire, link_type };
+        Places { items: rows.into_iter().map(place).collect() }
+    }
+
     fn __len__(&self) -> usize {
         self.items.len()
     }
@@ -39,44 +48,41 @@ impl Places {
         self.items.iter().map(|place| place.time_ns).collect()
     }
 
+    /// Earliest and latest time; None without packets.
+    fn span(&self) -> Option<(i64, i64)> {
+        let mut times = self.items.iter().map(|place| place.time_ns);
+        let first = times.next()?;
+        Some(times.fold((first, first), |(low, high), time| (low.min(time), high.max(time))))
+    }
+
     /// Captured bytes of all packets together.
     fn captured(&self) -> usize {
-        self.items.iter().map(|place| place.end - place.start).sum()
+        self.items.iter().map(|place| place.end.saturating_sub(place.start)).sum()
     }
 
     /// One place as a row.
     fn place(&self, at: usize) -> PyResult<Row> {
         match self.items.get(at) {
-            Some(place) => Ok(self.row_of(place)),
+            Some(place) => Ok(place.row()),
             None => Err(PyIndexError::new_err("no packet of this number")),
         }
     }
 
     /// All places as rows.
     fn places(&self) -> Vec<Row> {
-        self.items.iter().map(|place| self.row_of(place)).collect()
+        self.items.iter().map(Place::row).collect()
     }
 
     /// Those of the packets from `start` up to `stop`, which are within the places.
     fn cut(&self, start: usize, stop: usize) -> PyResult<Places> {
         match self.items.get(start..stop) {
-            Some(items) => Ok(Places { link_type: self.link_type, items: items.to_vec() }),
+            Some(items) => Ok(Places { items: items.to_vec() }),
             None => Err(PyIndexError::new_err("no packets of these numbers")),
         }
     }
 
-    /// Numbers, ascending, of packets that are not as long as the one before, or not as far from it.
-    fn turns(&self) -> Vec<usize> {
-        let mut found = Vec::new();
-        let (mut length, mut gap) = (usize::MAX, usize::MAX);
-        let mut before = 0;
-        for (number, place) in self.items.iter().enumerate() {
-            let (its_length, its_gap) = (place.end - place.start, place.start - before);
-            if its_length != length || (its_gap != gap && number > 1) {
-                found.push(number);
-            }
-            (length, gap, before) = (its_length, its_gap, place.end);
-        }
-        found
+    /// These, and others of the same chunk behind them.
+    fn joined(&self, others: &Places) -> Places {
+        Places { items: [self.items.as_slice(), others.items.as_slice()].concat() }
     }
 }
