@@ -41,8 +41,9 @@ COMMANDS = {
 }
 
 # Objects made between two searches for cycles: exchanges and what hangs on them go without cycles, so that a
-# search finds nothing; with Python's 700 such searches take a twentieth of the time. 20 000 hold a few MB.
-COLLECT_EVERY = 20_000
+# search finds nothing; with Python's 700 such searches take a twentieth of the time, and where thousands of
+# connections are opened even 20 000 take as much. 100 000 hold some 10 MB.
+COLLECT_EVERY = 100_000
 # Modules whose names are not those of their commands.
 _MODULES = {"tables": "table_files"}
 _USAGE = "usage: kdissect [--version] [--help] COMMAND ..."

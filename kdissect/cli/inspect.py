@@ -10,7 +10,6 @@ from kdissect.api import Dissection
 from kdissect.cli.exchange_options import inspect_options
 from kdissect.cli.exchange_writers import Writer, writer_of
 from kdissect.cli.filters import open_filtered, selected
-from kdissect.cli.metering import Metering
 from kdissect.cli.output import Output
 from kdissect.cli.printing import printing
 from kdissect.cli.progress import progress_of
@@ -31,6 +30,11 @@ def list_exchanges(parser: ArgumentParser, options: Namespace) -> int:
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
+        if getattr(options, "metrics", None) is None:  # `live` alone has the option
+            _print(dissection, options, output)
+            return
+        from kdissect.cli.metering import Metering
+
         with Metering(options, dissection):
             _print(dissection, options, output)
 

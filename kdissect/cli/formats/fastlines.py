@@ -22,6 +22,7 @@ from kdissect.decoders.bodies import request_summarizer, response_summarizer
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.engine.rows import TopicsOf, closed_row, has_anomalies, union, wire_topics
 from kdissect.history.topics import DESCRIBE_CLUSTER
+from kdissect.model.frame import Frame
 from kdissect.model.packet import FILE_SHIFT
 from kdissect.schema.metadata_topic import METADATA_TOPIC
 from kdissect.schema.registry import api_name
@@ -30,23 +31,24 @@ from kdissect.session.info import ConnectionInfo
 
 _KAFKA, _COMPLETE = ExchangeKind.KAFKA, State.COMPLETE
 _PACKETS = 1 << 30  # of a file; lines of those behind are made the slow way. Larger integers compare slower.
-_FRAME_REST = '%d,"last":%d},"time":"%b%bZ","time_ns":%b,"end_time_ns":%b,"bytes":%d}'
+_FRAME = '%b%d,"last":%d},"time":"%b%bZ","time_ns":%b,"end_time_ns":%b,"bytes":%d}'
+_NO_FILE = 0, 0, b""
 
 
 class LineKind:
-    """What exchanges of one API and version on one connection with one client id have in common.
+    """What exchanges of one API and version with one client id have in common, whatever their connection:
+    many connections ask the same.
 
-    `head` stands between ordinal and correlation id. `template` is the line of one that was paired, all of
-    whose packets are in one file: behind the reference `low`, with numbers below `stop`.
+    `head` stands between the ends of the connection and the correlation id. `template` is the line of one
+    that was paired, all of whose packets are in one file; empty where lines are made one by one.
     """
 
-    __slots__ = ("answer", "ask", "head", "low", "stop", "template")
+    __slots__ = ("answer", "ask", "head", "template")
 
-    def __init__(self, head: str, ask: Summarizer, answer: Summarizer) -> None:
+    def __init__(self, head: str, template: bytes, ask: Summarizer, answer: Summarizer) -> None:
         self.head = head
+        self.template = template
         self.ask, self.answer = ask, answer
-        self.template = b""
-        self.low = self.stop = 0
 
 
 class FastLines:
@@ -60,10 +62,12 @@ class FastLines:
         self._topics_of = topics_of
         self._number = 0
         self._texts = LineTexts(files)
-        # The ends of a connection are known before its first exchange.
-        self._kinds: dict[tuple[ConnectionInfo, int | None, int | None, str | None], LineKind] = {}
+        self._kinds: dict[tuple[int | None, int | None, str | None], LineKind] = {}
         # Those of errors and topics without ids, by topics of request and response, and errors.
         self._facts: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[int, ...]], bytes] = {}
+        # The file of the frames before: the reference in front of its first packet's, how many are taken, and
+        # the text in front of a packet's number.
+        self._file: tuple[int, int, bytes] = _NO_FILE
         # Requests and responses stay in one second for long.
         self._asked_second = self._answered_second = NO_SECOND
 
@@ -84,26 +88,30 @@ class FastLines:
         # Hot, once an exchange: a request and a response with nothing odd about them fill a template.
         self._number = number = self._number + 1
         request, response = exchange.request, exchange.response
-        kind = self._kinds.get(
-            (exchange.connection, exchange.api_key, exchange.api_version, exchange.client_id)
-        ) or self._kind(exchange)
+        connection = exchange.connection
+        kind = self._kinds.get((exchange.api_key, exchange.api_version, exchange.client_id)) or self._kind(
+            exchange
+        )
+        template = kind.template
         correlation_id = exchange.correlation_id
         if (
             request is None or response is None or correlation_id is None
             or exchange.state is not _COMPLETE or exchange.kind is not _KAFKA
             or exchange.close or exchange.anomalies or request.anomalies or response.anomalies
+            or not template
         ):  # fmt: skip
             return self._unusual_line(number, kind, exchange)
         data, answer = request.data, response.data
         size, answer_size = request.size, response.size
-        low, stop = kind.low, kind.stop
+        low, stop, place = self._file
         first, last = request.first_ref - low, request.last_ref - low
         answer_first, answer_last = response.first_ref - low, response.last_ref - low
         if not 0 < first <= last < stop or not 0 < answer_first <= answer_last < stop:
-            if not self._enter(kind, exchange):
+            if not self._enter(request, response):
                 return self._unusual_line(number, kind, exchange)
-            first, last = first + low - kind.low, last + low - kind.low
-            answer_first, answer_last = answer_first + low - kind.low, answer_last + low - kind.low
+            low, _, place = self._file
+            first, last = request.first_ref - low, request.last_ref - low
+            answer_first, answer_last = response.first_ref - low, response.last_ref - low
         time_ns, end_time_ns = request.time_ns, request.end_time_ns
         start, stop, second = self._asked_second
         if not start <= time_ns < stop:
@@ -120,11 +128,12 @@ class FastLines:
         if facts is None or asked.topic_ids or answered.topic_ids:
             facts = self._facts_of(exchange, asked, answered)
         digits, answer_digits = b"%d" % time_ns, b"%d" % answer_ns
-        return kind.template % (
-            number, exchange.ordinal, correlation_id,
-            first, last, second, digits[-9:], digits,
+        name, ends = connection.line_texts or _texts_of(connection)
+        return template % (
+            number, name, exchange.ordinal, ends, correlation_id,
+            place, first, last, second, digits[-9:], digits,
             digits if end_time_ns == time_ns else b"%d" % end_time_ns, size + 4,
-            answer_first, answer_last, answer_second, answer_digits[-9:], answer_digits,
+            place, answer_first, answer_last, answer_second, answer_digits[-9:], answer_digits,
             answer_digits if answer_end_ns == answer_ns else b"%d" % answer_end_ns, answer_size + 4,
             answer_ns - end_time_ns, facts,
         )  # fmt: skip
@@ -136,9 +145,11 @@ class FastLines:
         latency = exchange.latency_ns
         odd = anomalies(exchange) if has_anomalies(exchange) else "[]"
         close = "null" if exchange.close is None else compact_json(closed_row(exchange))
+        connection = exchange.connection
         before = (
-            f'{{"number":{number},"connection":"{exchange.connection.id}","exchange":{exchange.ordinal},'
-            f'"kind":{text_or_null(exchange.kind)}{kind.head}{number_or_null(exchange.correlation_id)},'
+            f'{{"number":{number},"connection":"{connection.id}","exchange":{exchange.ordinal},'
+            f'"kind":{text_or_null(exchange.kind)}{_ends(connection)}'
+            f"{kind.head}{number_or_null(exchange.correlation_id)},"
             f'"state":{text_or_null(exchange.state)},'
             f'"request":{texts.frame(exchange.request)},"response":{texts.frame(exchange.response)},'
             f'"latency_ns":{number_or_null(latency)},'
@@ -164,38 +175,51 @@ class FastLines:
         return facts
 
     def _kind(self, exchange: Exchange) -> LineKind:
-        connection, key, version = exchange.connection, exchange.api_key, exchange.api_version
+        key, version, client_id = exchange.api_key, exchange.api_version, exchange.client_id
         name = None if key is None else api_name(key)
         head = (
-            f',"capture_set":{text_or_null(connection.capture_set)},'
-            f'"client":{text_or_null(connection.client_text)},"broker":{text_or_null(connection.broker_text)},'
-            f'"client_id":{text_or_null(exchange.client_id)},'
+            f',"client_id":{text_or_null(client_id)},'
             f'"api_key":{number_or_null(key)},"api":{text_or_null(name)},'
             f'"api_version":{number_or_null(version)},"correlation_id":'
         )
-        kind = LineKind(head, *_summarizers(key, version))
-        keep(self._kinds, (connection, key, version, exchange.client_id), kind)
+        # What DescribeCluster tells goes into every line behind it (`_facts_of`).
+        template = b"" if key == DESCRIBE_CLUSTER else _template(head)
+        kind = LineKind(head, template, *_summarizers(key, version))
+        keep(self._kinds, (key, version, client_id), kind)
         return kind
 
-    def _enter(self, kind: LineKind, exchange: Exchange) -> bool:
-        """Make the template for frames in the file of these, if one can be made."""
-        request, response = exchange.request, exchange.response
-        if request is None or response is None or exchange.api_key == DESCRIBE_CLUSTER:
-            return False
+    def _enter(self, request: Frame, response: Frame) -> bool:
+        """Go to the file of two frames, if they are in one."""
         file = request.first_ref >> FILE_SHIFT
         low = file << FILE_SHIFT
         refs = request.first_ref, request.last_ref, response.first_ref, response.last_ref
         if not low < min(refs) <= max(refs) < low + _PACKETS:
             return False
-        frame = self._texts.place(file).replace("%", "%%") + _FRAME_REST
-        template = (
-            f'{{"number":%d,"connection":"{exchange.connection.id}","exchange":%d,"kind":"kafka"'
-            f'{kind.head.replace("%", "%%")}%d,"state":"complete","request":{frame},"response":{frame},'
-            '"latency_ns":%d,%b"closed":null,"anomalies":[]}\n'
-        )
-        kind.template = template.encode("utf-8", "replace")
-        kind.low, kind.stop = low, _PACKETS
+        self._file = low, _PACKETS, self._texts.place(file).encode("utf-8", "replace")
         return True
+
+
+def _template(head: str) -> bytes:
+    text = (
+        '{"number":%d,"connection":"%b","exchange":%d,"kind":"kafka"%b'
+        f'{head.replace("%", "%%")}%d,"state":"complete","request":{_FRAME},"response":{_FRAME},'
+        '"latency_ns":%d,%b"closed":null,"anomalies":[]}\n'
+    )
+    return text.encode("utf-8", "replace")
+
+
+def _texts_of(connection: ConnectionInfo) -> tuple[bytes, bytes]:
+    """Id and ends of a connection, which has them from here on."""
+    texts = connection.id.encode(), _ends(connection).encode("utf-8", "replace")
+    connection.line_texts = texts
+    return texts
+
+
+def _ends(connection: ConnectionInfo) -> str:
+    return (
+        f',"capture_set":{text_or_null(connection.capture_set)},'
+        f'"client":{text_or_null(connection.client_text)},"broker":{text_or_null(connection.broker_text)}'
+    )
 
 
 def _summarizers(key: int | None, version: int | None) -> Any:
