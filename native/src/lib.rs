@@ -11,6 +11,9 @@ mod capture;
 mod headers;
 mod in_order;
 mod places;
+mod plain_body;
+mod plain_parts;
+mod usual_records;
 
 /// What Python and this library expect of each other; another number is not used.
 const INTERFACE: u32 = 1;
@@ -20,6 +23,8 @@ fn kdissect_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INTERFACE", INTERFACE)?;
     module.add_class::<places::Places>()?;
     module.add_class::<in_order::InOrder>()?;
+    module.add_class::<plain_body::PlainBody>()?;
+    module.add_function(wrap_pyfunction!(usual_records::latest_delta, module)?)?;
     module.add_function(wrap_pyfunction!(capture::records, module)?)?;
     module.add_function(wrap_pyfunction!(capture::blocks, module)?)
 }

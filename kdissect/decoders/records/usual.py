@@ -8,6 +8,7 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812  an exception class, whatever its case
 
 from kdissect.decoders.records.varint import MAX_VARINT, MAX_VARLONG, varint
+from kdissect.model.native import native
 from kdissect.model.record_batch import LOG_APPEND_TIME, RecordBatch
 
 _HEAD = Struct(">H4B")
@@ -56,7 +57,10 @@ def are_usual_in(header: tuple[int, ...], data: bytes, at: int, end: int, *, den
     return base + latest == maximum or attributes & LOG_APPEND_TIME > 0 or not count
 
 
-def _latest(wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool) -> int | None:
+def latest_delta(
+    wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
+) -> int | None:
+    """The latest timestamp delta of usual records; None for others. Raises nothing."""
     try:
         return _walk(wanted, last_delta, data, at, end, dense)
     except (IndexError, ValueError, StructError):
@@ -154,3 +158,6 @@ def _headers(data: bytes, at: int, stop: int) -> int:
             raise ValueError("an odd value")
         at += max(size, 0)
     return at
+
+
+_latest = latest_delta if native is None else native.latest_delta
