@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 const MAX_VARINT: u32 = 5;
 const MAX_VARLONG: u32 = 10;
 
-/// `usual.latest_delta`: the latest timestamp delta of the records in `data[at..end]`; None for anything odd.
+/// `usual.read_latest`: the latest timestamp delta of the records in `data[at..end]`; None for anything odd.
 #[pyfunction]
 pub fn latest_delta(
     wanted: Option<i64>,

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kdissect
-from kdissect.decoders.records.usual import latest_delta
+from kdissect.decoders.records.usual import read_latest
 from kdissect.engine.record_sets import record_batches
 from kdissect.model.native import native
 from tests.support.batches import record_bytes
@@ -23,7 +23,7 @@ RECORDS = st.lists(
 
 
 def both(wanted: int | None, last: int, data: bytes, at: int, end: int, dense: bool) -> int | None:
-    found = latest_delta(wanted, last, data, at, end, dense)
+    found = read_latest(wanted, last, data, at, end, dense)
     assert native.latest_delta(wanted, last, data, at, end, dense) == found
     return found
 
