@@ -7,23 +7,39 @@
 
 use pyo3::prelude::*;
 
+mod batch_text;
+mod body_program;
+mod body_text;
 mod capture;
+mod decimal;
 mod dialogue;
+mod exchange;
 mod flow;
 mod frame;
 mod headers;
 mod in_order;
+mod json_out;
 mod kind;
 mod lanes;
+mod lines;
 mod names;
 mod pairing;
 mod places;
+mod plain_body;
+mod plain_parts;
 mod reader;
 mod recent;
+mod record_text;
+mod records;
 mod sinks;
 mod store;
 mod stream;
+mod summaries;
 mod tcp;
+mod template;
+mod usual_records;
+mod walk;
+mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
 const INTERFACE: u32 = 1;
@@ -33,7 +49,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INTERFACE", INTERFACE)?;
     add_capture(module)?;
     add_net(module)?;
-    add_session(module)
+    add_session(module)?;
+    add_bodies(module)?;
+    add_lines(module)
 }
 
 fn add_capture(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -57,4 +75,18 @@ fn add_session(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reader::ReaderState>()?;
     module.add_class::<dialogue::DialogueState>()?;
     module.add_class::<pairing::PairingState>()
+}
+
+fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<summaries::Summaries>()?;
+    module.add_class::<plain_body::PlainBody>()?;
+    module.add_class::<body_text::BodyText>()?;
+    module.add_class::<batch_text::BatchText>()?;
+    module.add_class::<records::held::HeldRecords>()?;
+    module.add_function(wrap_pyfunction!(usual_records::latest_delta, module)?)
+}
+
+fn add_lines(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<lines::LineFiller>()?;
+    module.add_class::<template::LineTemplate>()
 }
