@@ -35,16 +35,22 @@ NestedDecoder = Callable[[bytes, int, Nest], dict[str, Any] | None]
 def nested_decoder(api_key: int, api_version: int, is_response: bool) -> NestedDecoder | None:
     """`(data, offset, nest) -> dict`; None of bytes that are not one body and nothing else, or have tags.
 
+    None for what is no `plain_body`. The decoder raises nothing but what `nest` does beside ValueError.
+    """
+    message = plain_body(api_key, api_version, is_response)
+    return None if message is None else _compiled(message, api_version)
+
+
+def plain_body(api_key: int, api_version: int, is_response: bool) -> Message | None:
+    """The schema of a body that shows all that it has as it is.
+
     None for bodies that may hold secrets or payloads, pieces of snapshots, ApiVersions responses, whose
-    version the bytes decide, and what the schema does not know. The decoder raises nothing but what `nest`
-    does beside ValueError.
+    version the bytes decide, and what the schema does not know.
     """
     message = known_body(api_key, api_version, is_response)
     if message is None or has_payloads(message) or may_hold_secrets(message) or has_pieces(message):
         return None
-    if is_response and may_answer_in_other_version(api_key):
-        return None
-    return _compiled(message, api_version)
+    return None if is_response and may_answer_in_other_version(api_key) else message
 
 
 def _compiled(message: Message, version: int) -> NestedDecoder:

@@ -7,10 +7,16 @@
 
 use pyo3::prelude::*;
 
+mod batch_text;
+mod body_program;
+mod body_text;
 mod capture;
 mod headers;
 mod in_order;
+mod json_out;
 mod places;
+mod record_text;
+mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
 const INTERFACE: u32 = 1;
@@ -19,6 +25,8 @@ const INTERFACE: u32 = 1;
 fn kdissect_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INTERFACE", INTERFACE)?;
     module.add_class::<places::Places>()?;
+    module.add_class::<batch_text::BatchText>()?;
+    module.add_class::<body_text::BodyText>()?;
     module.add_class::<in_order::InOrder>()?;
     module.add_function(wrap_pyfunction!(capture::records, module)?)?;
     module.add_function(wrap_pyfunction!(capture::blocks, module)?)
