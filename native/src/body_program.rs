@@ -7,13 +7,14 @@ use pyo3::prelude::*;
 const MAX_DEPTH: usize = 40;
 
 /// A row: text before the value, what the value is, whether its length is compact, whether it may be null,
-/// and how many of the rows that follow belong to it.
-pub type Row = (Vec<u8>, String, bool, bool, usize);
+/// the field's tag if it stands among tags, and how many of the rows that follow belong to it.
+pub type Row = (Vec<u8>, String, bool, bool, u32, usize);
 
 /// A field, or an element of an array.
 pub struct Part {
     pub before: Vec<u8>,
     pub value: Value,
+    pub tag: u32, // 0 as well where it has none
 }
 
 /// How the length of a value is written, and whether it may say null.
@@ -37,11 +38,13 @@ pub enum Value {
     Text(Form),
     Topic(Form), // a name that does
     Bytes(Form),
+    Payload(Form), // bytes that Python decodes where there are any
     Records(Form),
     Struct(Vec<Part>),
     NullableStruct(Vec<Part>),
+    TaggedStruct(Vec<Part>), // one that may be null, among tags
     Array(Form, Box<Element>),
-    NoTags, // the end of a struct of a flexible version: a count of tags, which must be 0
+    Tags(Vec<Part>), // the end of a struct of a flexible version (KIP-482), with the fields that may be there
 }
 
 /// What an array has; `least` are the fewest bytes of one, 1 or more.
@@ -58,10 +61,10 @@ pub fn parts(rows: &[Row], depth: usize) -> PyResult<Vec<Part>> {
     let mut found = Vec::new();
     let mut left = rows;
     while let Some((row, behind)) = left.split_first() {
-        let Some((inner, rest)) = behind.split_at_checked(row.4) else {
+        let Some((inner, rest)) = behind.split_at_checked(row.5) else {
             return Err(PyValueError::new_err("there are too few rows"));
         };
-        found.push(Part { before: row.0.clone(), value: value(row, inner, depth)? });
+        found.push(Part { before: row.0.clone(), value: value(row, inner, depth)?, tag: row.4 });
         left = rest;
     }
     Ok(found)
@@ -72,6 +75,8 @@ fn value(row: &Row, inner: &[Row], depth: usize) -> PyResult<Value> {
     Ok(match (row.1.as_str(), form.nullable) {
         ("struct", false) => Value::Struct(parts(inner, depth + 1)?),
         ("struct", true) => Value::NullableStruct(parts(inner, depth + 1)?),
+        ("tagged_struct", _) => Value::TaggedStruct(parts(inner, depth + 1)?),
+        ("tags", _) => Value::Tags(parts(inner, depth + 1)?),
         ("array", _) => Value::Array(form, Box::new(element(inner, depth + 1)?)),
         (name, _) if inner.is_empty() => leaf(name, form)?,
         _ => return Err(PyValueError::new_err("a value has rows that are not its own")),
@@ -92,8 +97,8 @@ fn leaf(name: &str, form: Form) -> PyResult<Value> {
         "string" => Value::Text(form),
         "topic" => Value::Topic(form),
         "bytes" => Value::Bytes(form),
+        "payload" => Value::Payload(form),
         "records" => Value::Records(form),
-        "tags" => Value::NoTags,
         _ => return Err(PyValueError::new_err("no such kind of value")),
     })
 }
@@ -113,7 +118,11 @@ impl Value {
     /// The fewest bytes it takes: `Layout.min_element`.
     fn least(&self) -> usize {
         match self {
-            Value::Bool | Value::Int8 | Value::NoTags | Value::NullableStruct(_) => 1,
+            Value::Bool
+            | Value::Int8
+            | Value::Tags(_)
+            | Value::NullableStruct(_)
+            | Value::TaggedStruct(_) => 1,
             Value::Int16 | Value::Uint16 => 2,
             Value::Int32 | Value::Uint32 => 4,
             Value::Int64 => 8,
@@ -125,7 +134,7 @@ impl Value {
                     2
                 }
             }
-            Value::Bytes(form) | Value::Records(form) | Value::Array(form, _) => {
+            Value::Bytes(form) | Value::Payload(form) | Value::Records(form) | Value::Array(form, _) => {
                 if form.compact {
                     1
                 } else {

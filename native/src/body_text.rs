@@ -1,4 +1,4 @@
-//! Bodies as JSON: `kdissect.decoders.nested_json` and orjson, for bodies without tags that are all right.
+//! Bodies as JSON: `kdissect.decoders.nested_json`, `json_sink` and orjson, for bodies that are all right.
 
 use std::borrow::Cow;
 
@@ -40,14 +40,16 @@ fn fit<T>(found: Option<T>) -> Done<T> {
 pub struct BodyText {
     root: Vec<Part>,
     batches: Py<BatchText>,
+    foreign: Vec<u8>,
 }
 
 #[pymethods]
 impl BodyText {
-    /// Rows of the root's fields: `body_program.Row`. Raises ValueError for what is no message.
+    /// Rows of the root's fields: `body_program.Row`. Bodies that begin with `foreign`, if that is not empty,
+    /// may be in another version. Raises ValueError for what is no message.
     #[new]
-    fn new(rows: Vec<Row>, batches: Py<BatchText>) -> PyResult<Self> {
-        Ok(BodyText { root: parts(&rows, 0)?, batches })
+    fn new(rows: Vec<Row>, batches: Py<BatchText>, foreign: Vec<u8>) -> PyResult<Self> {
+        Ok(BodyText { root: parts(&rows, 0)?, batches, foreign })
     }
 
     /// The text of the body from `offset` to the end; None where it is not plain.
@@ -63,8 +65,12 @@ impl BodyText {
         nest: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let all = data.as_bytes();
+        let body = all.get(offset..).unwrap_or_default();
+        if !self.foreign.is_empty() && body.starts_with(&self.foreign) {
+            return Ok(None);
+        }
         let wire = Wire { data: all, at: offset };
-        let out = Vec::with_capacity(GROWTH * wire.left().min(LARGE));
+        let out = Vec::with_capacity(GROWTH * body.len().min(LARGE));
         let batches = self.batches.get();
         let mut writer = Writer { py, data, nest, batches, wire, out, topic: None, topic_id: None };
         match writer.fields(&self.root) {
@@ -124,11 +130,18 @@ impl<'a> Writer<'a, '_> {
             }
             Value::Topic(form) => self.topic = self.text(*form)?,
             Value::Bytes(form) => self.bytes(*form)?,
+            Value::Payload(form) => self.payload(*form)?,
             Value::Records(form) => self.records(*form)?,
             Value::Struct(parts) => self.fields(parts)?,
             Value::NullableStruct(parts) => self.nullable_struct(parts)?,
+            Value::TaggedStruct(parts) => self.tagged_struct(parts)?,
             Value::Array(form, element) => self.array(*form, element)?,
-            Value::NoTags => return fit(self.wire.byte().filter(|&count| count == 0).map(|_| ())),
+            Value::Tags(known) => {
+                let count = fit(self.wire.uvarint())?;
+                if count > 0 {
+                    self.tags(count, known)?;
+                }
+            }
         }
         Ok(())
     }
@@ -174,12 +187,85 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
+    /// Bytes whose contents are told beside them, if there are any.
+    fn payload(&mut self, form: Form) -> Done {
+        match self.length(form, long)? {
+            Some(0) => bytes(&mut self.out, b""),
+            Some(_) => return Err(Stop::Unusual),
+            None => {}
+        }
+        Ok(())
+    }
+
     fn nullable_struct(&mut self, parts: &[Part]) -> Done {
         if i8::from_be_bytes(fit(self.wire.fixed())?) < 0 {
             self.say(b"null");
             return Ok(());
         }
         self.fields(parts)
+    }
+
+    /// Its marker is another than that of a struct that is no tag: `Emitter._struct`.
+    fn tagged_struct(&mut self, parts: &[Part]) -> Done {
+        if fit(self.wire.uvarint())? == 0 {
+            self.say(b"null");
+            return Ok(());
+        }
+        self.fields(parts)
+    }
+
+    /// The tags at the end of a struct, which stand in ascending order (KIP-482); those that the schema does
+    /// not know under `_tags`.
+    fn tags(&mut self, count: u32, known: &[Part]) -> Done {
+        let mut least = 0;
+        let mut unknown = 0;
+        for _ in 0..count {
+            let (tag, size) = (fit(self.wire.uvarint())?, fit(self.wire.uvarint())? as usize);
+            if u64::from(tag) < least {
+                return Err(Stop::Unusual);
+            }
+            least = u64::from(tag) + 1;
+            match known.iter().find(|part| part.tag == tag) {
+                Some(part) if unknown == 0 => self.tag(part, size)?,
+                Some(_) => return Err(Stop::Unusual), // `_tags` stand where the first of them does
+                None => {
+                    self.unknown_tag(tag, size, unknown == 0)?;
+                    unknown += 1;
+                }
+            }
+        }
+        if unknown > 0 {
+            self.out.push(b'}');
+        }
+        Ok(())
+    }
+
+    fn tag(&mut self, part: &Part, size: usize) -> Done {
+        let stop = self.wire.at.saturating_add(size);
+        self.comma();
+        self.say(&part.before);
+        self.value(&part.value)?;
+        fit((self.wire.at == stop).then_some(()))
+    }
+
+    fn unknown_tag(&mut self, tag: u32, size: usize, is_first: bool) -> Done {
+        if is_first {
+            self.comma();
+            self.say(b"\"_tags\":{\"");
+        } else {
+            self.say(b",\"");
+        }
+        number(&mut self.out, tag.into());
+        self.say(b"\":");
+        bytes(&mut self.out, fit(self.wire.take(size))?);
+        Ok(())
+    }
+
+    /// A comma, but for the first in an object: no value ends with its brace.
+    fn comma(&mut self) {
+        if self.out.last() != Some(&b'{') {
+            self.out.push(b',');
+        }
     }
 
     fn array(&mut self, form: Form, element: &Element) -> Done {
