@@ -11,6 +11,7 @@ mod capture;
 mod headers;
 mod in_order;
 mod places;
+mod records;
 
 /// What Python and this library expect of each other; another number is not used.
 const INTERFACE: u32 = 1;
@@ -20,6 +21,7 @@ fn kdissect_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INTERFACE", INTERFACE)?;
     module.add_class::<places::Places>()?;
     module.add_class::<in_order::InOrder>()?;
+    module.add_class::<records::held::HeldRecords>()?;
     module.add_function(wrap_pyfunction!(capture::records, module)?)?;
     module.add_function(wrap_pyfunction!(capture::blocks, module)?)
 }
