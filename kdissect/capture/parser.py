@@ -91,7 +91,7 @@ class CaptureParser:
         return PacketBlock(data, first_ref, places, turns), used
 
     def _packed_block(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
-        """The same by `kdissect_native`, which goes as far as everything is plain, and `_parse` in turns."""
+        """The same by the compiled hot path, which goes as far as everything is plain, and `_parse` in turns."""
         packed: PackedPlaces = native.Places([])
         position, turn, self._need = 0, 0, 0
         while not self._is_done():
@@ -169,7 +169,7 @@ class CaptureParser:
         raise NotImplementedError
 
     def _plain(self, data: bytes, position: int) -> tuple[PackedPlaces, int, int] | None:
-        """What `_parse` finds up to the first piece that is not plain, by `kdissect_native`: places, the
+        """What `_parse` finds up to the first piece that is not plain, by the compiled hot path: places, the
         position behind them, and `_need`, 0 before such a piece. None where only `_parse` may look.
         """
         raise NotImplementedError

@@ -55,7 +55,7 @@ PlacedPacket = tuple[int, int, int, int, int]
 
 
 class PackedPlaces(Protocol):
-    """Places of packets as `kdissect_native` keeps them, without an object for each."""
+    """Places of packets as the compiled hot path keeps them, without an object for each."""
 
     def __len__(self) -> int:
         """How many."""
@@ -121,7 +121,7 @@ class PacketBlock(Sequence[PlainPacket]):
         return range(len(self)) if self._turns is None else self._turns
 
     def pack(self) -> PackedPlaces:
-        """The places packed, for `kdissect_native`, which must be there."""
+        """The places packed, for the compiled hot path, which must be there."""
         if self.packed is None:
             self.packed = native.Places(self.places)
         return self.packed

@@ -20,7 +20,7 @@ const TRANSACTIONAL: i16 = 16;
 const CODECS: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
 
 /// What batches need of Python: checksums, codecs, limits, the names of Kafka's own topics.
-#[pyclass(frozen, module = "kdissect_native")]
+#[pyclass(frozen, module = "kdissect._native")]
 pub struct BatchText {
     crc32c: Py<PyAny>,
     inflate: Py<PyAny>,

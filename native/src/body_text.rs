@@ -36,7 +36,7 @@ fn fit<T>(found: Option<T>) -> Done<T> {
 }
 
 /// The bodies of one version of a message as text.
-#[pyclass(frozen, module = "kdissect_native")]
+#[pyclass(frozen, module = "kdissect._native")]
 pub struct BodyText {
     root: Vec<Part>,
     batches: Py<BatchText>,

@@ -25,7 +25,7 @@ const CLIENT_ID_AT: usize = 10;
 const AFTER_ID: usize = 4;
 
 /// What `Dialogue` holds; its methods in Python use the same fields.
-#[pyclass(subclass, module = "kdissect_native")]
+#[pyclass(subclass, module = "kdissect._native")]
 pub struct DialogueState {
     #[pyo3(get, set, name = "_info")]
     info: Py<PyAny>,

@@ -10,7 +10,7 @@ use crate::places::{Place, Places};
 
 /// Gives what `take_in_order` gives: the index of each packet that is unusual, `~index` of one with which
 /// `events` grew.
-#[pyclass(module = "kdissect_native")]
+#[pyclass(module = "kdissect._native")]
 pub struct InOrder {
     data: Py<PyBytes>,
     first_ref: i64,

@@ -46,7 +46,7 @@ impl Lane {
 
 /// The lanes of a capture set's open flows (`kdissect.net.flow_table.FlowTable`). They lead to connections, and
 /// nothing of a connection leads here: the garbage collector need not know them.
-#[pyclass(module = "kdissect_native")]
+#[pyclass(module = "kdissect._native")]
 #[derive(Default)]
 pub struct Lanes {
     pub by_flow: ByFlow<Lane>,
@@ -90,7 +90,7 @@ impl Lanes {
 }
 
 /// Flows that are to be passed by (`kdissect.engine.shards`).
-#[pyclass(module = "kdissect_native")]
+#[pyclass(module = "kdissect._native")]
 #[derive(Default)]
 pub struct PassedBy {
     pub by_flow: ByFlow<()>,

@@ -14,7 +14,7 @@ use crate::store::StoreState;
 const NO_RESPONSE_HOLD: i64 = 5;
 
 /// What `Pairing` holds; its methods in Python use the same fields.
-#[pyclass(subclass, module = "kdissect_native")]
+#[pyclass(subclass, module = "kdissect._native")]
 pub struct PairingState {
     #[pyo3(get, set, name = "_store")]
     store: Option<Py<StoreState>>,

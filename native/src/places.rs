@@ -24,7 +24,7 @@ impl Place {
 }
 
 /// Packets that lie behind one another in one chunk.
-#[pyclass(frozen, module = "kdissect_native")]
+#[pyclass(frozen, module = "kdissect._native")]
 pub struct Places {
     pub items: Vec<Place>,
 }

@@ -25,7 +25,7 @@ impl From<PyErr> for Stop {
 type Found<T> = Result<T, Stop>;
 
 /// One version of a message: `decode` is a `PlainDecoder`.
-#[pyclass(frozen, module = "kdissect_native")]
+#[pyclass(frozen, module = "kdissect._native")]
 pub struct PlainBody {
     root: Struct,
     version: i64,

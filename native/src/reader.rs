@@ -49,7 +49,7 @@ impl Take {
 }
 
 /// What `FrameReader` holds; its methods in Python use the same fields.
-#[pyclass(subclass, module = "kdissect_native")]
+#[pyclass(subclass, module = "kdissect._native")]
 pub struct ReaderState {
     #[pyo3(get, set)]
     pub room: i64,

@@ -65,7 +65,7 @@ impl Delivered {
 }
 
 /// What Python sees of a ring: the part of `collections.deque` that it uses.
-#[pyclass(frozen, module = "kdissect_native")]
+#[pyclass(frozen, module = "kdissect._native")]
 pub struct Recent {
     stream: Py<StreamState>,
 }

@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 /// What `Store` holds. A limit beyond 63 bits is none.
-#[pyclass(subclass, module = "kdissect_native")]
+#[pyclass(subclass, module = "kdissect._native")]
 pub struct StoreState {
     #[pyo3(get, set)]
     pub parked_bytes: i64,

@@ -15,7 +15,7 @@ const HALF: i64 = 1 << 31;
 
 /// What the hot path of a direction reads and writes. The interpreter's lock is what orders the threads; atomics
 /// only say so to the compiler.
-#[pyclass(frozen, subclass, module = "kdissect_native")]
+#[pyclass(frozen, subclass, module = "kdissect._native")]
 pub struct StreamState {
     pub next_seq: AtomicI64,
     pub offset: AtomicI64,

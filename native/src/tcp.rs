@@ -13,7 +13,7 @@ use crate::stream::StreamState;
 /// A segment as Python has it (`kdissect.model.segment.PlainSegment`) without its first, the flow.
 type Segment<'py> = (u32, u32, u8, u32, Bound<'py, PyBytes>, i64, i64);
 
-#[pyclass(frozen, subclass, module = "kdissect_native")]
+#[pyclass(frozen, subclass, module = "kdissect._native")]
 pub struct TcpState {
     pub last_time_ns: AtomicI64,
     pub troubled: AtomicBool,

@@ -191,7 +191,7 @@ def test_most_segments_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(asked) < len(packets) / 10
 
 
-@pytest.mark.skipif(native is not None, reason="kdissect_native reads each segment on its own")
+@pytest.mark.skipif(native is not None, reason="the compiled path reads each segment on its own")
 def test_most_full_segments_are_read_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
 

@@ -42,8 +42,7 @@ impl Bits {
 
     /// A bitmap in any case.
     fn all<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        self.some(py)
-            .unwrap_or_else(|| PyBytes::new(py, &vec![0xFF; self.len / 8 + 1]))
+        self.some(py).unwrap_or_else(|| PyBytes::new(py, &vec![0xFF; self.len / 8 + 1]))
     }
 }
 
@@ -59,11 +58,7 @@ pub struct Numbers {
 
 impl Numbers {
     pub fn new(width: usize) -> Self {
-        Numbers {
-            width,
-            valid: Bits::default(),
-            bytes: Vec::new(),
-        }
+        Numbers { width, valid: Bits::default(), bytes: Vec::new() }
     }
 
     /// `count` rows with a value, or null.
@@ -104,21 +99,12 @@ pub struct Repeated {
 
 impl Repeated {
     pub fn new() -> Self {
-        Repeated {
-            codes: Numbers::new(4),
-            texts: Vec::new(),
-            numbers: HashMap::new(),
-            last: 0,
-        }
+        Repeated { codes: Numbers::new(4), texts: Vec::new(), numbers: HashMap::new(), last: 0 }
     }
 
     /// The number of a text among those of these rows.
     pub fn code(&mut self, text: &[u8]) -> u32 {
-        if self
-            .texts
-            .get(self.last as usize)
-            .is_some_and(|last| **last == *text)
-        {
+        if self.texts.get(self.last as usize).is_some_and(|last| **last == *text) {
             return self.last;
         }
         self.last = match self.numbers.get(text) {
@@ -194,11 +180,7 @@ impl Blobs {
 
     /// Validity, ends, bytes.
     pub fn buffers<'py>(&self, py: Python<'py>) -> Buffers<'py> {
-        vec![
-            self.valid.some(py),
-            self.ends.buffer(py),
-            Some(PyBytes::new(py, &self.bytes)),
-        ]
+        vec![self.valid.some(py), self.ends.buffer(py), Some(PyBytes::new(py, &self.bytes))]
     }
 }
 

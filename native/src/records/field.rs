@@ -62,12 +62,7 @@ impl Field {
         if total > MOST_RECORDS || !self.batches.iter().all(|(batch, _)| is_plain(batch)) {
             return Ok(false);
         }
-        if at < end
-            && !asked
-                .rest_fits
-                .call1(py, (frame, at, end, may_be_cut))?
-                .extract::<bool>(py)?
-        {
+        if at < end && !asked.rest_fits.call1(py, (frame, at, end, may_be_cut))?.extract::<bool>(py)? {
             return Ok(false);
         }
         Ok(self.check(asked, frame)? && self.decompress(asked, frame)? && self.decode(frame).is_some())
@@ -77,12 +72,7 @@ impl Field {
         let view = PyMemoryView::from(frame)?;
         for (batch, _) in &self.batches {
             let part = part(&view, batch.start + ATTRIBUTES_AT, batch.end)?;
-            if asked
-                .crc32c
-                .call1(frame.py(), (part,))?
-                .extract::<u32>(frame.py())?
-                != batch.crc
-            {
+            if asked.crc32c.call1(frame.py(), (part,))?.extract::<u32>(frame.py())? != batch.crc {
                 return Ok(false);
             }
         }
@@ -113,27 +103,18 @@ impl Field {
     }
 
     fn decode(&mut self, frame: &Bound<'_, PyBytes>) -> Option<()> {
-        self.records
-            .resize_with(self.records.len().max(self.batches.len()), Records::default);
+        self.records.resize_with(self.records.len().max(self.batches.len()), Records::default);
         for ((batch, own), records) in self.batches.iter().zip(&mut self.records) {
             records.clear();
             let (content, start) = Self::content(frame, batch, own);
-            let end = if own.is_some() {
-                content.as_bytes().len()
-            } else {
-                batch.end
-            };
+            let end = if own.is_some() { content.as_bytes().len() } else { batch.end };
             records.read(content.as_bytes().get(start..end)?, batch.count)?;
         }
         Some(())
     }
 
     pub fn count(&self) -> u32 {
-        self.records
-            .iter()
-            .take(self.batches.len())
-            .map(|records| records.records.len() as u32)
-            .sum()
+        self.records.iter().take(self.batches.len()).map(|records| records.records.len() as u32).sum()
     }
 }
 

@@ -35,7 +35,7 @@ struct Held {
 }
 
 /// Fields that wait, and the columns of those decoded. `help` is a `kdissect.engine.compiled_tables.Help`.
-#[pyclass(module = "kdissect_native")]
+#[pyclass(module = "kdissect._native")]
 pub struct HeldRecords {
     help: Py<PyAny>,
     asked: Asked,
@@ -109,11 +109,7 @@ impl HeldRecords {
             return Ok(LOOK);
         }
         let count = self.sections.len() - before;
-        Ok(if count > 0 {
-            self.hold(exchange, &frame, data, is_response, count, None)
-        } else {
-            TAKEN
-        })
+        Ok(if count > 0 { self.hold(exchange, &frame, data, is_response, count, None) } else { TAKEN })
     }
 
     /// Hold fields that Python found: a list of `Section`, at least one.
@@ -130,11 +126,7 @@ impl HeldRecords {
             let topic = section.getattr("topic")?;
             let id = section.getattr("topic_id")?;
             self.sections.push(Section {
-                topic: if topic.is_none() {
-                    Topic::None
-                } else {
-                    Topic::Told(utf8(&topic)?.into())
-                },
+                topic: if topic.is_none() { Topic::None } else { Topic::Told(utf8(&topic)?.into()) },
                 topic_id: if id.is_none() { None } else { Some(id.extract()?) },
                 partition: section.getattr("partition")?.extract()?,
                 start: section.getattr("start")?.extract()?,
@@ -189,10 +181,7 @@ impl HeldRecords {
         type Told = Option<(bool, Option<Vec<(u8, u8, usize, usize)>>)>;
         let found: Told = self.help.call_method1(py, "way", (key, version))?.extract(py)?;
         Ok(found.map(|(is_response, steps)| {
-            (
-                is_response,
-                steps.and_then(|all| all.into_iter().map(Step::of).collect()),
-            )
+            (is_response, steps.and_then(|all| all.into_iter().map(Step::of).collect()))
         }))
     }
 
@@ -253,19 +242,13 @@ impl HeldRecords {
         let data = frame.as_bytes();
         let end = section.end.min(data.len());
         let may_be_cut = held.is_response || section.end > data.len();
-        if !self
-            .field
-            .read(&self.asked, frame, (section.start, end), may_be_cut)?
-        {
+        if !self.field.read(&self.asked, frame, (section.start, end), may_be_cut)? {
             return Ok(false);
         }
         let help = self.help.bind(py);
         if facts.is_none() {
             *facts =
-                Some(
-                    self.known
-                        .facts(&mut self.table, help, held.exchange.bind(py), held.frame.bind(py))?,
-                );
+                Some(self.known.facts(&mut self.table, help, held.exchange.bind(py), held.frame.bind(py))?);
         }
         let Some(facts) = facts else { return Ok(false) };
         let named = match (&section.topic, section.topic_id) {
@@ -281,13 +264,7 @@ impl HeldRecords {
             return Ok(false);
         }
         let count = self.field.count();
-        self.known.rows(
-            &mut self.table,
-            help,
-            facts,
-            (topic, section.topic_id, section.partition),
-            count,
-        )?;
+        self.known.rows(&mut self.table, help, facts, (topic, section.topic_id, section.partition), count)?;
         for (index, ((batch, own), records)) in (0..).zip(self.field.batches.iter().zip(&self.field.records))
         {
             let (content, start) = Field::content(frame, batch, own);
@@ -311,14 +288,6 @@ fn place_of<'py>(py: Python<'py>, held: &Held, section: &Section) -> PyResult<Bo
         }
     };
     let id = section.topic_id.as_ref().map(|id| PyBytes::new(py, id));
-    let place = (
-        &held.exchange,
-        &held.frame,
-        topic,
-        id,
-        section.partition,
-        section.start,
-        section.end,
-    );
+    let place = (&held.exchange, &held.frame, topic, id, section.partition, section.start, section.end);
     Ok(place.into_pyobject(py)?.into_any())
 }

@@ -57,28 +57,15 @@ impl Known {
             Some(&code) => code,
             None => {
                 let text = utf8(&help.call_method1("direction", (api_key,))?)?;
-                *self
-                    .directions
-                    .entry(api_key)
-                    .or_insert(table.direction.code(&text))
+                *self.directions.entry(api_key).or_insert(table.direction.code(&text))
             }
         };
         Ok(Facts {
             exchange: exchange.clone().unbind(),
             frame: frame.clone().unbind(),
             connection: connection.as_ptr() as usize,
-            codes: [
-                id,
-                client,
-                broker,
-                direction,
-                self.file(table, help, first >> FILE_SHIFT)?,
-            ],
-            client_id: if client_id.is_none() {
-                None
-            } else {
-                Some(utf8(&client_id)?)
-            },
+            codes: [id, client, broker, direction, self.file(table, help, first >> FILE_SHIFT)?],
+            client_id: if client_id.is_none() { None } else { Some(utf8(&client_id)?) },
             ordinal: exchange.getattr(intern!(py, "ordinal"))?.extract()?,
             packet: first & NUMBER_MASK,
             time_ns: frame.getattr(intern!(py, "time_ns"))?.extract()?,
@@ -98,8 +85,7 @@ impl Known {
         ] {
             codes[code] = column.code(&utf8(&connection.getattr(name)?)?);
         }
-        self.connections
-            .insert(place, (connection.clone().unbind(), codes));
+        self.connections.insert(place, (connection.clone().unbind(), codes));
         Ok(codes)
     }
 
@@ -122,15 +108,9 @@ impl Known {
         if let Some(name) = self.names.get(&key) {
             return Ok(name.clone());
         }
-        let found = help.call_method1(
-            "name",
-            (&facts.exchange, &facts.frame, PyBytes::new(help.py(), &id)),
-        )?;
-        let name = if found.is_none() {
-            None
-        } else {
-            Some(utf8(&found)?)
-        };
+        let found =
+            help.call_method1("name", (&facts.exchange, &facts.frame, PyBytes::new(help.py(), &id)))?;
+        let name = if found.is_none() { None } else { Some(utf8(&found)?) };
         self.names.insert(key, name.clone());
         Ok(name)
     }
@@ -140,9 +120,7 @@ impl Known {
         if let Some(&is_own) = self.own.get(topic) {
             return Ok(is_own);
         }
-        let is_own = help
-            .call_method1("is_own", (String::from_utf8_lossy(topic),))?
-            .extract()?;
+        let is_own = help.call_method1("is_own", (String::from_utf8_lossy(topic),))?.extract()?;
         self.own.insert(topic.to_vec(), is_own);
         Ok(is_own)
     }

@@ -50,26 +50,13 @@ impl Step {
         let (compact, nullable, wanted) = (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0);
         Some(match kind {
             0 => Step::Skip(first),
-            1 => Step::Text {
-                compact,
-                nullable,
-                wanted,
-            },
+            1 => Step::Text { compact, nullable, wanted },
             2 => Step::Bytes { compact, nullable },
             3 => Step::Records { compact, nullable },
             4 => Step::Partition,
             5 => Step::TopicId,
-            6 => Step::Pass {
-                compact,
-                nullable,
-                width: first,
-            },
-            7 => Step::Loop {
-                compact,
-                nullable,
-                least: first.max(1),
-                end: second,
-            },
+            6 => Step::Pass { compact, nullable, width: first },
+            7 => Step::Loop { compact, nullable, least: first.max(1), end: second },
             8 => Step::Next,
             9 => Step::Maybe(first),
             10 => Step::Tags,
@@ -109,13 +96,7 @@ struct Walk<'a> {
 
 /// The records fields of the body at `offset`, added to `found`; None where anything does not fit.
 pub fn run(program: &[Step], data: &[u8], offset: usize, found: &mut Vec<Section>) -> Option<()> {
-    let mut walk = Walk {
-        data,
-        at: offset,
-        now: Section::default(),
-        loops: Default::default(),
-        depth: 0,
-    };
+    let mut walk = Walk { data, at: offset, now: Section::default(), loops: Default::default(), depth: 0 };
     let mut place = 0;
     while let Some(step) = program.get(place) {
         place = walk.step(*step, place + 1, found)?;
@@ -128,11 +109,7 @@ impl Walk<'_> {
     fn step(&mut self, step: Step, next: usize, found: &mut Vec<Section>) -> Option<usize> {
         match step {
             Step::Skip(width) => self.skip(width)?,
-            Step::Text {
-                compact,
-                nullable,
-                wanted,
-            } => {
+            Step::Text { compact, nullable, wanted } => {
                 let text = self.content(compact, nullable, true)?;
                 if wanted {
                     let place = text?;
@@ -151,20 +128,11 @@ impl Walk<'_> {
             }
             Step::Partition => self.now.partition = Some(i32::from_be_bytes(self.take()?)),
             Step::TopicId => self.now.topic_id = Some(self.take()?),
-            Step::Pass {
-                compact,
-                nullable,
-                width,
-            } => {
+            Step::Pass { compact, nullable, width } => {
                 let count = self.length(compact, nullable, false)?.unwrap_or(0);
                 self.skip(count.checked_mul(width)?)?;
             }
-            Step::Loop {
-                compact,
-                nullable,
-                least,
-                end,
-            } => {
+            Step::Loop { compact, nullable, least, end } => {
                 return self.begin((compact, nullable), least, (next, end));
             }
             Step::Next => return self.again(next),

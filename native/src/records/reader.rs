@@ -63,13 +63,7 @@ impl Records {
             let content = cursor.bytes()?;
             self.headers.push((name, content));
         }
-        self.records.push(Record {
-            timestamp_delta,
-            offset_delta,
-            key,
-            value,
-            headers: count as usize,
-        });
+        self.records.push(Record { timestamp_delta, offset_delta, key, value, headers: count as usize });
         (cursor.at == data.len()).then_some(cursor.at)
     }
 }

@@ -140,22 +140,15 @@ impl Table {
     }
 
     fn of_batch(&mut self, index: u32, batch: &Batch, count: u32) {
-        let kind: &[u8] = if batch.is_log_append_time() {
-            b"log_append_time"
-        } else {
-            b"create_time"
-        };
+        let kind: &[u8] = if batch.is_log_append_time() { b"log_append_time" } else { b"create_time" };
         let producer = (batch.producer_id != NONE).then_some(batch.producer_id);
         let epoch = i64::from(batch.leader_epoch);
         self.batch.push(Some(i64::from(index)), count);
         self.timestamp_type.push(Some(kind), count);
         self.producer_id.push(producer, count);
-        self.producer_epoch
-            .push(producer.map(|_| i64::from(batch.producer_epoch)), count);
-        self.transactional
-            .push(batch.attributes & TRANSACTIONAL != 0, count);
-        self.codec
-            .push(CODECS.get(batch.codec() as usize).copied(), count);
+        self.producer_epoch.push(producer.map(|_| i64::from(batch.producer_epoch)), count);
+        self.transactional.push(batch.attributes & TRANSACTIONAL != 0, count);
+        self.codec.push(CODECS.get(batch.codec() as usize).copied(), count);
         self.leader_epoch.push((epoch >= 0).then_some(epoch), count);
     }
 
@@ -166,14 +159,9 @@ impl Table {
         };
         let base = i64::from(batch.base_sequence);
         let sequence = base + record.offset_delta;
-        let sequence = if sequence > MAX_SEQUENCE {
-            sequence - MAX_SEQUENCE - 1
-        } else {
-            sequence
-        };
+        let sequence = if sequence > MAX_SEQUENCE { sequence - MAX_SEQUENCE - 1 } else { sequence };
         let length = |place: Option<(usize, usize)>| place.map(|(start, end)| (end - start) as i64);
-        self.offset
-            .push(Some(batch.base_offset.wrapping_add(record.offset_delta)), 1);
+        self.offset.push(Some(batch.base_offset.wrapping_add(record.offset_delta)), 1);
         self.timestamp_ms.push((time != NONE).then_some(time), 1);
         self.key_bytes.push(length(record.key), 1);
         self.value_bytes.push(length(record.value), 1);
@@ -227,8 +215,7 @@ impl Headers {
     fn row(&mut self, data: &[u8], headers: &[super::reader::Header]) {
         for &(key, value) in headers {
             self.keys.push(data.get(key.0..key.1));
-            self.values
-                .push(value.and_then(|(start, end)| data.get(start..end)));
+            self.values.push(value.and_then(|(start, end)| data.get(start..end)));
         }
         self.count += headers.len();
         self.lists.push(self.count);
