@@ -23,6 +23,7 @@ mod recent;
 mod sinks;
 mod store;
 mod stream;
+mod take;
 mod tcp;
 
 /// What Python and this library expect of each other; another number is not used.
