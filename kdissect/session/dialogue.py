@@ -58,8 +58,8 @@ class _Fields:
     """What `native.DialogueState` holds."""
 
     __slots__ = (
-        "_client_id", "_client_id_bytes", "_client_id_length", "_events", "_info", "_next", "_pairing", "_phase",
-        "_tokens",
+        "_client_id", "_client_id_bytes", "_client_id_length", "_events", "_info", "_next", "_pairing",
+        "_phase", "_tokens",
     )  # fmt: skip
 
 

@@ -55,8 +55,8 @@ class _Fields:
     """What `native.ReaderState` holds."""
 
     __slots__ = (
-        "_again", "_counted", "_doubt", "_first_ref", "_first_time", "_holed", "_size", "_stop", "_store", "_stub",
-        "_take", "last_ref", "last_time_ns", "mode", "parts", "room",
+        "_again", "_counted", "_doubt", "_first_ref", "_first_time", "_holed", "_size", "_stop", "_store",
+        "_stub", "_take", "last_ref", "last_time_ns", "mode", "parts", "room",
     )  # fmt: skip
 
 

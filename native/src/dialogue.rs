@@ -162,11 +162,11 @@ fn take(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, Frame>, header: &
     let (info, ordinal, client_id, waiting) = {
         let mut state = dialogue.borrow_mut();
         state.next += 1;
-        (state.info.clone_ref(py), state.next - 1, state.client_id.clone_ref(py), state.pairing(py)?)
+        (state.info.bind(py).clone(), state.next - 1, state.client_id.bind(py).clone(), state.pairing(py)?)
     };
     let arguments = (&info, ordinal, &kind.api_key, &kind.api_version, &id, client_id, frame, header.body);
     let exchange = names(py)?.exchange.bind(py).call1(arguments)?;
-    let seen = info.bind(py).getattr(intern!(py, "api_versions_seen"))?.cast_into::<PyDict>()?;
+    let seen = info.getattr(intern!(py, "api_versions_seen"))?.cast_into::<PyDict>()?;
     let is_counted = seen.len() < MAX_KINDS || seen.contains(&kind.pair)?;
     let acks = header.acks(frame.get().data.as_bytes(py)).filter(|_| is_counted && !kind.is_watched);
     let released = match acks {
@@ -216,9 +216,9 @@ fn answer(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, Frame>, content
     };
     let (waiting, tokens) = {
         let state = dialogue.borrow();
-        (state.pairing(py)?, state.tokens.clone_ref(py))
+        (state.pairing(py)?, state.tokens.bind(py).clone())
     };
-    if tokens.bind(py).is_truthy()? {
+    if tokens.is_truthy()? {
         return Ok(false);
     }
     let Some(exchange) = pairing::first(&waiting, id) else { return Ok(false) };
@@ -253,9 +253,9 @@ fn emit(dialogue: &Bound<'_, DialogueState>, exchange: &Bound<'_, PyAny>, state:
     let py = dialogue.py();
     let (info, events) = {
         let me = dialogue.borrow();
-        (me.info.clone_ref(py), me.events.clone_ref(py))
+        (me.info.bind(py).clone(), me.events.bind(py).clone())
     };
-    let states = info.bind(py).getattr(intern!(py, "states"))?.cast_into::<PyDict>()?;
+    let states = info.getattr(intern!(py, "states"))?.cast_into::<PyDict>()?;
     count(&states, state.bind(py))?;
-    events.bind(py).append(exchange)
+    events.append(exchange)
 }

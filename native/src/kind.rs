@@ -10,6 +10,9 @@ use pyo3::types::{PyBytes, PyTuple};
 /// Kinds kept, as `request_kind.KINDS_KEPT`: hostile requests can name 2^32 of them.
 const KEPT: usize = 4096;
 
+/// Bytes of acks, timeout and an array's size.
+const FIXED: usize = 10;
+
 /// What a `RequestKind` says, for those who have no time to ask it; `python` is the object itself.
 pub struct Kind {
     pub python: Py<PyAny>,
@@ -101,6 +104,8 @@ impl Kind {
                 _ => return None,
             },
         };
-        Some(i16::from_be_bytes(body.get(at..at + 2)?.try_into().ok()?))
+        // With timeout and number of topics behind it: less is cut, and nobody asked for anything.
+        let fixed = body.get(at..at + FIXED)?;
+        Some(i16::from_be_bytes(fixed.get(..2)?.try_into().ok()?))
     }
 }

@@ -31,6 +31,7 @@ mod records;
 mod sinks;
 mod store;
 mod stream;
+mod take;
 mod tcp;
 mod usual_records;
 mod wire;

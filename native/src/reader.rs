@@ -6,11 +6,12 @@
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCFunction, PyList};
+use pyo3::types::{PyBytes, PyList};
 
-use crate::dialogue::{self, DialogueState};
+use crate::dialogue;
 use crate::frame::{Frame, Span};
 use crate::store::StoreState;
+use crate::take::{BoundTake, Take};
 
 /// Bytes of a frame's size (spec/004 "Frame Structure").
 const PREFIX: usize = 4;
@@ -18,35 +19,6 @@ const PREFIX: usize = 4;
 const COUNTED_BYTES: i64 = 1 << 20;
 /// `framing.Mode.FRAMES`.
 const FRAMES: i64 = 1;
-
-/// Who takes frames.
-enum Take {
-    Request(Py<DialogueState>),
-    Response(Py<DialogueState>),
-    Any,
-}
-
-impl Take {
-    /// Methods of a compiled dialogue are called without Python in between.
-    fn of(take: &Bound<'_, PyAny>) -> Take {
-        let Ok(method) = take.cast::<PyCFunction>() else { return Take::Any };
-        let Ok(owner) = method.getattr("__self__") else { return Take::Any };
-        let Ok(dialogue) = owner.cast_into::<DialogueState>() else { return Take::Any };
-        match method.getattr("__name__").and_then(|name| name.extract::<String>()).as_deref() {
-            Ok("request") => Take::Request(dialogue.unbind()),
-            Ok("response") => Take::Response(dialogue.unbind()),
-            _ => Take::Any,
-        }
-    }
-
-    fn clone_ref(&self, py: Python<'_>) -> Take {
-        match self {
-            Take::Request(dialogue) => Take::Request(dialogue.clone_ref(py)),
-            Take::Response(dialogue) => Take::Response(dialogue.clone_ref(py)),
-            Take::Any => Take::Any,
-        }
-    }
-}
 
 /// What `FrameReader` holds; its methods in Python use the same fields.
 #[pyclass(subclass, module = "kdissect._native")]
@@ -374,13 +346,13 @@ fn deliver(
 ) -> PyResult<()> {
     let py = reader.py();
     let frame = Frame::make(content, size, span)?;
-    let to = reader.borrow().to.clone_ref(py);
+    let to = reader.borrow().to.bind(py);
     match to {
-        Take::Request(dialogue) => dialogue::request(dialogue.bind(py), &frame, false).map(drop),
-        Take::Response(dialogue) => dialogue::response(dialogue.bind(py), &frame, false).map(drop),
-        Take::Any => {
-            let take = reader.borrow().take.clone_ref(py);
-            take.bind(py).call1((frame, false)).map(drop)
+        BoundTake::Request(dialogue) => dialogue::request(&dialogue, &frame, false).map(drop),
+        BoundTake::Response(dialogue) => dialogue::response(&dialogue, &frame, false).map(drop),
+        BoundTake::Any => {
+            let take = reader.borrow().take.bind(py).clone();
+            take.call1((frame, false)).map(drop)
         }
     }
 }
