@@ -55,6 +55,21 @@ impl Places {
         Some(times.fold((first, first), |(low, high), time| (low.min(time), high.max(time))))
     }
 
+    /// `PacketBlock.steps_back`, with indexes instead of references.
+    fn steps_back(&self, latest: Option<i64>, least_ns: i64) -> (Option<i64>, Vec<(usize, i64, i64)>) {
+        let (mut latest, mut steps) = (latest, Vec::new());
+        for (at, place) in self.items.iter().enumerate() {
+            let step = latest.map_or(0, |latest| latest.saturating_sub(place.time_ns));
+            if step > least_ns {
+                steps.push((at, place.time_ns, step));
+            }
+            if step > least_ns || latest.is_none_or(|latest| place.time_ns > latest) {
+                latest = Some(place.time_ns);
+            }
+        }
+        (latest, steps)
+    }
+
     /// Captured bytes of all packets together.
     fn captured(&self) -> usize {
         self.items.iter().map(|place| place.end.saturating_sub(place.start)).sum()
