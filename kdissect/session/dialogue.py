@@ -47,6 +47,7 @@ _HEADER = struct.Struct(">hhi")
 _ID_AND_LENGTH_AT = 4
 _id_and_length = struct.Struct(">ih").unpack_from
 _CLIENT_ID_START = 10
+_NULL = -1  # the length of a client id that is null
 _NO_LENGTH = -2  # none a header can have that is read without looking closer
 _AFTER_ID = 4  # a response's header: its correlation id, then tags or nothing
 _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
@@ -75,7 +76,7 @@ class Dialogue(_State):
     do what they do not.
     """
 
-    __slots__ = ("_first_token", "_orphans")
+    __slots__ = ("_client_id_end", "_first_token", "_orphans")
     FIELDS = _Fields.__slots__
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
@@ -91,9 +92,10 @@ class Dialogue(_State):
         self._next = 0
         self._orphans = 0
         # Of the request before: a connection's requests have the same.
-        self._client_id = ""
+        self._client_id: str | None = ""
         self._client_id_bytes = b""
         self._client_id_length = _NO_LENGTH
+        self._client_id_end = _CLIENT_ID_START
 
     # requests
 
@@ -105,7 +107,7 @@ class Dialogue(_State):
         if kind is None or kind.is_unusual or self._phase is _RAW_TOKENS or len(data) < _CLIENT_ID_START:
             return self._unusual_request(frame, doubtful)
         correlation_id, length = _id_and_length(data, _ID_AND_LENGTH_AT)
-        offset = _CLIENT_ID_START + length
+        offset = self._client_id_end
         if length != self._client_id_length or data[_CLIENT_ID_START:offset] != self._client_id_bytes:
             return self._unusual_request(frame, doubtful)
         tags = kind.tags
@@ -188,8 +190,9 @@ class Dialogue(_State):
         raw = (client_id or "").encode("utf-8", "replace")
         # Only of a client id that is UTF-8 the text has the bytes back.
         if frame.data[_CLIENT_ID_START : _CLIENT_ID_START + len(raw)] == raw:
-            self._client_id_bytes, self._client_id = raw, client_id or ""
-            self._client_id_length = len(raw)
+            self._client_id_bytes, self._client_id = raw, client_id
+            self._client_id_length = _NULL if client_id is None else len(raw)
+            self._client_id_end = _CLIENT_ID_START + len(raw)
         return exchange
 
     def _bad_header(self, frame: Frame, error: DecodeError) -> None:

@@ -40,7 +40,7 @@ _NO_MATCH: tuple[None, list[Exchange]] = None, _NOTHING
 class _Fields:
     """What `native.PairingState` holds."""
 
-    __slots__ = ("_answered", "_bytes", "_holding", "_pending", "_shadows", "_store", "last_correlation_id")
+    __slots__ = ("_answered", "_bytes", "_holding", "_pending", "_shadows", "_silent", "_store", "last_correlation_id")
 
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Pairing(_State):
     With the compiled package `native.DialogueState` does what is plain of `add` and `match` by itself.
     """
 
-    __slots__ = ("_given_up", "_lost_before", "_shadowed", "_silent")
+    __slots__ = ("_given_up", "_lost_before", "_shadowed")
     FIELDS = _Fields.__slots__
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
@@ -128,8 +128,8 @@ class Pairing(_State):
 
     def _shorten(self, exchange: Exchange, frame: Frame) -> None:
         before = len(frame.data)
-        frame.data = frame.data[: max(HEADER_KEPT, exchange.request_body_offset)]
-        self._count_bytes(len(frame.data) - before)
+        short = exchange.request = frame.shortened(max(HEADER_KEPT, exchange.request_body_offset))
+        self._count_bytes(len(short.data) - before)
         exchange.note(
             AnomalyKind.PENDING_LIMIT, f"{before} bytes of the request were dropped while it waited", frame
         )

@@ -10,9 +10,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList};
 
+use crate::frame::Frame;
 use crate::kind::{self, Kind};
-use crate::made::names;
-use crate::pairing::{self, PairingState};
+use crate::names::names;
+use crate::pairing::{self, PairingState, Waiting};
 
 /// Kinds of request of a connection that are remembered, as `dialogue.MAX_KINDS`.
 const MAX_KINDS: usize = 1000;
@@ -75,14 +76,14 @@ impl DialogueState {
 
     /// `Dialogue.request`.
     #[pyo3(name = "request")]
-    fn request_in_python(slf: &Bound<'_, Self>, frame: &Bound<'_, PyAny>, doubtful: bool) -> PyResult<bool> {
-        request(slf, frame, &data_of(frame)?, doubtful)
+    fn request_in_python(slf: &Bound<'_, Self>, frame: &Bound<'_, Frame>, doubtful: bool) -> PyResult<bool> {
+        request(slf, frame, doubtful)
     }
 
     /// `Dialogue.response`.
     #[pyo3(name = "response")]
-    fn response_in_python(slf: &Bound<'_, Self>, frame: &Bound<'_, PyAny>, doubtful: bool) -> PyResult<bool> {
-        response(slf, frame, &data_of(frame)?, doubtful)
+    fn response_in_python(slf: &Bound<'_, Self>, frame: &Bound<'_, Frame>, doubtful: bool) -> PyResult<bool> {
+        response(slf, frame, doubtful)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -93,15 +94,22 @@ impl DialogueState {
     }
 }
 
-fn data_of<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(frame.getattr(intern!(frame.py(), "data"))?.cast_into::<PyBytes>()?)
-}
-
 /// A header that was read without looking closer: the request's kind, id and where its body begins.
 struct Header {
     kind: Arc<Kind>,
     id: i32,
     body: usize,
+}
+
+impl Header {
+    /// How many acknowledgements are asked for, not 0 but in a Produce request; None where it is not certain.
+    fn acks(&self, data: &[u8]) -> Option<i16> {
+        if self.kind.is_produce {
+            self.kind.acks(data.get(self.body..)?)
+        } else {
+            Some(-1)
+        }
+    }
 }
 
 impl DialogueState {
@@ -112,7 +120,7 @@ impl DialogueState {
         if kind.is_unusual || self.is_raw || i32::from(length) != self.client_id_length {
             return None;
         }
-        let stop = CLIENT_ID_AT + usize::try_from(length).ok()?;
+        let stop = CLIENT_ID_AT + usize::try_from(length).unwrap_or(0); // -1 for null
         if data.get(CLIENT_ID_AT..stop)? != self.client_id_bytes.bind(py).as_bytes() {
             return None;
         }
@@ -128,15 +136,14 @@ impl DialogueState {
     }
 }
 
-/// `Dialogue.request`, for a frame that has these `data`.
+/// `Dialogue.request`.
 pub fn request(
     dialogue: &Bound<'_, DialogueState>,
-    frame: &Bound<'_, PyAny>,
-    data: &Bound<'_, PyBytes>,
+    frame: &Bound<'_, Frame>,
     doubtful: bool,
 ) -> PyResult<bool> {
     let py = dialogue.py();
-    let content = data.as_bytes();
+    let content = frame.get().data.as_bytes(py);
     let header = match kind::known(py, content)? {
         Some(kind) => dialogue.borrow().header(py, kind, content),
         None => None,
@@ -144,17 +151,12 @@ pub fn request(
     let Some(header) = header else {
         return dialogue.call_method1(intern!(py, "_request"), (frame, doubtful))?.is_truthy();
     };
-    take(dialogue, frame, content, &header)?;
+    take(dialogue, frame, &header)?;
     Ok(true)
 }
 
 /// A request whose header is plain becomes an exchange, and waits for its response.
-fn take(
-    dialogue: &Bound<'_, DialogueState>,
-    frame: &Bound<'_, PyAny>,
-    content: &[u8],
-    header: &Header,
-) -> PyResult<()> {
+fn take(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, Frame>, header: &Header) -> PyResult<()> {
     let py = dialogue.py();
     let (kind, id) = (&header.kind, PyInt::new(py, header.id));
     let (info, ordinal, client_id, waiting) = {
@@ -164,15 +166,21 @@ fn take(
     };
     let arguments = (&info, ordinal, &kind.api_key, &kind.api_version, &id, client_id, frame, header.body);
     let exchange = names(py)?.exchange.bind(py).call1(arguments)?;
-    let body = content.get(header.body..).unwrap_or_default();
-    let is_answered = !kind.is_produce || kind.acks(body).is_some_and(|acks| acks != 0);
     let seen = info.bind(py).getattr(intern!(py, "api_versions_seen"))?.cast_into::<PyDict>()?;
-    let is_plain =
-        is_answered && !kind.is_watched && (seen.len() < MAX_KINDS || seen.contains(&kind.pair)?);
-    if !is_plain || !pairing::add(&waiting, &exchange, &id, content.len())? {
+    let is_counted = seen.len() < MAX_KINDS || seen.contains(&kind.pair)?;
+    let acks = header.acks(frame.get().data.as_bytes(py)).filter(|_| is_counted && !kind.is_watched);
+    let released = match acks {
+        Some(acks) => {
+            pairing::add(&waiting, &Waiting { exchange: &exchange, frame, id: &id, ordinal }, acks == 0)?
+        }
+        None => None,
+    };
+    let Some(released) = released else {
         let arguments = (exchange, frame, &kind.python, id);
-        dialogue.call_method1(intern!(py, "_take_request"), arguments)?;
-        return Ok(());
+        return dialogue.call_method1(intern!(py, "_take_request"), arguments).map(drop);
+    };
+    for done in released {
+        emit(dialogue, &done, &names(py)?.no_response)?;
     }
     count(&seen, kind.pair.bind(py))
 }
@@ -186,22 +194,22 @@ fn count(counter: &Bound<'_, PyDict>, key: &Bound<'_, PyAny>) -> PyResult<()> {
     counter.set_item(key, before + 1)
 }
 
-/// `Dialogue.response`, for a frame that has these `data`.
+/// `Dialogue.response`.
 pub fn response(
     dialogue: &Bound<'_, DialogueState>,
-    frame: &Bound<'_, PyAny>,
-    data: &Bound<'_, PyBytes>,
+    frame: &Bound<'_, Frame>,
     doubtful: bool,
 ) -> PyResult<bool> {
     let py = dialogue.py();
-    if !answer(dialogue, frame, data.as_bytes())? {
+    let content = frame.get().data.as_bytes(py);
+    if !answer(dialogue, frame, content)? {
         return dialogue.call_method1(intern!(py, "_response"), (frame, doubtful))?.is_truthy();
     }
     Ok(true)
 }
 
 /// The frame answers the first request that waits; false if it does not, or not plainly.
-fn answer(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, PyAny>, content: &[u8]) -> PyResult<bool> {
+fn answer(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, Frame>, content: &[u8]) -> PyResult<bool> {
     let py = dialogue.py();
     let Some(id) = content.get(..AFTER_ID).and_then(|id| id.try_into().ok()).map(i32::from_be_bytes) else {
         return Ok(false);
@@ -214,21 +222,20 @@ fn answer(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, PyAny>, content
         return Ok(false);
     }
     let Some(exchange) = pairing::first(&waiting, id) else { return Ok(false) };
-    let request = exchange.getattr(intern!(py, "request"))?;
-    if request.is_none() {
+    let Ok(request) = exchange.getattr(intern!(py, "request"))?.cast_into::<Frame>() else {
         return Ok(false);
-    }
-    let asked = data_of(&request)?;
-    let Some(kind) = kind::kind_of(py, asked.as_bytes())? else { return Ok(false) };
+    };
+    let asked = request.get().data.as_bytes(py);
+    let Some(kind) = kind::kind_of(py, asked)? else { return Ok(false) };
     let Some(offset) = body_offset(&kind, content) else { return Ok(false) };
-    pairing::take_first(&waiting, id, asked.as_bytes().len())?;
+    pairing::take_first(&waiting, id, asked.len())?;
     exchange.setattr(intern!(py, "state"), &names(py)?.complete)?;
     exchange.setattr(intern!(py, "response"), frame)?;
     exchange.setattr(intern!(py, "response_body_offset"), offset)?;
     if kind.is_watched {
         dialogue.call_method1(intern!(py, "_watch_response"), (&exchange,))?;
     }
-    emit(dialogue, &exchange)?;
+    emit(dialogue, &exchange, &names(py)?.complete)?;
     Ok(true)
 }
 
@@ -241,14 +248,14 @@ fn body_offset(kind: &Kind, content: &[u8]) -> Option<usize> {
     (content.get(AFTER_ID..offset)? == kind.response_tags).then_some(offset)
 }
 
-/// `Dialogue._emit` of a complete exchange.
-fn emit(dialogue: &Bound<'_, DialogueState>, exchange: &Bound<'_, PyAny>) -> PyResult<()> {
+/// `Dialogue._emit` of an exchange that is in this state.
+fn emit(dialogue: &Bound<'_, DialogueState>, exchange: &Bound<'_, PyAny>, state: &Py<PyAny>) -> PyResult<()> {
     let py = dialogue.py();
     let (info, events) = {
-        let state = dialogue.borrow();
-        (state.info.clone_ref(py), state.events.clone_ref(py))
+        let me = dialogue.borrow();
+        (me.info.clone_ref(py), me.events.clone_ref(py))
     };
     let states = info.bind(py).getattr(intern!(py, "states"))?.cast_into::<PyDict>()?;
-    count(&states, names(py)?.complete.bind(py))?;
+    count(&states, state.bind(py))?;
     events.bind(py).append(exchange)
 }

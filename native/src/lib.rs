@@ -10,11 +10,12 @@ use pyo3::prelude::*;
 mod capture;
 mod dialogue;
 mod flow;
+mod frame;
 mod headers;
 mod in_order;
 mod kind;
 mod lanes;
-mod made;
+mod names;
 mod pairing;
 mod places;
 mod reader;
@@ -52,6 +53,7 @@ fn add_net(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 fn add_session(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<store::StoreState>()?;
+    module.add_class::<frame::Frame>()?;
     module.add_class::<reader::ReaderState>()?;
     module.add_class::<dialogue::DialogueState>()?;
     module.add_class::<pairing::PairingState>()

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyList};
 
 use crate::dialogue::{self, DialogueState};
-use crate::made::{self, Span};
+use crate::frame::{Frame, Span};
 use crate::store::StoreState;
 
 /// Bytes of a frame's size (spec/004 "Frame Structure").
@@ -286,7 +286,7 @@ pub fn data(
             let size = content.as_bytes().len() as i64;
             let span =
                 Span { first_ref: reference, last_ref: reference, first_time: time_ns, last_time: time_ns };
-            deliver(reader, &content, size, span)
+            deliver(reader, content, size, span)
         }
         Step::Cut => cut(reader, &packet, 0),
         Step::Complete(extra) => complete(reader, &packet, extra),
@@ -297,7 +297,7 @@ pub fn data(
 /// `FrameReader._complete`, and what is behind it.
 fn complete(reader: &Bound<'_, ReaderState>, packet: &Packet<'_, '_>, extra: usize) -> PyResult<()> {
     let (content, size, span) = reader.borrow_mut().finish(packet, extra)?;
-    deliver(reader, &content, size, span)?;
+    deliver(reader, content, size, span)?;
     if extra == 0 {
         return Ok(());
     }
@@ -339,7 +339,7 @@ fn cut(reader: &Bound<'_, ReaderState>, packet: &Packet<'_, '_>, mut position: u
             return reader.borrow_mut().begin(packet, size, content);
         };
         let span = reader.borrow().span(packet);
-        deliver(reader, &PyBytes::new(reader.py(), content), size, span)?;
+        deliver(reader, PyBytes::new(reader.py(), content), size, span)?;
         position += PREFIX + stop;
         let mut state = reader.borrow_mut();
         state.first_ref = packet.reference;
@@ -368,16 +368,16 @@ fn bad_size(
 /// Make a frame and give it away: `FrameReader._deliver` where the position is certain.
 fn deliver(
     reader: &Bound<'_, ReaderState>,
-    content: &Bound<'_, PyBytes>,
+    content: Bound<'_, PyBytes>,
     size: i64,
     span: Span,
 ) -> PyResult<()> {
     let py = reader.py();
-    let frame = made::frame(content, size, span)?;
+    let frame = Frame::make(content, size, span)?;
     let to = reader.borrow().to.clone_ref(py);
     match to {
-        Take::Request(dialogue) => dialogue::request(dialogue.bind(py), &frame, content, false).map(drop),
-        Take::Response(dialogue) => dialogue::response(dialogue.bind(py), &frame, content, false).map(drop),
+        Take::Request(dialogue) => dialogue::request(dialogue.bind(py), &frame, false).map(drop),
+        Take::Response(dialogue) => dialogue::response(dialogue.bind(py), &frame, false).map(drop),
         Take::Any => {
             let take = reader.borrow().take.clone_ref(py);
             take.bind(py).call1((frame, false)).map(drop)
