@@ -5,6 +5,7 @@ from operator import itemgetter
 from typing import NamedTuple, Protocol, overload
 
 from kdissect.model.native import native
+from kdissect.model.segment import PlainSegment
 
 _time_of = itemgetter(1)  # of a packet's place
 
@@ -78,6 +79,9 @@ class PackedPlaces(Protocol):
 
     def place(self, at: int) -> PlacedPacket:
         """One of them as a row."""
+
+    def segment(self, data: bytes, at: int) -> tuple[PlainSegment, int] | None:
+        """The TCP segment of one of them in `data`, and its time; None where it takes a closer look."""
 
     def places(self) -> list[PlacedPacket]:
         """All of them as rows."""

@@ -40,7 +40,16 @@ _NO_MATCH: tuple[None, list[Exchange]] = None, _NOTHING
 class _Fields:
     """What `native.PairingState` holds."""
 
-    __slots__ = ("_answered", "_bytes", "_holding", "_pending", "_shadows", "_silent", "_store", "last_correlation_id")
+    __slots__ = (
+        "_answered",
+        "_bytes",
+        "_holding",
+        "_pending",
+        "_shadows",
+        "_silent",
+        "_store",
+        "last_correlation_id",
+    )
 
 
 if TYPE_CHECKING:
