@@ -179,15 +179,10 @@ class CaptureFile:
     def _note_steps(self, batch: PacketBlock) -> None:
         """Note where the clock went backwards, further than the queues of a network card put packets in
         disorder."""
-        latest = self._clock_ns
         assert self._parser is not None
-        for ref, time_ns, *_ in batch:
-            if latest is not None and time_ns < latest - STEP_NS:
-                self._parser.note_step_back(ref, time_ns, latest - time_ns)
-                latest = time_ns  # told once: what follows counts from the new time
-            elif latest is None or time_ns > latest:
-                latest = time_ns
-        self._clock_ns = latest
+        self._clock_ns, steps = batch.steps_back(self._clock_ns, STEP_NS)
+        for ref, time_ns, step_ns in steps:
+            self._parser.note_step_back(ref, time_ns, step_ns)
 
     def _stream_ended(self, why: str, corrupt: bool) -> None:
         if self._parser is None:

@@ -94,28 +94,26 @@ class CaptureParser:
         """The same by the compiled hot path, which goes as far as everything is plain, and `_parse` in turns."""
         packed: PackedPlaces = native.Places([])
         position, turn, self._need = 0, 0, 0
-        while not self._is_done():
-            found, position = self._next_places(
-                data, position, once=turn < 2 * _TURNS, by_native=not turn % 2
-            )
+        while True:
+            found, position = self._plain_places(data, position)
             packed = packed.joined(found) if packed else found
+            if self._is_done():
+                break
             turn += 1
+            places: list[PlacedPacket] = []
+            position = self._parse(data, position, places, [], once=turn < _TURNS)
+            packed = packed.joined(native.Places(places)) if places else packed
+            if self._is_done():
+                break
         return PacketBlock(data, first_ref, packed=packed), position
 
     def _is_done(self) -> bool:
         """Whether nothing more can be read before more bytes come."""
         return self._need > 0 or self.stopped
 
-    def _next_places(
-        self, data: bytes, position: int, once: bool, by_native: bool
-    ) -> tuple[PackedPlaces, int]:
-        """Packets from a position on up to the first piece that is for the other way, and where that is."""
-        places: list[PlacedPacket] = []
-        plain = self._plain(data, position) if by_native else None
-        if plain is None:
-            position = self._parse(data, position, places, [], once)
-            return native.Places(places), position
-        found, position, self._need = plain
+    def _plain_places(self, data: bytes, position: int) -> tuple[PackedPlaces, int]:
+        """What `_plain` finds, counted."""
+        found, position, self._need = self._plain(data, position) or (native.Places([]), position, 0)
         self.packets += len(found)
         self.captured_bytes += found.captured()
         return found, position

@@ -155,7 +155,10 @@ class Analyzer:
             if events:
                 yield self._take()
         parser.packets += len(block) - at
-        for index in self._in_order(block, at):
+        if isinstance(self._flows, FlowTable):
+            yield from self._feed_compiled(block, at, self._flows)
+            return
+        for index in take_in_order(block, self._chosen(block, at), self._flows, self._due, events):
             self.index = index if index >= 0 else ~index
             if index >= 0:
                 parser.packets -= 1
@@ -163,21 +166,24 @@ class Analyzer:
             if events:
                 yield self._take()
 
-    def _in_order(self, block: PacketBlock, at: int) -> Iterator[int]:
-        """Take the packets of a block from index `at` on, `take_in_order` or its twin."""
-        if not isinstance(self._flows, FlowTable):
-            return take_in_order(block, self._chosen(block, at), self._flows, self._due, self._events)
-        taken: Iterator[int] = native.InOrder(
-            block.data,
-            block.first_ref,
-            block.pack(),
-            at,
-            self._flows.lanes,
-            self._due,
-            self._events,
-            self._others,
-        )
-        return taken
+    def _feed_compiled(self, block: PacketBlock, at: int, flows: FlowTable) -> Iterator[list[Event]]:
+        """The same from index `at` on, compiled."""
+        packed = block.pack()
+
+        def feed_unusual(index: int) -> None:
+            self.index = index
+            found = packed.segment(block.data, index)
+            if found is not None:
+                self._feed_segment(found[0], block.first_ref + index, found[1])
+                return
+            self.parser.packets -= 1
+            self._feed_packet(block[index])
+
+        fed: Iterator[list[Event]] = native.InOrder(
+            block.data, block.first_ref, packed, at, flows.lanes, self._due, self._events, self._others,
+            feed_unusual, self,
+        )  # fmt: skip
+        return fed
 
     def _chosen(self, block: PacketBlock, at: int) -> Iterator[tuple[int, PlacedPacket]]:
         """The packets of a block from index `at` on that are to be taken: all of them."""

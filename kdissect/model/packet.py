@@ -5,6 +5,7 @@ from operator import itemgetter
 from typing import NamedTuple, Protocol, overload
 
 from kdissect.model.native import native
+from kdissect.model.segment import PlainSegment
 
 _time_of = itemgetter(1)  # of a packet's place
 
@@ -54,6 +55,10 @@ class Packet(NamedTuple):
 PlacedPacket = tuple[int, int, int, int, int]
 
 
+# A packet whose clock went backwards: reference, time, and by how many nanoseconds.
+StepBack = tuple[int, int, int]
+
+
 class PackedPlaces(Protocol):
     """Places of packets as the compiled hot path keeps them, without an object for each."""
 
@@ -66,11 +71,17 @@ class PackedPlaces(Protocol):
     def span(self) -> tuple[int, int] | None:
         """Earliest and latest of the times; None without packets."""
 
+    def steps_back(self, latest: int | None, least_ns: int) -> tuple[int | None, list[StepBack]]:
+        """`PacketBlock.steps_back`, with indexes instead of references."""
+
     def captured(self) -> int:
         """Captured bytes of all packets together."""
 
     def place(self, at: int) -> PlacedPacket:
         """One of them as a row."""
+
+    def segment(self, data: bytes, at: int) -> tuple[PlainSegment, int] | None:
+        """The TCP segment of one of them in `data`, and its time; None where it takes a closer look."""
 
     def places(self) -> list[PlacedPacket]:
         """All of them as rows."""
@@ -139,6 +150,23 @@ class PacketBlock(Sequence[PlainPacket]):
         if self.packed is None:
             return list(map(_time_of, self.places))
         return self.packed.times()
+
+    def steps_back(self, latest: int | None, least_ns: int) -> tuple[int | None, list[StepBack]]:
+        """Where the clock went backwards by more than `least_ns`, behind packets up to the time `latest`.
+
+        Gives the latest time since it last did so, too: what follows counts from the new time.
+        """
+        if self.packed is not None:
+            latest, found = self.packed.steps_back(latest, least_ns)
+            return latest, [(self.first_ref + at, time_ns, step_ns) for at, time_ns, step_ns in found]
+        steps: list[StepBack] = []
+        for ref, (_, time_ns, *_) in self.numbered(0):
+            if latest is not None and time_ns < latest - least_ns:
+                steps.append((ref, time_ns, latest - time_ns))
+                latest = time_ns
+            elif latest is None or time_ns > latest:
+                latest = time_ns
+        return latest, steps
 
     def numbered(self, at: int) -> Iterator[tuple[int, PlacedPacket]]:
         """Reference and place of the packets from index `at` on."""

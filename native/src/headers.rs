@@ -1,6 +1,9 @@
 //! Headers of a plain packet, link layer to TCP: what `kdissect.net.fused`, `kdissect.net.layers` and
 //! `kdissect.net.in_order` ask.
 
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
 use crate::flow::Flow;
 
 /// IPv4 without options and TCP without options, RFC 791 section 3.1 and RFC 9293 section 3.1.
@@ -101,6 +104,25 @@ impl<'a> Packet<'a> {
         }
         let (seq, ack) = (u32::from_be_bytes(*part(self.tcp, 4)), u32::from_be_bytes(*part(self.tcp, 8)));
         Some(Plain { seq, ack, begin, end })
+    }
+}
+
+impl<'a> Packet<'a> {
+    /// Its segment as `kdissect.model.segment.PlainSegment`, whatever it begins or ends; None if it is cut.
+    pub fn segment<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let words = usize::from(self.tcp[12] >> 4);
+        let begin = self.at + 4 * words;
+        if words < 5 || begin > self.stop || self.stop > self.limit {
+            return Ok(None);
+        }
+        let flow = match self.flow {
+            Flow::V4(key) => PyBytes::new(py, key),
+            Flow::V6(key) => PyBytes::new(py, key),
+        };
+        let payload = PyBytes::new(py, data.get(begin..self.stop).unwrap_or_default());
+        let (seq, ack) = (u32::from_be_bytes(*part(self.tcp, 4)), u32::from_be_bytes(*part(self.tcp, 8)));
+        let (flags, window) = (self.tcp[13], two(part(self.tcp, 14)));
+        (flow, seq, ack, flags, window, payload, 0, self.ip_id).into_pyobject(py).map(Some)
     }
 }
 

@@ -1,4 +1,5 @@
-//! `kdissect.net.in_order.take_in_order`, over places that lie in a `Places`.
+//! `kdissect.net.in_order.take_in_order`, over places that lie in a `Places`, and what `Analyzer._feed_block`
+//! does with it.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -8,19 +9,19 @@ use crate::headers::Packet;
 use crate::lanes::{Lane, Lanes, PassedBy};
 use crate::places::{Place, Places};
 
-/// Gives what `take_in_order` gives: the index of each packet that is unusual, `~index` of one with which
-/// `events` grew.
+/// Gives lists of the events that a packet completed, before the next one is taken.
 #[pyclass(module = "kdissect._native")]
 pub struct InOrder {
     data: Py<PyBytes>,
     first_ref: i64,
     places: Py<Places>,
     at: usize,
-    stop: usize,
     lanes: Py<Lanes>,
     due: Py<PyAny>,
     events: Py<PyList>,
     others: Option<Py<PassedBy>>,
+    unusual: Py<PyAny>,
+    analyzer: Py<PyAny>,
 }
 
 /// What became of a packet.
@@ -32,10 +33,11 @@ enum Taken {
 
 #[pymethods]
 impl InOrder {
-    /// Packets of a block from index `at` on; the rest as for `take_in_order`. Packets of the flows in `others`
-    /// are passed by.
+    /// Packets of a block from index `at` on; `lanes` to `events` as for `take_in_order`. Packets of the flows in
+    /// `others` are passed by. `unusual` is called with the index of each packet that is for Python;
+    /// `analyzer.index` is that of the packet whose events are given.
     #[new]
-    #[pyo3(signature = (data, first_ref, places, at, lanes, due, events, others=None))]
+    #[pyo3(signature = (data, first_ref, places, at, lanes, due, events, others, unusual, analyzer))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         data: Py<PyBytes>,
@@ -46,16 +48,39 @@ impl InOrder {
         due: Py<PyAny>,
         events: Py<PyList>,
         others: Option<Py<PassedBy>>,
+        unusual: Py<PyAny>,
+        analyzer: Py<PyAny>,
     ) -> Self {
-        let stop = places.get().items.len();
-        InOrder { data, first_ref, places, at, stop, lanes, due, events, others }
+        InOrder { data, first_ref, places, at, lanes, due, events, others, unusual, analyzer }
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<i64>> {
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let events = self.events.bind(py).clone();
+        while let Some(taken) = self.take(py)? {
+            let index = self.at - 1;
+            if let Taken::Unusual = taken {
+                self.unusual.bind(py).call1((index,))?;
+                if events.is_empty() {
+                    continue;
+                }
+            } else {
+                self.analyzer.bind(py).setattr(intern!(py, "index"), index)?;
+            }
+            let found = events.get_slice(0, events.len());
+            events.del_slice(0, events.len())?; // connections hold this very list
+            return Ok(Some(found));
+        }
+        Ok(None)
+    }
+}
+
+impl InOrder {
+    /// Go on behind a packet that is unusual or with which events came; None behind the last one.
+    fn take(&mut self, py: Python<'_>) -> PyResult<Option<Taken>> {
         let due = self.due.bind(py).getattr(intern!(py, "time_ns"))?;
         let block = Block {
             data: self.data.bind(py).as_bytes(),
@@ -64,14 +89,12 @@ impl InOrder {
             others: self.others.as_ref().map(|others| others.bind(py).try_borrow()).transpose()?,
             events: self.events.bind(py),
         };
-        let places = &self.places.get().items;
-        while let Some(place) = places.get(self.at).filter(|_| self.at < self.stop) {
-            let index = self.at as i64;
+        while let Some(place) = self.places.get().items.get(self.at) {
+            let reference = self.first_ref + self.at as i64;
             self.at += 1;
-            match block.take(place, self.first_ref + index)? {
+            match block.take(place, reference)? {
                 Taken::Done => {}
-                Taken::Unusual => return Ok(Some(index)),
-                Taken::Told => return Ok(Some(!index)),
+                taken => return Ok(Some(taken)),
             }
         }
         Ok(None)

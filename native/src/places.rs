@@ -2,6 +2,9 @@
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::headers::Packet;
 
 /// One packet: its bytes from `start` up to `end`, its time in nanoseconds since 1970, its length on the wire,
 /// its link type.
@@ -16,6 +19,9 @@ pub struct Place {
 
 /// A place as Python has it: start, time_ns, link_type, end, wire_length.
 type Row = (usize, i64, u32, usize, u32);
+
+/// A segment as Python has it, and its time.
+type Timed<'py> = (Bound<'py, PyTuple>, i64);
 
 impl Place {
     fn row(&self) -> Row {
@@ -55,6 +61,21 @@ impl Places {
         Some(times.fold((first, first), |(low, high), time| (low.min(time), high.max(time))))
     }
 
+    /// `PacketBlock.steps_back`, with indexes instead of references.
+    fn steps_back(&self, latest: Option<i64>, least_ns: i64) -> (Option<i64>, Vec<(usize, i64, i64)>) {
+        let (mut latest, mut steps) = (latest, Vec::new());
+        for (at, place) in self.items.iter().enumerate() {
+            let step = latest.map_or(0, |latest| latest.saturating_sub(place.time_ns));
+            if step > least_ns {
+                steps.push((at, place.time_ns, step));
+            }
+            if step > least_ns || latest.is_none_or(|latest| place.time_ns > latest) {
+                latest = Some(place.time_ns);
+            }
+        }
+        (latest, steps)
+    }
+
     /// Captured bytes of all packets together.
     fn captured(&self) -> usize {
         self.items.iter().map(|place| place.end.saturating_sub(place.start)).sum()
@@ -66,6 +87,15 @@ impl Places {
             Some(place) => Ok(place.row()),
             None => Err(PyIndexError::new_err("no packet of this number")),
         }
+    }
+
+    /// The segment of one of the packets in `data` (`kdissect.net.parser`), and its time; None where it is not
+    /// plain.
+    fn segment<'py>(&self, data: &Bound<'py, PyBytes>, at: usize) -> PyResult<Option<Timed<'py>>> {
+        let Some(place) = self.items.get(at) else { return Ok(None) };
+        let found = Packet::read(data.as_bytes(), place.start, place.end, place.link_type);
+        let Some(packet) = found else { return Ok(None) };
+        Ok(packet.segment(data.py(), data.as_bytes())?.map(|segment| (segment, place.time_ns)))
     }
 
     /// All places as rows.

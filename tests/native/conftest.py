@@ -1,10 +1,12 @@
 """What the tests of the compiled hot path share."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from kdissect.model.native import native as compiled
+from tests.native.python_side import PythonSide
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +15,11 @@ def native() -> Any:
     if compiled is None:
         pytest.skip("the compiled hot path is not installed, or KDISSECT_NATIVE=0 (docs/native.md)")
     return compiled
+
+
+@pytest.fixture(scope="session")
+def python_side(native: Any) -> Iterator[PythonSide]:
+    """A process that does the same without it."""
+    side = PythonSide()
+    yield side
+    side.close()
