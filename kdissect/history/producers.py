@@ -92,10 +92,10 @@ class Producers:
         # Hot, once an exchange of an idempotent producer.
         _, _, _, _, _, bits, last_delta, _, _, producer_id, epoch, sequence, count = lone.header
         info = exchange.connection
-        if bits & _SPECIAL or sequence < 0 or request.acks != ALL_IN_SYNC or info.anomaly_counts:
+        if bits & _SPECIAL or request.acks != ALL_IN_SYNC or info.anomaly_counts:
             return False
         known = self.producers.peek((info.capture_set, producer_id))
-        if known is None or known.is_ambiguous:
+        if known is None:
             return False
         partition = partition_of(lone.section)
         here = known.partitions.peek(partition)
