@@ -17,8 +17,8 @@ _KAFKA = ExchangeKind.KAFKA
 class BodyTexts(NestedBodies):
     """The bodies of `NestedBodies` as orjson writes them.
 
-    `texts` and `made` give the text of request and response, None for a frame that is not there; None where
-    one of them must be looked at by `bodies`. They raise nothing.
+    `texts`, `made` and `compiled` give the text of request and response, None for a frame that is not there;
+    None where one of them must be looked at by `bodies`. They raise nothing.
     """
 
     def __init__(self, name_of: NameOf | None, show_secrets: bool) -> None:
@@ -27,7 +27,7 @@ class BodyTexts(NestedBodies):
 
     def texts(self, exchange: Exchange) -> Texts | None:
         """By the package, or `made`."""
-        return self._compiled(exchange) or self.made(exchange)
+        return self.compiled(exchange) or self.made(exchange)
 
     def made(self, exchange: Exchange) -> Texts | None:
         """By dicts and orjson."""
@@ -39,7 +39,8 @@ class BodyTexts(NestedBodies):
             return _text(asked), _text(answered)
         return json_bytes(asked), json_bytes(answered)
 
-    def _compiled(self, exchange: Exchange) -> Texts | None:
+    def compiled(self, exchange: Exchange) -> Texts | None:
+        """By the package; None as well where it does not take one of them."""
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None or exchange.kind is not _KAFKA:
             return None
