@@ -6,6 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
+use super::quick::QuickMap;
 use super::table::Table;
 
 /// `model.packet`: a packet reference is the number of its file, and that of the packet in it.
@@ -30,9 +31,9 @@ type Names = HashMap<(usize, [u8; 16]), Option<Vec<u8>>>;
 #[derive(Default)]
 pub struct Known {
     /// By the place of the object, which is kept alive.
-    connections: HashMap<usize, (Py<PyAny>, [u32; 3])>,
-    directions: HashMap<i16, u32>,
-    files: HashMap<i64, u32>,
+    connections: QuickMap<usize, (Py<PyAny>, [u32; 3])>,
+    directions: QuickMap<i16, u32>,
+    files: QuickMap<i64, u32>,
     names: Names,
     ids: HashMap<[u8; 16], Vec<u8>>,
     own: HashMap<Vec<u8>, bool>,
