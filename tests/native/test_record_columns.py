@@ -66,7 +66,8 @@ def check(exchanges: Iterable[Exchange], names: Any = None) -> Any:
 
 def values(column: Any) -> list[Any]:
     """Values; times as numbers, as most 64-bit numbers are no `datetime`."""
-    return (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+    found: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+    return found
 
 
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*"))[::4], ids=lambda path: path.name)
@@ -100,13 +101,14 @@ def asked(body: bytes) -> Exchange:
     return Exchange(info, 0, PRODUCE, 3, 1, "client", frame, 0)
 
 
+HEADERS: list[tuple[str, bytes | None]] = [("h", b"x"), ("none", None)]
 BATCHES = [
     kafka_python_batch(codec=codec, samples=[
         (NOW + number, None if number % 3 == 0 else b"key", b"value %d" % number * size, headers)
         for number in range(count)
     ])
     for codec, count, size, headers in (
-        (0, 1, 1, []), (0, 3, 40, [("h", b"x"), ("none", None)]), (1, 5, 9, []), (3, 2, 1, [("h", b"")]),
+        (0, 1, 1, []), (0, 3, 40, HEADERS), (1, 5, 9, []), (3, 2, 1, HEADERS[:1]),
     )
 ]  # fmt: skip
 

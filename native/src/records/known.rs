@@ -1,6 +1,7 @@
 //! What rows share, asked of Python once a row group: connections, directions, files, topics.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -174,11 +175,13 @@ impl Known {
             table.topic_id.push(None, count);
             return Ok(());
         };
-        if !self.ids.contains_key(&id) {
-            let text = utf8(&help.call_method1("topic_id_text", (PyBytes::new(help.py(), &id),))?)?;
-            self.ids.insert(id, text);
-        }
-        table.topic_id.push(self.ids.get(&id).map(Vec::as_slice), count);
+        let text = match self.ids.entry(id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(utf8(&help.call_method1("topic_id_text", (PyBytes::new(help.py(), &id),))?)?)
+            }
+        };
+        table.topic_id.push(Some(text), count);
         Ok(())
     }
 }
