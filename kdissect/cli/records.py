@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
 from kdissect.cli.filters import add_filter, open_filtered, selected
@@ -17,7 +17,7 @@ from kdissect.cli.progress import Progress, progress_of
 from kdissect.cli.record_faults import FaultReport
 from kdissect.cli.record_options import add_forms, add_limit, check_parquet
 from kdissect.cli.selection import add_selection, globs
-from kdissect.engine.held_fields import ENOUGH, LOOK
+from kdissect.engine.held_fields import ENOUGH, LOOK, HeldFields
 from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.record_sets import RecordSet, exchange_sections, record_sets
 from kdissect.engine.rows import Row
@@ -204,8 +204,15 @@ def hold_selected(
             continue
         for section in sections:
             records = RecordSet(exchange, is_response, frame, section)
-            if is_wanted(records) and tables.held.add_set(records):
+            if is_wanted(records) and _hold(tables.held, records):
                 yield
+
+
+def _hold(held: HeldFields | Any, records: RecordSet) -> bool:
+    """Only a piece of a snapshot knows more than stands in its frame."""
+    if records.section.position is not None:
+        return bool(held.add_set(records))
+    return bool(held.add(records.exchange, records.frame, (records.section,)))
 
 
 def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet], bool]:
@@ -225,12 +232,13 @@ def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet]
 
 def _selected(dissection: Dissection, options: Namespace, progress: Progress | None) -> Iterator[Exchange]:
     """The exchanges that were asked for; names of topics are learned from all."""
-    topics = dissection.topics
+    # Hot, once an exchange.
+    pass_by = dissection.topics.pass_by
     accepts = selected(options, dissection)
     for exchange in dissection:
         if progress is not None:
             progress.tick()
-        topics.pass_by(exchange)
+        pass_by(exchange)
         if accepts is None or accepts(exchange):
             yield exchange
 

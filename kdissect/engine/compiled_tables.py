@@ -167,7 +167,7 @@ class _Columns:
         if buffers is None:
             return self._constant(name, kind)
         if pa.types.is_dictionary(kind):
-            return self._dictionary(kind, *buffers)
+            return self._dictionary(kind, buffers)
         return _array(kind, self._rows, buffers)
 
     def _constant(self, name: str, kind: Any) -> Any:
@@ -176,8 +176,9 @@ class _Columns:
             return pa.nulls(self._rows, kind)
         return _array(kind, self._rows, [None, _CONSTANT[name] * self._rows])
 
-    def _dictionary(self, kind: Any, valid: bytes | None, codes: bytes, ends: bytes, texts: bytes) -> Any:
-        known = _array(kind.value_type, len(ends) // 4 - 1, [None, ends, texts])
+    def _dictionary(self, kind: Any, buffers: Buffers) -> Any:
+        valid, codes, ends, texts = buffers
+        known = _array(kind.value_type, len(ends or b"") // 4 - 1, [None, ends, texts])
         return pa.DictionaryArray.from_arrays(_array(kind.index_type, self._rows, [valid, codes]), known)
 
     def _lists(self, kind: Any) -> Any:

@@ -1,4 +1,5 @@
-"""The way to the records of a body as steps of numbers, for the compiled walk (native/src/records/program.rs).
+"""The way to the records of a body as steps of numbers, for the compiled walk
+(native/src/records/program.rs).
 
 The same fields as `sections` keeps and passes over, in the same order; a test holds both equal.
 """

@@ -14,12 +14,16 @@ pub struct Bits {
 }
 
 impl Bits {
+    #[inline]
     pub fn push(&mut self, is_set: bool, count: u32) {
         let from = self.len;
         self.len += count as usize;
-        if is_set && !self.zeros {
-            return;
+        if !is_set || self.zeros {
+            self.fill(is_set, from);
         }
+    }
+
+    fn fill(&mut self, is_set: bool, from: usize) {
         if !self.zeros {
             self.zeros = true;
             self.bytes = vec![0xFF; from / 8];
@@ -62,11 +66,18 @@ impl Numbers {
     }
 
     /// `count` rows with a value, or null.
+    #[inline]
     pub fn push(&mut self, value: Option<i64>, count: u32) {
+        // Hot, once a column and record. Widths that are known make stores of calls.
         self.valid.push(value.is_some(), count);
-        let bytes = value.unwrap_or(0).to_le_bytes();
-        let bytes = bytes.get(..self.width).unwrap_or(&bytes);
-        (0..count).for_each(|_| self.bytes.extend_from_slice(bytes));
+        let value = value.unwrap_or(0);
+        for _ in 0..count {
+            match self.width {
+                8 => self.bytes.extend_from_slice(&value.to_le_bytes()),
+                4 => self.bytes.extend_from_slice(&(value as i32).to_le_bytes()),
+                _ => self.bytes.extend(value.to_le_bytes().iter().take(self.width)),
+            }
+        }
     }
 
     /// Validity, values.

@@ -1,8 +1,6 @@
 //! Records fields held until there are enough, then decoded: twin of `kdissect.engine.held_fields` and
 //! `record_groups`. Whatever is odd about a field is left to Python.
 
-use std::collections::HashMap;
-
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -10,6 +8,7 @@ use pyo3::types::PyBytes;
 use super::field::{Asked, Field, GROUP_OUTPUT, MOST_RECORDS};
 use super::known::{utf8, Facts, Known};
 use super::program::{run, Section, Step, Topic};
+use super::quick::QuickMap;
 use super::table::{Named, Table};
 
 /// `held_fields`: bytes of frames and number of fields after which there is enough.
@@ -39,7 +38,7 @@ struct Held {
 pub struct HeldRecords {
     help: Py<PyAny>,
     asked: Asked,
-    ways: HashMap<(i16, i16), Option<Way>>,
+    ways: QuickMap<(i16, i16), Option<Way>>,
     held: Vec<Held>,
     sections: Vec<Section>,
     /// While they are decoded: which exchange comes next, its first field, and how many of its fields are done.
@@ -62,7 +61,7 @@ impl HeldRecords {
         Ok(HeldRecords {
             help,
             asked,
-            ways: HashMap::new(),
+            ways: QuickMap::default(),
             held: Vec::new(),
             sections: Vec::new(),
             next: (0, 0, 0),
@@ -215,7 +214,9 @@ impl HeldRecords {
         let mut facts = None;
         while let Some(held) = held.get(self.next.0) {
             while self.next.2 < held.count {
-                let Some(section) = self.sections.get(self.next.1 + self.next.2).cloned() else { break };
+                let Some(section) = self.sections.get(self.next.1 + self.next.2).cloned() else {
+                    break;
+                };
                 if self.table.size() > GROUP_OUTPUT || self.table.rows as i64 > MOST_RECORDS {
                     return Ok(Some(true.into_pyobject(py)?.to_owned().into_any()));
                 }

@@ -1,11 +1,13 @@
 //! What rows share, asked of Python once a row group: connections, directions, files, topics.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
+use super::quick::QuickMap;
 use super::table::Table;
 
 /// `model.packet`: a packet reference is the number of its file, and that of the packet in it.
@@ -30,9 +32,9 @@ type Names = HashMap<(usize, [u8; 16]), Option<Vec<u8>>>;
 #[derive(Default)]
 pub struct Known {
     /// By the place of the object, which is kept alive.
-    connections: HashMap<usize, (Py<PyAny>, [u32; 3])>,
-    directions: HashMap<i16, u32>,
-    files: HashMap<i64, u32>,
+    connections: QuickMap<usize, (Py<PyAny>, [u32; 3])>,
+    directions: QuickMap<i16, u32>,
+    files: QuickMap<i64, u32>,
     names: Names,
     ids: HashMap<[u8; 16], Vec<u8>>,
     own: HashMap<Vec<u8>, bool>,
@@ -151,11 +153,13 @@ impl Known {
             table.topic_id.push(None, count);
             return Ok(());
         };
-        if !self.ids.contains_key(&id) {
-            let text = utf8(&help.call_method1("topic_id_text", (PyBytes::new(help.py(), &id),))?)?;
-            self.ids.insert(id, text);
-        }
-        table.topic_id.push(self.ids.get(&id).map(Vec::as_slice), count);
+        let text = match self.ids.entry(id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(utf8(&help.call_method1("topic_id_text", (PyBytes::new(help.py(), &id),))?)?)
+            }
+        };
+        table.topic_id.push(Some(text), count);
         Ok(())
     }
 }

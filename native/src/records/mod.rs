@@ -6,5 +6,6 @@ pub mod field;
 pub mod held;
 pub mod known;
 pub mod program;
+pub mod quick;
 pub mod reader;
 pub mod table;
