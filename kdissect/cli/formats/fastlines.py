@@ -8,9 +8,11 @@ dataclasses, inspect, uuid and json: 30 ms).
 from collections.abc import Sequence
 from typing import Any
 
+from kdissect.cli.formats.line_filler import LineFiller
 from kdissect.cli.formats.linetexts import (
     NO_SECOND,
     LineTexts,
+    Second,
     anomalies,
     compact_json,
     error_names,
@@ -22,6 +24,8 @@ from kdissect.decoders.bodies import request_summarizer, response_summarizer
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.engine.rows import TopicsOf, closed_row, has_anomalies, union, wire_topics
 from kdissect.history.topics import DESCRIBE_CLUSTER
+from kdissect.model.frame import Frame
+from kdissect.model.native import native
 from kdissect.model.packet import FILE_SHIFT
 from kdissect.schema.metadata_topic import METADATA_TOPIC
 from kdissect.schema.registry import api_name
@@ -49,7 +53,7 @@ class LineKind:
         self.low = self.stop = 0
 
 
-class FastLines:
+class FastLines(LineFiller):
     """Numbers exchanges and writes each as one line.
 
     `files` are the inputs' names by file index, and may still grow. The exchanges are those of an analyzer,
@@ -57,8 +61,9 @@ class FastLines:
     """
 
     def __init__(self, files: Sequence[str], topics_of: TopicsOf = wire_topics) -> None:
+        super().__init__()
+        self.fill_for(Exchange, _KAFKA, _COMPLETE, State.NO_RESPONSE_EXPECTED)
         self._topics_of = topics_of
-        self._number = 0
         self._texts = LineTexts(files)
         # The ends of a connection are known before its first exchange.
         self._kinds: dict[tuple[ConnectionInfo, int | None, int | None, str | None], LineKind] = {}
@@ -75,14 +80,10 @@ class FastLines:
         """Nothing: every line went out at once."""
         return b""
 
-    def skip(self) -> None:
-        """Leave out an exchange: those behind it keep the numbers they have in the whole capture."""
-        self._number += 1
-
-    def line(self, exchange: Exchange) -> bytes:
+    def plain_line(self, exchange: Exchange) -> bytes:
         """The exchange as a line of JSON."""
         # Hot, once an exchange: a request and a response with nothing odd about them fill a template.
-        self._number = number = self._number + 1
+        self.number = number = self.number + 1
         request, response = exchange.request, exchange.response
         kind = self._kinds.get(
             (exchange.connection, exchange.api_key, exchange.api_version, exchange.client_id)
@@ -128,6 +129,41 @@ class FastLines:
             answer_digits if answer_end_ns == answer_ns else b"%d" % answer_end_ns, answer_size + 4,
             answer_ns - end_time_ns, facts,
         )  # fmt: skip
+
+    if native is None:
+        line = plain_line
+
+    # What a compiled line asks for
+
+    def template_of(self, exchange: Exchange) -> Any:
+        """The template that the exchange fills, None where there is none."""
+        kind = self._kinds.get(
+            (exchange.connection, exchange.api_key, exchange.api_version, exchange.client_id)
+        ) or self._kind(exchange)
+        request, response = exchange.request, exchange.response
+        low = None if request is None else _low_of(exchange, request, response or request)
+        if low is None:
+            return None
+        text = self._template(kind, exchange, low)
+        return native.LineTemplate(text, low, _PACKETS, kind.ask, None if response is None else kind.answer)
+
+    def second_of(self, time_ns: int) -> Second:
+        """The second of a time (`LineTexts.second`)."""
+        return self._texts.second(time_ns)
+
+    def facts_of(
+        self, exchange: Exchange, asked: Summary, answered: Summary | None
+    ) -> tuple[bytes, bool]:
+        """Errors, topics and their ids, and whether they are the same for the same summaries."""
+        answered = answered or NO_SUMMARY  # where there is no response
+        key = asked.topics, answered.topics, answered.errors
+        facts = self._facts.get(key)
+        has_ids = bool(asked.topic_ids or answered.topic_ids)
+        if facts is None or has_ids:
+            facts = self._facts_of(exchange, asked, answered)
+        return facts, not has_ids and key in self._facts
+
+    # The parts
 
     def _unusual_line(self, number: int, kind: LineKind, exchange: Exchange) -> bytes:
         """An exchange without an answer, cut, in two files, with anomalies ..."""
@@ -180,22 +216,36 @@ class FastLines:
     def _enter(self, kind: LineKind, exchange: Exchange) -> bool:
         """Make the template for frames in the file of these, if one can be made."""
         request, response = exchange.request, exchange.response
-        if request is None or response is None or exchange.api_key == DESCRIBE_CLUSTER:
+        if request is None or response is None:
             return False
-        file = request.first_ref >> FILE_SHIFT
-        low = file << FILE_SHIFT
-        refs = request.first_ref, request.last_ref, response.first_ref, response.last_ref
-        if not low < min(refs) <= max(refs) < low + _PACKETS:
+        low = _low_of(exchange, request, response)
+        if low is None:
             return False
-        frame = self._texts.place(file).replace("%", "%%") + _FRAME_REST
-        template = (
-            f'{{"number":%d,"connection":"{exchange.connection.id}","exchange":%d,"kind":"kafka"'
-            f'{kind.head.replace("%", "%%")}%d,"state":"complete","request":{frame},"response":{frame},'
-            '"latency_ns":%d,%b"closed":null,"anomalies":[]}\n'
-        )
-        kind.template = template.encode("utf-8", "replace")
+        kind.template = self._template(kind, exchange, low)
         kind.low, kind.stop = low, _PACKETS
         return True
+
+    def _template(self, kind: LineKind, exchange: Exchange, low: int) -> bytes:
+        """The line of a paired exchange, or of one to which no response belongs."""
+        frame = self._texts.place(low >> FILE_SHIFT).replace("%", "%%") + _FRAME_REST
+        frames = f'"complete","request":{frame},"response":{frame},"latency_ns":%d'
+        if exchange.response is None:
+            frames = f'"no_response_expected","request":{frame},"response":null,"latency_ns":null'
+        template = (
+            f'{{"number":%d,"connection":"{exchange.connection.id}","exchange":%d,"kind":"kafka"'
+            f'{kind.head.replace("%", "%%")}%d,"state":{frames},%b"closed":null,"anomalies":[]}}\n'
+        )
+        return template.encode("utf-8", "replace")
+
+
+def _low_of(exchange: Exchange, request: Frame, response: Frame) -> int | None:
+    """The reference before the first packet of the file that has all of theirs; None where there is none, or
+    a template does not tell enough.
+    """
+    low = request.first_ref >> FILE_SHIFT << FILE_SHIFT
+    refs = request.first_ref, request.last_ref, response.first_ref, response.last_ref
+    is_within = low < min(refs) and max(refs) < low + _PACKETS
+    return low if is_within and exchange.api_key != DESCRIBE_CLUSTER else None
 
 
 def _summarizers(key: int | None, version: int | None) -> Any:
