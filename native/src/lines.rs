@@ -4,7 +4,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
-use crate::exchange::{kept_summary, Exchange, Members};
+use crate::exchange::{kept_summary, Exchange};
 use crate::summaries::Mixed;
 use crate::template::{LineTemplate, Rest};
 
@@ -49,7 +49,7 @@ pub struct LineFiller {
     #[pyo3(get, set)]
     number: i64,
     class: Option<Py<PyAny>>,
-    members: Option<Members>,
+    fields_of: Option<Py<PyAny>>,
     templates: Mixed<Key, Known>,
     /// Errors and topics by the numbers of both summaries.
     facts: Mixed<(u64, u64), Box<[u8]>>,
@@ -67,11 +67,9 @@ impl LineFiller {
         LineFiller::default()
     }
 
-    /// Exchanges are of this class. Those that may fill a template are of the kind `kafka`, and in the state
-    /// `complete`, or `silent` without a response.
-    fn fill_for(&mut self, class: Py<PyAny>, kafka: Py<PyAny>, complete: Py<PyAny>, silent: Py<PyAny>) {
-        self.class = Some(class);
-        self.members = Some(Members { kafka, complete, silent });
+    /// Exchanges are of this class, and `fields_of` reads them.
+    fn fill_for(&mut self, class: Py<PyAny>, fields_of: Py<PyAny>) {
+        (self.class, self.fields_of) = (Some(class), Some(fields_of));
     }
 
     /// Leave out an exchange: those behind it keep the numbers they have in the whole capture.
@@ -132,12 +130,10 @@ fn put_lines(slf: &Bound<'_, LineFiller>, events: &Bound<'_, PyList>, out: &mut 
 /// Whether the line was put behind what is in `out`; else nothing was done.
 fn put_line(slf: &Bound<'_, LineFiller>, event: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<bool> {
     let py = slf.py();
-    let found = {
-        let mine = slf.borrow();
-        let Some(members) = &mine.members else { return Ok(false) };
-        Exchange::of(event, members)?
-    };
-    let Some(exchange) = found else { return Ok(false) };
+    let fields_of = slf.borrow().fields_of.as_ref().map(|fields_of| fields_of.clone_ref(py));
+    let Some(fields_of) = fields_of else { return Ok(false) };
+    let fields = fields_of.bind(py).call1((event,))?;
+    let Some(exchange) = Exchange::of(&fields) else { return Ok(false) };
     let mut facts: Option<Bound<'_, PyBytes>> = None;
     for _ in 0..MOST_QUESTIONS {
         let need =
@@ -204,13 +200,9 @@ impl LineFiller {
         let facts = match facts {
             Some(facts) => facts,
             None => {
-                let asked = template
-                    .ask
-                    .at(&exchange.request, exchange.request_body_offset, || kept_summary(event))?;
+                let asked = template.ask.at(&exchange.request, || kept_summary(event))?;
                 let answered = match (&template.answer, &exchange.response) {
-                    (Some(answer), Some(frame)) => {
-                        answer.at(frame, exchange.response_body_offset, || Ok(None))?
-                    }
+                    (Some(answer), Some(frame)) => answer.at(frame, || Ok(None))?,
                     _ => (NO_ANSWER, event.py().None()),
                 };
                 let numbers = (asked.0, answered.0);

@@ -31,16 +31,15 @@ impl Look {
     pub fn at<'py>(
         &self,
         frame: &Frame<'py>,
-        offset: i64,
         kept: impl FnOnce() -> PyResult<Option<Bound<'py, PyAny>>>,
     ) -> PyResult<Numbered> {
-        let py = frame.object().py();
-        if let (Look::Table(table), Ok(at)) = (self, usize::try_from(offset)) {
-            if let Some(found) = table.bind(py).borrow_mut().look(py, frame.data(), at)? {
+        let py = frame.data.py();
+        if let (Look::Table(table), Ok(at)) = (self, usize::try_from(frame.body_offset)) {
+            if let Some(found) = table.bind(py).borrow_mut().look(py, frame.data.as_bytes(), at)? {
                 return Ok(found);
             }
         }
-        let arguments = (frame.object(), offset);
+        let arguments = (&frame.data, frame.body_offset);
         let summary = match (kept()?, self) {
             (Some(summary), _) => summary.unbind(),
             (None, Look::Call(summarize)) => summarize.call1(py, arguments)?,

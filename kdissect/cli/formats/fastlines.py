@@ -8,7 +8,7 @@ dataclasses, inspect, uuid and json: 30 ms).
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.formats.line_filler import LineFiller
+from kdissect.cli.formats.line_filler import LineFiller, fields_of
 from kdissect.cli.formats.linetexts import (
     NO_SECOND,
     LineTexts,
@@ -62,7 +62,8 @@ class FastLines(LineFiller):
 
     def __init__(self, files: Sequence[str], topics_of: TopicsOf = wire_topics) -> None:
         super().__init__()
-        self.fill_for(Exchange, _KAFKA, _COMPLETE, State.NO_RESPONSE_EXPECTED)
+        if native is not None:
+            self.fill_for(Exchange, fields_of)
         self._topics_of = topics_of
         self._texts = LineTexts(files)
         # The ends of a connection are known before its first exchange.
