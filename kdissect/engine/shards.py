@@ -19,8 +19,8 @@ from zlib import crc32
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket
 from kdissect.model.segment import PlainSegment, reverse_flow
-from kdissect.net.in_order import take_in_order
 from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4
+from kdissect.net.in_order import take_in_order
 from kdissect.net.protocols import TCP
 from kdissect.session.events import Event
 

@@ -152,9 +152,7 @@ class FastLines(LineFiller):
         """The second of a time (`LineTexts.second`)."""
         return self._texts.second(time_ns)
 
-    def facts_of(
-        self, exchange: Exchange, asked: Summary, answered: Summary | None
-    ) -> tuple[bytes, bool]:
+    def facts_of(self, exchange: Exchange, asked: Summary, answered: Summary | None) -> tuple[bytes, bool]:
         """Errors, topics and their ids, and whether they are the same for the same summaries."""
         answered = answered or NO_SUMMARY  # where there is no response
         key = asked.topics, answered.topics, answered.errors
