@@ -91,7 +91,7 @@ class CaptureParser:
         return PacketBlock(data, first_ref, places, turns), used
 
     def _packed_block(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
-        """The same by the compiled hot path, which goes as far as everything is plain, and `_parse` in turns."""
+        """The same by the compiled hot path, as far as everything is plain, and `_parse` in turns."""
         packed: PackedPlaces = native.Places([])
         position, turn, self._need = 0, 0, 0
         while True:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.compiled import decoder
-from kdissect.decoders.remembered import remembering
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
+from kdissect.model.native import native
 
 if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
@@ -138,7 +138,15 @@ def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
 @lru_cache(maxsize=CACHE_SIZE)
 def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer:
     message = known_body(api_key, api_version, is_response)
-    return remembering(message, api_version) if message else _nothing_known
+    if message is None:
+        return _nothing_known
+    if native is None:
+        from kdissect.decoders.remembered import remembering  # each only where the other is not
+
+        return remembering(message, api_version)
+    from kdissect.decoders.walked import walking
+
+    return walking(message, api_version)
 
 
 @lru_cache(maxsize=CACHE_SIZE)

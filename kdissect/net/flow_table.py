@@ -12,7 +12,7 @@ Flow = tuple[Any, Any, Any, "Lane | None"]
 
 
 class FlowTable(dict[bytes, Any]):
-    """A dict whose flows the compiled hot path finds without an object for a packet's key: `lanes` has the same.
+    """A dict whose flows the compiled hot path finds without an object for a key: `lanes` has the same.
 
     It changes by setting and popping a flow and by `clear` alone. Pickled it is a dict.
     """

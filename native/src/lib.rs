@@ -11,7 +11,9 @@ mod batch_text;
 mod body_program;
 mod body_text;
 mod capture;
+mod decimal;
 mod dialogue;
+mod exchange;
 mod flow;
 mod frame;
 mod headers;
@@ -19,6 +21,7 @@ mod in_order;
 mod json_out;
 mod kind;
 mod lanes;
+mod lines;
 mod names;
 mod pairing;
 mod places;
@@ -31,9 +34,12 @@ mod records;
 mod sinks;
 mod store;
 mod stream;
+mod summaries;
 mod take;
 mod tcp;
+mod template;
 mod usual_records;
+mod walk;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
@@ -45,7 +51,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_capture(module)?;
     add_net(module)?;
     add_session(module)?;
-    add_bodies(module)
+    add_bodies(module)?;
+    add_lines(module)
 }
 
 fn add_capture(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -72,9 +79,15 @@ fn add_session(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<summaries::Summaries>()?;
     module.add_class::<plain_body::PlainBody>()?;
     module.add_class::<body_text::BodyText>()?;
     module.add_class::<batch_text::BatchText>()?;
     module.add_class::<records::held::HeldRecords>()?;
     module.add_function(wrap_pyfunction!(usual_records::latest_delta, module)?)
+}
+
+fn add_lines(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<lines::LineFiller>()?;
+    module.add_class::<template::LineTemplate>()
 }

@@ -8,30 +8,35 @@ dataclasses, inspect, uuid and json: 30 ms).
 from collections.abc import Sequence
 from typing import Any
 
+from kdissect.cli.formats.line_filler import LineFiller, fields_of
 from kdissect.cli.formats.linetexts import (
     NO_SECOND,
     LineTexts,
+    Second,
     anomalies,
     compact_json,
+    ends_of,
     error_names,
     keep,
     number_or_null,
     text_or_null,
+    texts_of,
 )
 from kdissect.decoders.bodies import request_summarizer, response_summarizer
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.engine.rows import TopicsOf, closed_row, has_anomalies, union, wire_topics
 from kdissect.history.topics import DESCRIBE_CLUSTER
 from kdissect.model.frame import Frame
+from kdissect.model.native import native
 from kdissect.model.packet import FILE_SHIFT
 from kdissect.schema.metadata_topic import METADATA_TOPIC
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind, State
-from kdissect.session.info import ConnectionInfo
 
 _KAFKA, _COMPLETE = ExchangeKind.KAFKA, State.COMPLETE
 _PACKETS = 1 << 30  # of a file; lines of those behind are made the slow way. Larger integers compare slower.
-_FRAME = '%b%d,"last":%d},"time":"%b%bZ","time_ns":%b,"end_time_ns":%b,"bytes":%d}'
+_PLACE = "%b"
+_FRAME_REST = '%d,"last":%d},"time":"%b%bZ","time_ns":%b,"end_time_ns":%b,"bytes":%d}'
 _NO_FILE = 0, 0, b""
 
 
@@ -51,7 +56,7 @@ class LineKind:
         self.ask, self.answer = ask, answer
 
 
-class FastLines:
+class FastLines(LineFiller):
     """Numbers exchanges and writes each as one line.
 
     `files` are the inputs' names by file index, and may still grow. The exchanges are those of an analyzer,
@@ -59,8 +64,10 @@ class FastLines:
     """
 
     def __init__(self, files: Sequence[str], topics_of: TopicsOf = wire_topics) -> None:
+        super().__init__()
+        if native is not None:
+            self.fill_for(Exchange, fields_of)
         self._topics_of = topics_of
-        self._number = 0
         self._texts = LineTexts(files)
         self._kinds: dict[tuple[int | None, int | None, str | None], LineKind] = {}
         # Those of errors and topics without ids, by topics of request and response, and errors.
@@ -79,14 +86,10 @@ class FastLines:
         """Nothing: every line went out at once."""
         return b""
 
-    def skip(self) -> None:
-        """Leave out an exchange: those behind it keep the numbers they have in the whole capture."""
-        self._number += 1
-
-    def line(self, exchange: Exchange) -> bytes:
+    def plain_line(self, exchange: Exchange) -> bytes:
         """The exchange as a line of JSON."""
         # Hot, once an exchange: a request and a response with nothing odd about them fill a template.
-        self._number = number = self._number + 1
+        self.number = number = self.number + 1
         request, response = exchange.request, exchange.response
         connection = exchange.connection
         kind = self._kinds.get((exchange.api_key, exchange.api_version, exchange.client_id)) or self._kind(
@@ -128,7 +131,7 @@ class FastLines:
         if facts is None or asked.topic_ids or answered.topic_ids:
             facts = self._facts_of(exchange, asked, answered)
         digits, answer_digits = b"%d" % time_ns, b"%d" % answer_ns
-        name, ends = connection.line_texts or _texts_of(connection)
+        name, ends = connection.line_texts or texts_of(connection)
         return template % (
             number, name, exchange.ordinal, ends, correlation_id,
             place, first, last, second, digits[-9:], digits,
@@ -137,6 +140,39 @@ class FastLines:
             answer_digits if answer_end_ns == answer_ns else b"%d" % answer_end_ns, answer_size + 4,
             answer_ns - end_time_ns, facts,
         )  # fmt: skip
+
+    if native is None:
+        line = plain_line
+
+    # What a compiled line asks for
+
+    def template_of(self, exchange: Exchange) -> Any:
+        """The template that the exchange fills, None where there is none."""
+        kind = self._kinds.get((exchange.api_key, exchange.api_version, exchange.client_id)) or self._kind(
+            exchange
+        )
+        request, response = exchange.request, exchange.response
+        if request is None or not kind.template or not self._enter(request, response or request):
+            return None
+        low, stop, place = self._file
+        text = _template(kind.head, place.decode("utf-8", "replace").replace("%", "%%"), response is None)
+        return native.LineTemplate(text, low, stop, kind.ask, None if response is None else kind.answer)
+
+    def second_of(self, time_ns: int) -> Second:
+        """The second of a time (`LineTexts.second`)."""
+        return self._texts.second(time_ns)
+
+    def facts_of(self, exchange: Exchange, asked: Summary, answered: Summary | None) -> tuple[bytes, bool]:
+        """Errors, topics and their ids, and whether they are the same for the same summaries."""
+        answered = answered or NO_SUMMARY  # where there is no response
+        key = asked.topics, answered.topics, answered.errors
+        facts = self._facts.get(key)
+        has_ids = bool(asked.topic_ids or answered.topic_ids)
+        if facts is None or has_ids:
+            facts = self._facts_of(exchange, asked, answered)
+        return facts, not has_ids and key in self._facts
+
+    # The parts
 
     def _unusual_line(self, number: int, kind: LineKind, exchange: Exchange) -> bytes:
         """An exchange without an answer, cut, in two files, with anomalies ..."""
@@ -148,7 +184,7 @@ class FastLines:
         connection = exchange.connection
         before = (
             f'{{"number":{number},"connection":"{connection.id}","exchange":{exchange.ordinal},'
-            f'"kind":{text_or_null(exchange.kind)}{_ends(connection)}'
+            f'"kind":{text_or_null(exchange.kind)}{ends_of(connection)}'
             f"{kind.head}{number_or_null(exchange.correlation_id)},"
             f'"state":{text_or_null(exchange.state)},'
             f'"request":{texts.frame(exchange.request)},"response":{texts.frame(exchange.response)},'
@@ -199,27 +235,17 @@ class FastLines:
         return True
 
 
-def _template(head: str) -> bytes:
+def _template(head: str, place: str = _PLACE, is_silent: bool = False) -> bytes:
+    """The line of a paired exchange, or of one to which no response belongs."""
+    frame = place + _FRAME_REST
+    frames = f'"complete","request":{frame},"response":{frame},"latency_ns":%d'
+    if is_silent:
+        frames = f'"no_response_expected","request":{frame},"response":null,"latency_ns":null'
     text = (
         '{"number":%d,"connection":"%b","exchange":%d,"kind":"kafka"%b'
-        f'{head.replace("%", "%%")}%d,"state":"complete","request":{_FRAME},"response":{_FRAME},'
-        '"latency_ns":%d,%b"closed":null,"anomalies":[]}\n'
+        f'{head.replace("%", "%%")}%d,"state":{frames},%b"closed":null,"anomalies":[]}}\n'
     )
     return text.encode("utf-8", "replace")
-
-
-def _texts_of(connection: ConnectionInfo) -> tuple[bytes, bytes]:
-    """Id and ends of a connection, which has them from here on."""
-    texts = connection.id.encode(), _ends(connection).encode("utf-8", "replace")
-    connection.line_texts = texts
-    return texts
-
-
-def _ends(connection: ConnectionInfo) -> str:
-    return (
-        f',"capture_set":{text_or_null(connection.capture_set)},'
-        f'"client":{text_or_null(connection.client_text)},"broker":{text_or_null(connection.broker_text)}'
-    )
 
 
 def _summarizers(key: int | None, version: int | None) -> Any:

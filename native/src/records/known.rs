@@ -1,7 +1,7 @@
 //! What rows share, asked of Python once a row group: connections, directions, files, topics.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::HashMap;
 
 use pyo3::intern;
 use pyo3::prelude::*;
