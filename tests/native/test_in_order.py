@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from kdissect.engine.analyzer import Analyzer
+from kdissect.model.limits import Limits
 from kdissect.model.packet import PacketBlock, PlainPacket
 from kdissect.net.recent import RECENT_BYTES, RECENT_SEGMENTS
 from tests.engine.test_in_order import (
@@ -169,6 +170,25 @@ def test_nothing_is_known_of_connections_that_are_over(native: Any) -> None:
     assert len(table.lanes) == len(table) > 0
     analyzer.close()
     assert len(table.lanes) == len(table) == 0
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_nothing_is_known_of_connections_given_up(native: Any, most: int) -> None:
+    analyzer = Analyzer(limits=Limits(connections=most))
+    for block in blocks(small_frames(), [40, 40, 40]):
+        for _ in analyzer.feed_each(block):
+            pass
+        table: Any = analyzer._flows
+        assert len(table.lanes) == len(table) <= 2 * most
+
+
+@pytest.mark.parametrize("size", [1024, 2048, 4096, 8192, 16384])
+def test_what_is_kept_of_even_segments(python_side: PythonSide, size: int) -> None:
+    """Segments end where what is kept begins."""
+    talk = Conversation().handshake().client(request(1, 4, 1)).broker(response(1, bytes(20 * size)), mss=size)
+    packets: Any = talk.packets
+    for end in range(6, len(packets), 3):
+        assert_same(python_side, packets[:end], [])
 
 
 def test_numbers_are_those_of_python(native: Any) -> None:
