@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
     from kdissect.decoders.plain import PlainDecoder
 
+_FITS = 3  # the place of `Decoded.fits`, which is found faster than the name
+
 
 def decode_request_body(data: bytes, offset: int, api_key: int, api_version: int) -> Any:
     """The request body at `offset` as an object of `values`; bytes behind it are ignored.
@@ -42,11 +44,11 @@ def decode_both(
     asked = answered = None
     if request is not None and asked_at and len(request.data) == request.size:
         asked = decode_request(request.data, asked_at)
-        if asked is None or not asked.fits:
+        if asked is None or not asked[_FITS]:
             asked = _odd(request.data, asked_at, api_key, version, False, asked)
     if response is not None and answered_at and len(response.data) == response.size:
         answered = decode_response(response.data, answered_at)
-        if answered is None or not answered.fits:
+        if answered is None or not answered[_FITS]:
             answered = _odd(response.data, answered_at, api_key, version, True, answered)
     return asked, answered
 

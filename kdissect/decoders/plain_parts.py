@@ -6,6 +6,7 @@ of these); `string`, `bytes` and `records` with whether the length is compact an
 the same, the fewest bytes of an element, and its kind (`never`: none is plain); `struct` with the struct.
 """
 
+from sys import intern
 from typing import Any
 
 from kdissect.decoders.layout import FIXED, Layout
@@ -38,7 +39,8 @@ def plain_parts(layout: Layout) -> Kind | None:
 def _struct(layout: Layout, of: Struct) -> Kind:
     holds = holds_records(of)
     fields = [
-        (field.name, _part(field) if holds else None, _kind(layout, field))
+        # Interned names are found by identity, once a value: those of the schema were read from a file.
+        (intern(field.name), _part(field) if holds else None, _kind(layout, field))
         for field in layout.plain_fields(of)
     ]
     return value_class(layout.message, of), layout.flexible, fields

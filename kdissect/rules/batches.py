@@ -59,7 +59,7 @@ from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
 
 # Batches remembered as usual, by what their checksum covers; 200 bytes each.
-MOST_USUAL = 4096
+MOST_USUAL = 1024
 Spoken = Iterator[tuple[Rule, Fault]]
 _USUAL_APIS = (0, 1, 78)  # Produce, Fetch, ShareFetch (org.apache.kafka.common.protocol.ApiKeys)
 METADATA = 3  # org.apache.kafka.common.protocol.ApiKeys
