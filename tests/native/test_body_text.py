@@ -102,6 +102,31 @@ def test_strings(key: str) -> None:
     assert program.text(data, 0, None) == orjson.dumps({"key": key})
 
 
+EPOCH = b"\x01\x08" + struct.pack(">q", 7)  # finalized_features_epoch
+MIGRATION = b"\x03\x01\x01"  # zk_migration_ready
+UNKNOWN = b"\x63\x02??"
+
+
+@pytest.mark.parametrize(
+    ("tags", "is_taken"),
+    [
+        ([EPOCH, MIGRATION, UNKNOWN], True),
+        ([UNKNOWN], True),
+        ([EPOCH, EPOCH], False),
+        ([UNKNOWN, UNKNOWN], False),
+        ([MIGRATION, EPOCH], False),
+        ([UNKNOWN, EPOCH], False),
+        ([b"\x01\x07" + EPOCH[2:]], False),
+    ],
+)
+def test_tags(tags: list[bytes], is_taken: bool) -> None:
+    api = next(api for api in all_apis() if api.key == API_VERSIONS)
+    data = b"\0\0\1\0\0\0\0" + bytes([len(tags)]) + b"".join(tags)
+    found = text(api.response, 3, data)
+    assert (found is not None) == is_taken
+    assert found in (None, by_python(api.response, 3, data))
+
+
 def test_offsets() -> None:
     program = body_text(FIND_COORDINATOR, 0, is_response=False)
     assert program is not None

@@ -148,6 +148,11 @@ def test_damaged_batches() -> None:
         both(fetch(bytes(data[: random.randrange(len(data))]), bytes([2] * 16)))
 
 
+@pytest.mark.parametrize("count", [-1, 0, 2, 20_001])
+def test_another_count_of_records(count: int) -> None:
+    assert both(produce(batch_bytes(record_bytes(value=b"v"), count))) is None
+
+
 @pytest.mark.parametrize("codec", range(5))
 def test_codecs(codec: int) -> None:
     data = kafka_python_batch([(TIME + n, b"k", b"v" * n, []) for n in range(200)], codec)
