@@ -1,6 +1,6 @@
-"""Bodies as JSON text by the package kdissect-native: what orjson makes of the dicts of `nested_json`.
+"""Bodies as JSON text, compiled: what orjson makes of the dicts of `nested_json`.
 
-The package runs a program, one for each version of a message, that is made here of the same `Layout` as all
+The compiled reader runs a program, one for each version of a message, that is made here of the same `Layout` as all
 decoders are. It says nothing about bodies that do not fit, are not UTF-8 where they should be, hold payloads
 or floats, or have tags out of order; `nested_json` and what stands behind it do.
 """
@@ -49,7 +49,7 @@ class BodyText(Protocol):
 
 @lru_cache(maxsize=CACHE_SIZE)
 def body_text(api_key: int, api_version: int, is_response: bool) -> BodyText | None:
-    """The program of a body; None without the package, for floats, and for what is no `plain_body`."""
+    """The program of a body; None where nothing is compiled, for floats, and for what is no `plain_body`."""
     message = plain_body(api_key, api_version, is_response)
     if native is None or message is None:
         return None

@@ -45,7 +45,7 @@ def plain_decoder(message: Message, version: int) -> PlainDecoder:
 
 
 def _compiled(layout: Layout) -> PlainDecoder | None:
-    """That of kdissect-native, where it is installed and knows all that stands in the body."""
+    """The compiled one, where there is one that knows all that stands in the body."""
     if native is None:
         return None
     from kdissect.decoders.plain_parts import plain_parts  # of no use without it

@@ -8,7 +8,7 @@ from kdissect.schema.types import Message
 
 
 def walking(message: Message, version: int) -> Summarizer:
-    """`(data, offset) -> Summary`, equal to `summary.summarizer` of the same. Only with the package."""
+    """`(data, offset) -> Summary`, equal to `summary.summarizer` of the same. Compiled only."""
     compiled: Summarizer | None = None
 
     def odd(data: bytes, offset: int) -> Summary:

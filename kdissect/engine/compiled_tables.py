@@ -1,6 +1,6 @@
 """Records fields to Arrow tables, decoded by the compiled package: what `record_tables` does, without numpy.
 
-Needs pyarrow (extra `arrow`) and kdissect-native.
+Needs pyarrow (extra `arrow`) and the compiled hot path.
 """
 
 from array import array

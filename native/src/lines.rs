@@ -10,6 +10,8 @@ use crate::template::{LineTemplate, Rest};
 
 /// A template, both seconds, errors and topics.
 const MOST_QUESTIONS: usize = 5;
+/// `kdissect.model.packet.FILE_SHIFT`: references are those of packets of a file from here on.
+const FILE_SHIFT: u32 = 40;
 /// Instead of the number of its summary.
 const NO_ANSWER: u64 = u64::MAX;
 /// As many as Python keeps, and more lines than that begin anew (`kdissect.cli.formats.linetexts.keep`).
@@ -18,8 +20,8 @@ const MOST: usize = 4096;
 /// The first nanosecond of a second, the first behind it, and its text, as `LineTexts.second` gives it.
 type Second = (i64, i64, Vec<u8>);
 
-/// API key and version, whether there is a response, and a hash of the client id.
-type Key = (i64, i64, bool, u64);
+/// File, API key and version, whether there is a response, and a hash of the client id.
+type Key = (i64, i64, i64, bool, u64);
 
 /// A template, and the client id that it is for.
 struct Known {
@@ -250,7 +252,9 @@ impl LineFiller {
 }
 
 fn key_of(exchange: &Exchange<'_>) -> Key {
-    (exchange.api_key, exchange.api_version, exchange.response.is_some(), hash_of(&exchange.client_id))
+    let file = exchange.request.first_ref >> FILE_SHIFT;
+    let client = hash_of(&exchange.client_id);
+    (file, exchange.api_key, exchange.api_version, exchange.response.is_some(), client)
 }
 
 /// Of a text; 0 of None. Two texts with one hash take turns at one place.

@@ -1,4 +1,4 @@
-"""Bodies that kdissect-native makes text of are what orjson makes of Python's dicts, or there is none."""
+"""Bodies that are compiled to text are what orjson makes of Python's dicts, or there is none."""
 
 import struct
 from random import Random
@@ -21,7 +21,7 @@ from kdissect.schema.types import Message, MessageKind, Primitive
 from kdissect.schema.walk import all_fields, has_payloads
 from tests.conformance.random_values import ValueMaker
 
-pytestmark = pytest.mark.skipif(native is None, reason="kdissect-native is not installed")
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
 PLAIN = [
     (message, version)

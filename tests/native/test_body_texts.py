@@ -1,4 +1,4 @@
-"""Both bodies of exchanges as kdissect-native makes them, records and all, are those of Python."""
+"""Both bodies of exchanges compiled, records and all, are those of Python."""
 
 import struct
 from random import Random
@@ -20,7 +20,7 @@ from kdissect.session.info import ConnectionInfo
 from tests.support.batches import batch_bytes, kafka_python_batch, message_bytes, record_bytes
 from tests.support.console import CAPTURES
 
-pytestmark = pytest.mark.skipif(native is None, reason="kdissect-native is not installed")
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
 ALL = sorted(map(str, CAPTURES.glob("*.pcap*")))
 CONNECTION = ConnectionInfo("0" * 16, "set", Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 9092), 0)
@@ -68,7 +68,7 @@ def name_of(_connection: ConnectionInfo, topic_id: bytes) -> str | None:
 
 
 def both(exchange: Exchange, *, counted: bool = False) -> Texts | None:
-    """The texts by the package, which are those of Python."""
+    """The compiled texts, which are those of Python."""
     texts = BodyTexts(None if counted else name_of, show_secrets=False)
     found = texts.compiled(exchange)
     assert found is None or found == texts.made(exchange)

@@ -27,7 +27,7 @@ from kdissect.session.info import Close, ConnectionInfo
 from tests.support.sessions import Owner, PlainDialogue, PlainReader, dialogue_state, told
 from tests.support.traffic import request
 
-pytestmark = pytest.mark.skipif(native is None, reason="kdissect-native is not installed")
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
 CAPTURES = Path(__file__).parent.parent.parent / "captures"
 # Metadata, Heartbeat, ApiVersions, SaslHandshake, SaslAuthenticate, ControlledShutdown, what nobody knows.
@@ -180,7 +180,7 @@ def gone_on(state: Any) -> str:
 
 
 def python(script: str, data: bytes) -> bytes:
-    """What a process without the package says."""
+    """What a process without it says."""
     root = Path(__file__).parent.parent.parent
     environment = {
         **os.environ,

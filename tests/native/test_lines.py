@@ -19,7 +19,7 @@ from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 from tests.support.console import CAPTURES
 
-pytestmark = pytest.mark.skipif(native is None, reason="kdissect-native is not installed")
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
 FILES = ["plain.pcap", 'a "quoted"\n\\ 100%d name é.pcap', "-"]
 PRODUCE, METADATA, API_VERSIONS, DESCRIBE_CLUSTER = 0, 3, 18, 60

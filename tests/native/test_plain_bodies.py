@@ -1,4 +1,4 @@
-"""kdissect-native decodes plain bodies as the code that Python emits does, and nothing else."""
+"""The compiled hot path decodes plain bodies as the code that Python emits does, and nothing else."""
 
 from functools import cache
 from random import Random
@@ -16,7 +16,7 @@ from kdissect.model.native import native
 from kdissect.schema import registry
 from tests.support.console import CAPTURES
 
-pytestmark = pytest.mark.skipif(native is None, reason="kdissect-native is not installed")
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
 # Between them every API in nearly every version that brokers of three releases answer, and records.
 NAMES = (

@@ -16,7 +16,7 @@ from kdissect.session.framing import FrameReader
 from tests.support.sessions import Owner, PlainReader, reader_state, told
 from tests.support.traffic import frame
 
-pytestmark = pytest.mark.skipif(native is None, reason="kdissect-native is not installed")
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
 LIMITS = Limits(frame_size=200, frame_bytes=100)
 SIZES = st.sampled_from((b"\xff\xff\xff\xff", b"\0\0\1\0", b"\x7f\xff\xff\xff", b"\0\0\0", b"\0"))

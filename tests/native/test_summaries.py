@@ -13,7 +13,7 @@ from kdissect.schema import registry
 from tests.conformance.random_values import ValueMaker, all_bodies
 from tests.conformance.test_remembered import damaged
 
-pytestmark = pytest.mark.skipif(native is None, reason="kdissect-native is not installed")
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
 API_KEYS = sorted(registry.api_keys())
 METADATA, FETCH = 3, 1

@@ -1,4 +1,4 @@
-"""kdissect-native tells the same records usual as Python."""
+"""The compiled hot path tells the same records usual as Python."""
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +11,7 @@ from kdissect.model.native import native
 from tests.support.batches import record_bytes
 from tests.support.console import CAPTURES
 
-pytestmark = pytest.mark.skipif(native is None, reason="kdissect-native is not installed")
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
 BYTES = st.one_of(st.none(), st.binary(max_size=200))
 RECORDS = st.lists(

@@ -1,4 +1,4 @@
-"""Both bodies of exchanges as JSON text, by the package kdissect-native where it takes them."""
+"""Both bodies of exchanges as JSON text, compiled where that takes them."""
 
 from functools import lru_cache
 
@@ -26,7 +26,7 @@ class BodyTexts(NestedBodies):
         self._records = None if name_of is None else self
 
     def texts(self, exchange: Exchange) -> Texts | None:
-        """By the package, or `made`."""
+        """Compiled, or `made`."""
         return self.compiled(exchange) or self.made(exchange)
 
     def made(self, exchange: Exchange) -> Texts | None:
@@ -40,7 +40,7 @@ class BodyTexts(NestedBodies):
         return json_bytes(asked), json_bytes(answered)
 
     def compiled(self, exchange: Exchange) -> Texts | None:
-        """By the package; None as well where it does not take one of them."""
+        """Compiled; None as well where that does not take one of them."""
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None or exchange.kind is not _KAFKA:
             return None

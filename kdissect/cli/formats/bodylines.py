@@ -1,8 +1,8 @@
 """Exchanges with their bodies to JSON lines: bodies put into the lines of `fastlines`.
 
 The same text as `ExchangeRows.row` through orjson, held equal by a test. It exists because it is the path of
-large captures: the header part of a line is text that is mostly known, and the package kdissect-native, where
-it is installed, makes text of bodies; without it they are dicts for orjson.
+large captures: the header part of a line is text that is mostly known, and bodies are made text where the hot
+path is compiled; without it they are dicts for orjson.
 """
 
 from collections.abc import Sequence

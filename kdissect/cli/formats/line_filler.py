@@ -1,4 +1,4 @@
-"""What `FastLines` is made of: its base, which with the compiled package makes most lines itself."""
+"""What `FastLines` is made of: its base, which makes most lines itself where it is compiled."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING or native is None:
             def line(self, exchange: Exchange) -> bytes:
                 """The exchange as a line of JSON, by `plain_line` of the subclass where it is unusual."""
 
-            # With the package only
+            # Compiled only
 
             def fill_for(
                 self, class_: type[Exchange], fields_of: Callable[[Exchange], tuple[Any, ...] | None]
