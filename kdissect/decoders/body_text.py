@@ -1,8 +1,8 @@
 """Bodies as JSON text, compiled: what orjson makes of the dicts of `nested_json`.
 
-The compiled reader runs a program, one for each version of a message, that is made here of the same `Layout` as all
-decoders are. It says nothing about bodies that do not fit, are not UTF-8 where they should be, hold payloads
-or floats, or have tags out of order; `nested_json` and what stands behind it do.
+The compiled reader runs a program, one for each version of a message, that is made here of the same `Layout`
+as all decoders are. It says nothing about bodies that do not fit, are not UTF-8 where they should be, hold
+payloads or floats, or have tags out of order; `nested_json` and what stands behind it do.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""One version of a message in rows, as the compiled hot path reads it to decode plain bodies (`decoders.plain`).
+"""One version of a message in rows, as the compiled decoder of plain bodies takes it (`decoders.plain`).
 
 A struct is (class, whether tags end it, fields), a field (attribute, part of a section or None, kind). Kinds:
 a `struct` format character with what is plain (None: all, True: no negative ones, a set: these; of ids: none
