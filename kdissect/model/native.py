@@ -5,6 +5,7 @@ the environment leaves it unused.
 """
 
 import os
+from importlib import import_module
 from typing import Any
 
 # What this version and the library expect of each other.
@@ -15,10 +16,10 @@ def _load() -> Any:
     if os.environ.get("KDISSECT_NATIVE") == "0":
         return None
     try:
-        from kdissect import _native  # type: ignore[attr-defined, unused-ignore]
+        module = import_module("kdissect._native")  # by its name: it has no sources, and no layer
     except ImportError:
         return None
-    return _native if _native.INTERFACE == INTERFACE else None
+    return module if module.INTERFACE == INTERFACE else None
 
 
 native: Any = _load()

@@ -3,7 +3,7 @@
 import struct
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import body_fits
@@ -11,15 +11,17 @@ from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame, RequestHeader
-from kdissect.model.native import native, slots_of
+from kdissect.model.native import native
 from kdissect.net.store import Store
 from kdissect.schema import registry
 from kdissect.session.detect import is_certain_request, is_plausible_request
+from kdissect.session.dialogue_state import DialogueState
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo
 from kdissect.session.pairing import Pairing
 from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
+from kdissect.session.places import places
 from kdissect.session.request_kind import (
     API_VERSIONS,
     PRODUCE,
@@ -54,33 +56,14 @@ _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
 
 
-class _Fields:
-    """What `native.DialogueState` holds."""
-
-    __slots__ = (
-        "_client_id", "_client_id_bytes", "_client_id_length", "_events", "_info", "_next", "_pairing",
-        "_phase", "_tokens",
-    )  # fmt: skip
-
-
-if TYPE_CHECKING:
-    _State = _Fields
-else:
-    _State = _Fields if native is None else native.DialogueState
-
-
-class Dialogue(_State):
+class Dialogue(DialogueState):
     """The requests and responses of one Kafka connection.
 
-    With the compiled package its `request` and `response` are called, which have `_request` and `_response`
-    do what they do not.
+    Where the hot path is compiled its `request` and `response` are called, which have `_request` and
+    `_response` do what they do not.
     """
 
     __slots__ = ("_client_id_end", "_first_token", "_orphans")
-    FIELDS = _Fields.__slots__
-
-    def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        return slots_of(self)
 
     def __init__(self, info: ConnectionInfo, events: list[Event], store: Store | None = None) -> None:
         self._info = info
@@ -118,20 +101,11 @@ class Dialogue(_State):
         ordinal = self._next
         self._next = ordinal + 1
         exchange = Exchange(
-            self._info,
-            ordinal,
-            kind.api_key,
-            kind.api_version,
-            correlation_id,
-            self._client_id,
-            frame,
-            offset,
-        )
+            self._info, ordinal, kind.api_key, kind.api_version, correlation_id, self._client_id,
+            frame, offset,
+        )  # fmt: skip
         self._take_request(exchange, frame, kind, correlation_id)
         return True
-
-    if TYPE_CHECKING or native is None:
-        request = _request
 
     def _take_request(self, exchange: Exchange, frame: Frame, kind: RequestKind, correlation_id: int) -> None:
         """A request with a header waits for its response."""
@@ -273,7 +247,7 @@ class Dialogue(_State):
         return True
 
     if TYPE_CHECKING or native is None:
-        response = _response
+        request, response = _request, _response
 
     def _answer(self, exchange: Exchange, frame: Frame) -> None:
         if exchange.state is _NO_RESPONSE:
@@ -377,7 +351,7 @@ class Dialogue(_State):
         client_id = (self._info.client_id or "").encode("utf-8", "replace")
         if client_id:
             mark = len(client_id).to_bytes(2) + client_id
-            yield from _places(data, mark, _CLIENT_ID_AT)
+            yield from places(data, mark, _CLIENT_ID_AT)
 
     def response_fits(self, data: bytes, content: int, size: int, at_segment_start: bool) -> bool:
         """Whether a frame of `size` bytes whose content begins at `content` can be an answer."""
@@ -398,7 +372,7 @@ class Dialogue(_State):
     def response_places(self, data: bytes) -> Iterator[int]:
         """Offsets in `data` where an answer to one of the first requests that wait may begin."""
         for correlation_id in self._pairing.first_ids(PLACES_FOR):
-            yield from _places(data, correlation_id.to_bytes(4, signed=True), _CORRELATION_ID_AT)
+            yield from places(data, correlation_id.to_bytes(4, signed=True), _CORRELATION_ID_AT)
 
     def _in_orphan_window(self, correlation_id: int) -> bool:
         last = self._pairing.last_correlation_id
@@ -421,10 +395,3 @@ class Dialogue(_State):
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _places(data: bytes, mark: bytes, distance: int) -> Iterator[int]:
-    at = data.find(mark, distance)
-    while at >= 0:
-        yield at - distance
-        at = data.find(mark, at + 1)
