@@ -42,8 +42,8 @@ COMMANDS = {
 
 # Objects made between two searches for cycles: exchanges and what hangs on them go without cycles, so that a
 # search finds nothing; with Python's 700 such searches take a twentieth of the time, and where thousands of
-# connections are opened even 20 000 take as much. 100 000 hold some 10 MB.
-COLLECT_EVERY = 100_000
+# connections are opened even 20 000 take as much. 50 000 hold some 5 MB.
+COLLECT_EVERY = 50_000
 # Modules whose names are not those of their commands.
 _MODULES = {"tables": "table_files"}
 _USAGE = "usage: kdissect [--version] [--help] COMMAND ..."
