@@ -3,8 +3,9 @@
     python benchmarks/record_decode.py
 
 Batches are built by kafka-python, seeded, of records as clients send them. `objects` are Record tuples, as
-rows and rules read them; `columns` are numpy arrays, as Parquet is written from. Every reader checks the
-checksum.
+rows and rules read them; `columns` are numpy arrays, as Parquet is written from, `compiled` all columns of
+the Parquet file as buffers for Arrow, each batch from a Produce request of its own, where kdissect-native is
+installed. Every reader checks the checksum.
 aiokafka is measured where it is installed; its reader is compiled from Cython.
 """
 
@@ -15,12 +16,15 @@ import time
 import warnings
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
+from kdissect.model.native import native
+from kdissect.session.exchange import Exchange
 
 GROUP_BYTES = 8 << 20  # `engine.record_groups.GROUP_BYTES`
-BATCHES = 100
+BATCHES = 400
 ROUNDS = 5
 # Records a batch, bytes of a value, headers: one at a time, what a linger of some ms gives, large values.
 SHAPES = {"1 x 200 B": (1, 200, 0), "20 x 100 B": (20, 100, 0), "20 x 100 B, 2 headers": (20, 100, 2),
@@ -107,6 +111,36 @@ def _columns(found: list[bytes], codec: int) -> int:
     return len(read.batch)
 
 
+def compiled(requests: list[Exchange]) -> int:
+    """All columns of the table, by kdissect-native."""
+    from kdissect.engine.compiled_tables import Help
+    from kdissect.engine.held_fields import ENOUGH
+
+    held, count = native.HeldRecords(Help(["file"], None)), 0
+    for request in requests:
+        if held.take(request) == ENOUGH:
+            count += _decoded(held)
+    return count + _decoded(held)
+
+
+def _decoded(held: Any) -> int:
+    if held.decode() is not None:
+        raise ValueError("a field did not fit")
+    return int(held.columns()[1])
+
+
+def produce_request(batch: bytes) -> Exchange:
+    """A Produce request of version 3: transactional id, acks, timeout, one topic, one partition."""
+    from kdissect.model.endpoint import Endpoint
+    from kdissect.model.frame import Frame
+    from kdissect.session.info import ConnectionInfo
+
+    info = ConnectionInfo("0" * 16, "", Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 9092), 0)
+    head = b"\xff\xff\xff\xff\0\0\0\1\0\0\0\1\0\1t\0\0\0\1\0\0\0\0"
+    body = head + len(batch).to_bytes(4) + batch
+    return Exchange(info, 0, 0, 3, 1, "client", Frame(body, len(body), 1, 1, 0, 0), 0)
+
+
 def seconds(work: Callable[[], int]) -> float:
     """CPU seconds, the least of several rounds after one that warms up."""
     work()
@@ -125,6 +159,11 @@ def aiokafka_is_installed() -> bool:
     return find_spec("aiokafka") is not None
 
 
+def ours(names: list[str]) -> list[str]:
+    """Those of the readers that are kdissect's."""
+    return [name for name in names if name in ("objects", "columns", "compiled")]
+
+
 def main() -> int:
     """Measure and print; 1 if two readers disagree on how many records there are."""
     warnings.simplefilter(
@@ -134,9 +173,11 @@ def main() -> int:
     if aiokafka_is_installed():
         readers["aiokafka"] = aiokafka
     names = [*readers, "columns"]
+    if native is not None:
+        names.append("compiled")
     print(f"| batches | codec | {' | '.join(f'{name} ns' for name in names)} "
-          "| kafka-python / objects | kafka-python / columns |")  # fmt: skip
-    print("|---|---|" + "---:|" * (len(names) + 2))
+          f"| {' | '.join(f'kafka-python / {name}' for name in ours(names))} |")  # fmt: skip
+    print("|---|---|" + "---:|" * (len(names) + len(ours(names))))
     for shape, sizes in SHAPES.items():
         for codec, number in CODECS.items():
             found = batches(*sizes, number)
@@ -144,6 +185,9 @@ def main() -> int:
                 name: lambda read=read, found=found: sum(map(read, found)) for name, read in readers.items()
             }
             works["columns"] = lambda found=found, number=number: columns(found, number)
+            if native is not None:
+                requests = [produce_request(batch) for batch in found]
+                works["compiled"] = lambda requests=requests: compiled(requests)
             counts = {name: work() for name, work in works.items()}
             if len(set(counts.values())) > 1:
                 print(f"readers disagree: {counts}", file=sys.stderr)
@@ -151,7 +195,7 @@ def main() -> int:
             taken = {name: seconds(work) / counts[name] * 1e9 for name, work in works.items()}
             theirs = taken["kafka-python"]
             cells = [f"{taken[name]:.0f}" for name in names]
-            cells += [f"{theirs / taken[name]:.1f}" for name in ("objects", "columns")]
+            cells += [f"{theirs / taken[name]:.1f}" for name in ours(names)]
             print(f"| {shape} | {codec} | {' | '.join(cells)} |")
     return 0
 

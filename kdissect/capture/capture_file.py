@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Generator, Iterator
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kdissect.capture.compression import (
@@ -22,7 +21,6 @@ from kdissect.model.packet import PacketBlock
 if TYPE_CHECKING:
     from kdissect.capture.resume import ResumePoint
 
-_time_of = itemgetter(1)  # of a packet, and of a packet's place
 # Packets of several queues stand milliseconds out of order in a file; a second is a clock that was set.
 STEP_NS = 1_000_000_000
 
@@ -158,7 +156,7 @@ class CaptureFile:
         parser = self._parser = kind(self.index)
         for chunk in chunks:
             batch = parser.feed_block(chunk)
-            if batch.places:
+            if batch:
                 self._note_times(batch)
                 yield batch
             if parser.stopped:
@@ -167,8 +165,7 @@ class CaptureFile:
         return None
 
     def _note_times(self, batch: PacketBlock) -> None:
-        times = list(map(_time_of, batch.places))
-        first, last = min(times), max(times)
+        first, last = batch.span()
         clock_ns = self._clock_ns
         if last - first > STEP_NS or (clock_ns is not None and first < clock_ns - STEP_NS):
             self._note_steps(batch)
@@ -182,15 +179,10 @@ class CaptureFile:
     def _note_steps(self, batch: PacketBlock) -> None:
         """Note where the clock went backwards, further than the queues of a network card put packets in
         disorder."""
-        latest = self._clock_ns
         assert self._parser is not None
-        for ref, time_ns, *_ in batch:
-            if latest is not None and time_ns < latest - STEP_NS:
-                self._parser.note_step_back(ref, time_ns, latest - time_ns)
-                latest = time_ns  # told once: what follows counts from the new time
-            elif latest is None or time_ns > latest:
-                latest = time_ns
-        self._clock_ns = latest
+        self._clock_ns, steps = batch.steps_back(self._clock_ns, STEP_NS)
+        for ref, time_ns, step_ns in steps:
+            self._parser.note_step_back(ref, time_ns, step_ns)
 
     def _stream_ended(self, why: str, corrupt: bool) -> None:
         if self._parser is None:

@@ -9,7 +9,6 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from operator import itemgetter
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.model.packet import PlainPacket
@@ -17,7 +16,6 @@ from kdissect.model.packet import PlainPacket
 # Slices of packets are joined up to this many before they are handed on: two taps of one wire alternate
 # packet by packet.
 _JOINED = 512
-_time_of = itemgetter(1)  # of a packet's place
 
 
 class _Track:
@@ -40,7 +38,7 @@ class _Track:
         # The maximum starts anew with the batch, which changes nothing: a file is advanced only when all
         # others are at its maximum or later, so a packet below that maximum comes next either way.
         self.batch, self.position = batch, 0
-        self.keys = list(accumulate(map(_time_of, batch.places), max))
+        self.keys = list(accumulate(batch.times(), max))
         return True
 
     @property

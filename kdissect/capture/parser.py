@@ -16,10 +16,13 @@ from operator import attrgetter
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import in_force
-from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket, packet_ref
+from kdissect.model.native import native
+from kdissect.model.packet import PackedPlaces, PacketBlock, PlacedPacket, PlainPacket, packet_ref
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
 _ref_of = attrgetter("ref")
+# So often in a chunk the compiled reading goes on behind a piece that is no packet; then it is Python's.
+_TURNS = 16
 
 
 class CaptureParser:
@@ -63,21 +66,57 @@ class CaptureParser:
 
     def feed_block(self, data: bytes) -> PacketBlock:
         """The same packets as they lie in the bytes, without a copy of each."""
-        block = PacketBlock(b"", packet_ref(self.file, self.packets + 1), [], [])
+        first_ref = packet_ref(self.file, self.packets + 1)
         if self.stopped:
-            return block
+            return PacketBlock(b"", first_ref, [], [])
         if self._have:
             self._parts.append(data)
             self._have += len(data)
             if self._have < self._need:  # joined once when whole: byte by byte feeding stays linear
-                return block
+                return PacketBlock(b"", first_ref, [], [])
             data = b"".join(self._parts)
-        block.data = data
-        used = self._parse(data, block.places, block.turns)
+        block, used = self._block_of(data, first_ref)
         self._offset += used
         self._have = len(data) - used
         self._parts = [data[used:]] if self._have else []
         return block
+
+    def _block_of(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
+        """The packets that are complete in `data`, and the bytes they took."""
+        if native is not None:
+            return self._packed_block(data, first_ref)
+        places: list[PlacedPacket] = []
+        turns: list[int] = []
+        used = self._parse(data, 0, places, turns)
+        return PacketBlock(data, first_ref, places, turns), used
+
+    def _packed_block(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
+        """The same by the compiled hot path, as far as everything is plain, and `_parse` in turns."""
+        packed: PackedPlaces = native.Places([])
+        position, turn, self._need = 0, 0, 0
+        while True:
+            found, position = self._plain_places(data, position)
+            packed = packed.joined(found) if packed else found
+            if self._is_done():
+                break
+            turn += 1
+            places: list[PlacedPacket] = []
+            position = self._parse(data, position, places, [], once=turn < _TURNS)
+            packed = packed.joined(native.Places(places)) if places else packed
+            if self._is_done():
+                break
+        return PacketBlock(data, first_ref, packed=packed), position
+
+    def _is_done(self) -> bool:
+        """Whether nothing more can be read before more bytes come."""
+        return self._need > 0 or self.stopped
+
+    def _plain_places(self, data: bytes, position: int) -> tuple[PackedPlaces, int]:
+        """What `_plain` finds, counted."""
+        found, position, self._need = self._plain(data, position) or (native.Places([]), position, 0)
+        self.packets += len(found)
+        self.captured_bytes += found.captured()
+        return found, position
 
     @property
     def offset(self) -> int:
@@ -116,10 +155,20 @@ class CaptureParser:
             at = bisect_left(self.anomalies, ref, key=_ref_of)  # what is behind it may be known already
             self.anomalies.insert(at, Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
 
-    def _parse(self, data: bytes, places: list[PlacedPacket], turns: list[int]) -> int:
-        """Append the complete packets of `data` and the numbers of those that are not like the one before.
+    def _parse(
+        self, data: bytes, position: int, places: list[PlacedPacket], turns: list[int], once: bool = False
+    ) -> int:
+        """Append the complete packets of `data` from `position` on to `places`, and the numbers of those that
+        are not like the one before to `turns`, both empty.
 
-        Returns the bytes used, sets `_need` for the rest.
+        Returns the position behind them, and sets `_need` for the rest. With `once` it may return behind a
+        piece that is no packet, without setting `_need`.
+        """
+        raise NotImplementedError
+
+    def _plain(self, data: bytes, position: int) -> tuple[PackedPlaces, int, int] | None:
+        """What `_parse` finds up to the first piece that is not plain, by the compiled hot path: places, the
+        position behind them, and `_need`, 0 before such a piece. None where only `_parse` may look.
         """
         raise NotImplementedError
 

@@ -7,7 +7,8 @@ Source: draft-ietf-opsawg-pcap (PCAP Capture File Format), sections 4 and 5; the
 from struct import Struct
 
 from kdissect.capture.parser import CaptureParser
-from kdissect.model.packet import PlacedPacket
+from kdissect.model.native import native
+from kdissect.model.packet import PackedPlaces, PlacedPacket
 
 FILE_HEADER = 24  # bytes, section 4 "File Header"
 PACKET_HEADER = 16  # bytes, section 5 "Packet Record"
@@ -62,15 +63,26 @@ class PcapParser(CaptureParser):
         self._link_type = 0
         self._zero_noted = False
 
-    def _parse(self, data: bytes, places: list[PlacedPacket], turns: list[int]) -> int:
+    def _parse(
+        self, data: bytes, position: int, places: list[PlacedPacket], turns: list[int], once: bool = False
+    ) -> int:
         if self._record is not None:
-            return self._packets(data, 0, places, turns)
-        self._need = FILE_HEADER
+            return self._packets(data, position, places, turns)
         if len(data) < FILE_HEADER:
+            self._need = FILE_HEADER
             return 0
         self.preamble = data[:FILE_HEADER]
         self._file_header(data)
-        return FILE_HEADER if self.stopped else self._packets(data, FILE_HEADER, places, turns)
+        return FILE_HEADER if self.stopped or once else self._packets(data, FILE_HEADER, places, turns)
+
+    def _plain(self, data: bytes, position: int) -> tuple[PackedPlaces, int, int] | None:
+        if self._record is None:  # the file header comes first
+            return None
+        is_little = self._record.format[0] == "<"
+        found: tuple[PackedPlaces, int, int] = native.records(
+            data, position, is_little, self._header_bytes, self._unit, self._link_type, self._limit
+        )
+        return found
 
     def _pending(self) -> str:
         return (

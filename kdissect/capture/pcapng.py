@@ -11,7 +11,8 @@ from struct import error as StructError  # noqa: N812  an exception class, whate
 from kdissect.capture.parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.pcapng_interface import MAX_TIME_NS, Interface, parse_drops, parse_interface
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.packet import PlacedPacket
+from kdissect.model.native import native
+from kdissect.model.packet import PackedPlaces, PlacedPacket
 
 # Block types, section 11.1 of the draft; every other one is skipped.
 INTERFACE = 1
@@ -35,6 +36,8 @@ MAX_SECRET_BYTES = 1 << 22
 _FRAME = 12  # type and length before the body, length behind it
 _ENHANCED_FRAME = 32  # an Enhanced Packet Block less its packet data, padding and options
 _ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}  # section 4.1 Byte-Order Magic
+# With more the compiled reading would be told of them all for each chunk.
+_FEW_INTERFACES = 64
 _UNKNOWN_DROPS = 0xFFFF  # appendix A "drops_count"
 _NOTHING = -1  # no type a block can have
 _NO_INTERFACE = Interface(0, 0)
@@ -82,10 +85,23 @@ class PcapngParser(CaptureParser):
     def _pending(self) -> str:
         return f"ends inside a block behind packet {self.packets}"
 
-    def _parse(self, data: bytes, places: list[PlacedPacket], turns: list[int]) -> int:
+    def _plain(self, data: bytes, position: int) -> tuple[PackedPlaces, int, int] | None:
+        if not 0 < len(self._interfaces) <= _FEW_INTERFACES:
+            return None
+        interfaces = [(each.plain_multiplier, each.link_type) for each in self._interfaces]
+        found: tuple[PackedPlaces, int, int] = native.blocks(
+            data, position, self._order == "<", interfaces, MAX_BLOCK
+        )
+        if found[0]:
+            self._time_ns = found[0].place(len(found[0]) - 1)[1]
+        return found
+
+    def _parse(
+        self, data: bytes, position: int, places: list[PlacedPacket], turns: list[int], once: bool = False
+    ) -> int:
         # Hot for Enhanced Packet Blocks that are whole and sane; everything else goes through _block, which
         # judges.
-        append, position, most_ns = places.append, 0, MAX_TIME_NS
+        append, most_ns = places.append, MAX_TIME_NS
         unpack, trailer = self._enhanced.unpack_from, self._trailer.unpack_from
         known, captured, like, like_total, at = self.packets, 0, -1, -1, -1
         interface, multiplier, link_type = _NO_INTERFACE, 0, 0
@@ -120,7 +136,7 @@ class PcapngParser(CaptureParser):
             if not used:
                 break
             position += used  # a block may have begun a section or delivered a packet
-            if self.stopped:
+            if self.stopped or once:
                 break
             unpack, trailer, like, at = self._enhanced.unpack_from, self._trailer.unpack_from, -1, -1
         self.packets = known + len(places)

@@ -2,11 +2,11 @@
 
 import sys
 
-from kdissect.cli.printable import printable
-
 
 def say(text: str) -> None:
     """One line on stderr, behind the program's name."""
     if sys.stderr is not None:
+        from kdissect.cli.printable import printable  # mostly there is nothing to say
+
         sys.stderr.write(f"kdissect: {printable(text)}\n")
         sys.stderr.flush()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.cli.exchange_options import inspect_options
 from kdissect.cli.exchange_writers import Writer, writer_of
 from kdissect.cli.filters import open_filtered, selected
-from kdissect.cli.metering import Metering
 from kdissect.cli.output import Output
 from kdissect.cli.printing import printing
 from kdissect.cli.progress import progress_of
@@ -31,6 +31,11 @@ def list_exchanges(parser: ArgumentParser, options: Namespace) -> int:
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
+        if getattr(options, "metrics", None) is None:  # `live` alone has the option
+            _print(dissection, options, output)
+            return
+        from kdissect.cli.metering import Metering
+
         with Metering(options, dissection):
             _print(dissection, options, output)
 
@@ -64,8 +69,11 @@ def _copy(
     accepts = selected(options, dissection)
     left = options.limit or -1
     write, line, pass_by = output.write, writer.line, dissection.topics.pass_by
-    if tick is None and accepts is None and not options.limit:
-        for exchange in dissection:  # nothing to ask about each
+    if tick is None and accepts is None and not options.limit:  # nothing to ask about each
+        if hasattr(writer, "hold"):
+            _copy_held(dissection, output, writer)
+            return
+        for exchange in dissection:
             write(line(exchange))
         return
     for exchange in dissection:
@@ -79,3 +87,14 @@ def _copy(
         left -= 1
         if not left:
             break
+
+
+def _copy_held(dissection: Dissection, output: Output, writer: Any) -> None:
+    """The same with a writer that holds lines (`line_filler`), as many as the output would."""
+    hold, take, most = writer.hold, writer.take, output.most_held
+    try:
+        for events in dissection.batches():
+            if hold(events) > most:
+                output.write(take())
+    finally:  # also what came before an interrupt
+        output.write(take())

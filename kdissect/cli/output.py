@@ -37,7 +37,8 @@ class Output:
         self._held = 0
         self.before_write: Callable[[], None] | None = None
         """Called before each write: takes a progress line off the terminal."""
-        self._limit = 0 if live else _TERMINAL_BYTES if self.is_terminal else BUFFER_BYTES
+        self.most_held = 0 if live else _TERMINAL_BYTES if self.is_terminal else BUFFER_BYTES
+        """Bytes; what is more is written."""
         if path is None and sys.stdout is not None:
             sys.stdout.flush()  # what was printed the usual way comes first
 
@@ -81,7 +82,7 @@ class Output:
         """Take bytes; writes when enough are there."""
         self._parts.append(data)
         self._held += len(data)
-        if self._held > self._limit:
+        if self._held > self.most_held:
             self.flush()
 
     def flush(self) -> None:

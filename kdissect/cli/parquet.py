@@ -1,11 +1,16 @@
 """Writes records to a Parquet file. Needs numpy and pyarrow (extra `arrow`)."""
 
+from __future__ import annotations
+
 from argparse import Namespace
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kdissect.cli.output import Output
-from kdissect.engine.record_tables import RecordTables
+
+if TYPE_CHECKING:
+    from kdissect.engine.compiled_tables import CompiledTables
+    from kdissect.engine.record_tables import RecordTables
 
 # Content that hardly repeats: a dictionary costs time and saves nothing.
 _PLAIN = frozenset({"key", "value", "offset", "timestamp", "timestamp_ms", "number", "headers", "decoded"})
@@ -53,7 +58,9 @@ class Sink:
         return False
 
 
-def write_parquet(output: Output, tables: RecordTables, full: Iterable[None], options: Namespace) -> None:
+def write_parquet(
+    output: Output, tables: RecordTables | CompiledTables, full: Iterable[None], options: Namespace
+) -> None:
     """Write the records of all fields that `tables` are given to hold, or the first `options.limit`.
 
     `full` says each time that they hold enough.
@@ -91,7 +98,7 @@ def _writer() -> Any:
     return ParquetWriter
 
 
-def _tables(tables: RecordTables, full: Iterable[None]) -> Iterable[Any]:
+def _tables(tables: RecordTables | CompiledTables, full: Iterable[None]) -> Iterable[Any]:
     for _ in full:
         yield from tables.close()
     yield from tables.close()

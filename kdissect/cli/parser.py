@@ -1,7 +1,10 @@
 """The argument parser of a command."""
 
+import argparse
 import os
 from argparse import SUPPRESS, Action, ArgumentParser, HelpFormatter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NoReturn
 
@@ -61,11 +64,26 @@ def command_parser(name: str, description: str) -> ArgumentParser:
 
     Options are spelled out: an abbreviation would break when an option is added.
     """
-    parser = _Parser(
-        prog=f"kdissect {name}", description=description, formatter_class=_Formatter, allow_abbrev=False
-    )
+    with _untranslated():
+        parser = _Parser(
+            prog=f"kdissect {name}", description=description, formatter_class=_Formatter, allow_abbrev=False
+        )
     parser.add_argument(SHOW_PARSER, action=_ShowParser, nargs=0, help=SUPPRESS)
     return parser
+
+
+@contextmanager
+def _untranslated() -> Iterator[None]:
+    """argparse asks gettext for its headings, which imports locale and looks for files that nobody has: 1 ms,
+    a fiftieth of a small capture.
+    """
+    names = vars(argparse)
+    translate = names.get("_", str)
+    names["_"] = str
+    try:
+        yield
+    finally:
+        names["_"] = translate
 
 
 def _width() -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
 from kdissect.cli.filters import add_filter, open_filtered, selected
@@ -17,16 +17,19 @@ from kdissect.cli.progress import Progress, progress_of
 from kdissect.cli.record_faults import FaultReport
 from kdissect.cli.record_options import add_forms, add_limit, check_parquet
 from kdissect.cli.selection import add_selection, globs
+from kdissect.engine.held_fields import ENOUGH, LOOK, HeldFields
 from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.record_sets import RecordSet, exchange_sections, record_sets
 from kdissect.engine.rows import Row
 from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.model.anomaly import Anomaly
+from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kdissect.engine.compiled_tables import CompiledTables
     from kdissect.engine.record_tables import RecordTables
 
 FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
@@ -125,18 +128,30 @@ def _write_parquet(
     dissection: Dissection, options: Namespace, output: Output, progress: Progress | None, faults: FaultReport
 ) -> None:
     from kdissect.cli.parquet import write_parquet
+
+    tables = _tables(dissection, options, faults)
+    full = hold_selected(dissection, options, progress, tables)
+    write_parquet(output, tables, full, options)
+
+
+def _tables(dissection: Dissection, options: Namespace, faults: FaultReport) -> RecordTables | CompiledTables:
+    def topic_name(records: RecordSet) -> str | None:
+        return topic_of(dissection, records)
+
+    if native is not None and not (options.fields or options.key_format or options.value_format):
+        from kdissect.engine.compiled_tables import CompiledTables
+
+        return CompiledTables(dissection.file_names, faults.anomalies, options.show_secrets, topic_name)
     from kdissect.engine.record_tables import RecordTables
 
-    tables = RecordTables(
+    return RecordTables(
         dissection.file_names,
         (options.key_format, options.value_format),
         faults.anomalies,
         options.show_secrets,
-        lambda records: topic_of(dissection, records),
+        topic_name,
         options.fields,
     )
-    full = hold_selected(dissection, options, progress, tables)
-    write_parquet(output, tables, full, options)
 
 
 def _rows(
@@ -162,14 +177,23 @@ def selected_sets(
 
 
 def hold_selected(
-    dissection: Dissection, options: Namespace, progress: Progress | None, tables: RecordTables
+    dissection: Dissection,
+    options: Namespace,
+    progress: Progress | None,
+    tables: RecordTables | CompiledTables,
 ) -> Iterator[None]:
     """Give `tables` the same to hold, but for pieces of snapshots and `--topic` without an object for each.
 
     Says each time that they hold enough to be closed.
     """
     is_wanted = _chooser(dissection, options)
+    take = tables.held.take
     for exchange in _selected(dissection, options, progress):
+        taken = LOOK if options.topic else take(exchange)
+        if taken != LOOK:
+            if taken == ENOUGH:
+                yield
+            continue
         found = exchange_sections(exchange)
         if found is None or not found[2]:
             continue
@@ -180,8 +204,15 @@ def hold_selected(
             continue
         for section in sections:
             records = RecordSet(exchange, is_response, frame, section)
-            if is_wanted(records) and tables.held.add_set(records):
+            if is_wanted(records) and _hold(tables.held, records):
                 yield
+
+
+def _hold(held: HeldFields | Any, records: RecordSet) -> bool:
+    """Only a piece of a snapshot knows more than stands in its frame."""
+    if records.section.position is not None:
+        return bool(held.add_set(records))
+    return bool(held.add(records.exchange, records.frame, (records.section,)))
 
 
 def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet], bool]:
@@ -201,12 +232,13 @@ def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet]
 
 def _selected(dissection: Dissection, options: Namespace, progress: Progress | None) -> Iterator[Exchange]:
     """The exchanges that were asked for; names of topics are learned from all."""
-    topics = dissection.topics
+    # Hot, once an exchange.
+    pass_by = dissection.topics.pass_by
     accepts = selected(options, dissection)
     for exchange in dissection:
         if progress is not None:
             progress.tick()
-        topics.pass_by(exchange)
+        pass_by(exchange)
         if accepts is None or accepts(exchange):
             yield exchange
 

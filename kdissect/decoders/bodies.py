@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.compiled import decoder
-from kdissect.decoders.remembered import remembering
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
+from kdissect.model.native import native
 
 if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
     from kdissect.decoders.plain import PlainDecoder
+
+_FITS = 3  # the place of `Decoded.fits`, which is found faster than the name
 
 
 def decode_request_body(data: bytes, offset: int, api_key: int, api_version: int) -> Any:
@@ -42,11 +44,11 @@ def decode_both(
     asked = answered = None
     if request is not None and asked_at and len(request.data) == request.size:
         asked = decode_request(request.data, asked_at)
-        if asked is None or not asked.fits:
+        if asked is None or not asked[_FITS]:
             asked = _odd(request.data, asked_at, api_key, version, False, asked)
     if response is not None and answered_at and len(response.data) == response.size:
         answered = decode_response(response.data, answered_at)
-        if answered is None or not answered.fits:
+        if answered is None or not answered[_FITS]:
             answered = _odd(response.data, answered_at, api_key, version, True, answered)
     return asked, answered
 
@@ -138,7 +140,15 @@ def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
 @lru_cache(maxsize=CACHE_SIZE)
 def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer:
     message = known_body(api_key, api_version, is_response)
-    return remembering(message, api_version) if message else _nothing_known
+    if message is None:
+        return _nothing_known
+    if native is None:
+        from kdissect.decoders.remembered import remembering  # each only where the other is not
+
+        return remembering(message, api_version)
+    from kdissect.decoders.walked import walking
+
+    return walking(message, api_version)
 
 
 @lru_cache(maxsize=CACHE_SIZE)

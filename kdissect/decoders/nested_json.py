@@ -17,11 +17,11 @@ from kdissect.decoders.emitter import Emitter
 from kdissect.decoders.json_sink import JsonSink
 from kdissect.decoders.jsonable import float_value, uuid_text
 from kdissect.decoders.layout import FIXED, Layout
-from kdissect.decoders.quirks import may_answer_in_other_version
+from kdissect.decoders.quirks import UNSUPPORTED_START, may_answer_in_other_version
 from kdissect.decoders.records.sections import SectionPlaces, has_pieces
 from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Field, Message, Primitive, Struct
-from kdissect.schema.walk import has_payloads, has_records
+from kdissect.schema.walk import has_records
 
 Nest = Callable[[bytes, int, int, str | None, bytes | None], dict[str, Any]]
 """`(data, start, end, topic, topic id)` of a records field to what stands in its place.
@@ -35,23 +35,34 @@ NestedDecoder = Callable[[bytes, int, Nest], dict[str, Any] | None]
 def nested_decoder(api_key: int, api_version: int, is_response: bool) -> NestedDecoder | None:
     """`(data, offset, nest) -> dict`; None of bytes that are not one body and nothing else, or have tags.
 
-    None for bodies that may hold secrets or payloads, pieces of snapshots, ApiVersions responses, whose
-    version the bytes decide, and what the schema does not know. The decoder raises nothing but what `nest`
-    does beside ValueError.
+    None for what is no `plain_body`. The decoder raises nothing but what `nest` does beside ValueError.
+    """
+    message = plain_body(api_key, api_version, is_response)
+    return None if message is None else _compiled(message, api_version, foreign_start(api_key, is_response))
+
+
+def plain_body(api_key: int, api_version: int, is_response: bool) -> Message | None:
+    """The schema of a body that shows what it has as it is, but for payloads.
+
+    None for bodies that may hold secrets, for pieces of snapshots, and for what the schema does not know.
     """
     message = known_body(api_key, api_version, is_response)
-    if message is None or has_payloads(message) or may_hold_secrets(message) or has_pieces(message):
-        return None
-    if is_response and may_answer_in_other_version(api_key):
-        return None
-    return _compiled(message, api_version)
+    return None if message is None or may_hold_secrets(message) or has_pieces(message) else message
 
 
-def _compiled(message: Message, version: int) -> NestedDecoder:
+def foreign_start(api_key: int, is_response: bool) -> bytes:
+    """What bodies begin with whose version the bytes decide; empty where that cannot be."""
+    return UNSUPPORTED_START if is_response and may_answer_in_other_version(api_key) else b""
+
+
+def _compiled(message: Message, version: int, foreign: bytes) -> NestedDecoder:
     sink = _NestedSink(Layout(message, version))
     emitter = _NestedEmitter(message, version, sink)
     owner = emitter.emit_root(depth=2)
-    lines = ["def decode(b, p, nest):", "    end = len(b)", "    try:", *emitter.lines]
+    lines = ["def decode(b, p, nest):", "    end = len(b)"]
+    if foreign:
+        lines.append(f"    if b.startswith({foreign!r}, p): return None")
+    lines += ["    try:", *emitter.lines]
     lines += [f"    except {FAULTS}:", "        return None", f"    return {owner} if p == end else None"]
     decode: NestedDecoder = compile_function(lines, emitter.names, f"<{message.name} v{version} nested>")
     return decode
@@ -90,7 +101,9 @@ class _NestedSink(JsonSink):
         """As it is: `shown_value` does the rest."""
 
     def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """Base64; records as `nest` has them."""
+        """Base64; records as `nest` has them. What payloads hold is for the general path."""
+        if field.payload is not None:
+            emitter.emit(f"if {start} != {stop}: raise ValueError")
         if field.type is not Primitive.RECORDS or self.sections is None:
             super().blob(emitter, field, target, start, stop)
             return

@@ -14,22 +14,20 @@ from kdissect.decoders.cursor import more_varint
 from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.layout import Layout
+from kdissect.decoders.plain_values import (
+    LONGEST_STRING,
+    NEVER_NEGATIVE,
+    SPECIAL_IDS,
+    enumerated,
+    known_codes,
+)
 from kdissect.decoders.records.sections import SECTION_NAMES, SectionPlaces
 from kdissect.decoders.sinks import ObjectSink
-from kdissect.schema.enums import enumeration
-from kdissect.schema.errors import all_codes
+from kdissect.model.native import native
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 from kdissect.schema.walk import has_records
 
 PlainDecoder = Callable[[bytes, int], Decoded | None]
-_LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16
-# ZERO_UUID and METADATA_TOPIC_ID of Apache Kafka (org.apache.kafka.common.Uuid)
-_SPECIAL_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
-_NEVER_NEGATIVE = frozenset(
-    {"throttle_time_ms", "timeout_ms", "max_wait_ms", "session_timeout_ms", "index", "partition",
-     "partition_index", "partition_id", "partitions", "partition_indexes", "partition_max_bytes"}
-)  # fmt: skip
-"""Fields of numbers of which a negative one means nothing (the rules BDY021, BDY023, BDY024, FET003)."""
 _CACHE_SIZE = 1024  # bodies of the schema that are asked for
 
 
@@ -43,6 +41,28 @@ def plain_decoder(message: Message, version: int) -> PlainDecoder:
     layout = Layout(message, version)
     if _has_nullable_struct(layout, message.root):
         return _never  # the emitted code does not see which marker stands before a struct
+    return _compiled(layout) or emitted_decoder(layout)
+
+
+def _compiled(layout: Layout) -> PlainDecoder | None:
+    """The compiled one, where there is one that knows all that stands in the body."""
+    if native is None:
+        return None
+    from kdissect.decoders.plain_parts import plain_parts  # of no use without it
+
+    parts = plain_parts(layout)
+    if parts is None:
+        return None
+    holds = has_records(layout.message)
+    decode: PlainDecoder = native.PlainBody(
+        parts, layout.version, holds, tuple.__new__, Decoded, SECTION_NAMES["Section"]
+    ).decode
+    return decode
+
+
+def emitted_decoder(layout: Layout) -> PlainDecoder:
+    """`plain_decoder` by code made for the kind of body, which has no nullable structs."""
+    message, version = layout.message, layout.version
     sink = _PlainSink(layout)
     emitter = _StrictEmitter(message, version, sink)
     owner = emitter.emit_root(depth=2)
@@ -130,39 +150,30 @@ class _PlainSink(ObjectSink):
 
     def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
         """Booleans, error codes, enumerated values, topic ids, numbers that are never negative."""
-        known = all_codes() if field.is_error else _values(field)
+        known = known_codes(field)
         if field.type is Primitive.BOOL:
             emitter.emit(f"if {target} > 1: raise ValueError")
             emitter.emit(f"{target} = {target} == 1")
         elif known is not None:
             emitter.emit(f"if {target} not in {emitter.constant('k', known)}: raise ValueError")
         elif field.type is Primitive.UUID and field.entity == "topicId":
-            emitter.emit(f"if {target} in {emitter.constant('k', _SPECIAL_IDS)}: raise ValueError")
-        elif field.name in _NEVER_NEGATIVE:
+            emitter.emit(f"if {target} in {emitter.constant('k', SPECIAL_IDS)}: raise ValueError")
+        elif field.name in NEVER_NEGATIVE:
             emitter.emit(f"if {target} < 0: raise ValueError")
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
         """UTF-8 of a length a string may have."""
         super().text(emitter, field, target, start, stop)
-        emitter.emit(f"if {stop} - ({start}) > {_LONGEST_STRING}: raise ValueError")
+        emitter.emit(f"if {stop} - ({start}) > {LONGEST_STRING}: raise ValueError")
 
     def items(self, emitter: Emitter, field: Field, target: str, count: str, start: str) -> None:
         """Arrays of numbers: only enumerated ones and partitions have odd values."""
         super().items(emitter, field, target, count, start)
-        if _values(field) is not None or field.type == Array(Primitive.UUID):
+        if enumerated(field) is not None or field.type == Array(Primitive.UUID):
             emitter.emit(f"if {count}: raise ValueError")
-        elif field.name in _NEVER_NEGATIVE:
+        elif field.name in NEVER_NEGATIVE:
             emitter.emit(f"if {count} and min({target}) < 0: raise ValueError")
 
     def all_tags(self, emitter: Emitter, owner: str, start: str) -> str:
         """Any tag deserves a look."""
         return "raise ValueError"
-
-
-def _values(field: Field) -> frozenset[int] | None:
-    """The values of a closed enumeration of numbers."""
-    known = enumeration(field.enum) if field.enum is not None else None
-    if known is None or known.is_open:
-        return None
-    numbers = frozenset(value for value in known.values if isinstance(value, int))
-    return numbers or None

@@ -38,6 +38,10 @@ def may_answer_in_other_version(api_key: int) -> bool:
     return api_key == API_VERSIONS
 
 
+UNSUPPORTED_START = UNSUPPORTED_VERSION.to_bytes(2)
+"""What a response body begins with that may be in another version than that of the request."""
+
+
 def response_body_version(api_key: int, api_version: int, data: bytes, offset: int) -> int:
     """Version a response body is written in: that of the request, but for a refused ApiVersions request.
 
@@ -47,7 +51,7 @@ def response_body_version(api_key: int, api_version: int, data: bytes, offset: i
     """
     if api_version == 0 or not may_answer_in_other_version(api_key):
         return api_version
-    if int.from_bytes(data[offset : offset + 2]) != UNSUPPORTED_VERSION:
+    if data[offset : offset + 2] != UNSUPPORTED_START:
         return api_version
     count = int.from_bytes(data[offset + 2 : offset + _API_VERSIONS_HEAD], signed=True)
     end = offset + _API_VERSIONS_HEAD + count * _API_VERSIONS_ENTRY

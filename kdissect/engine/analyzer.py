@@ -14,14 +14,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
+from kdissect.model.native import native
 from kdissect.model.packet import FILE_SHIFT, Packet, PacketBlock, PlacedPacket, PlainPacket
 from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, reverse_flow
 from kdissect.model.stream import CloseKind
 from kdissect.net.anomaly_log import AnomalyLog
+from kdissect.net.flow_table import FlowTable, flow_table
 from kdissect.net.in_order import Due, take_in_order
 from kdissect.net.parser import SegmentParser
 from kdissect.net.store import Store
@@ -89,6 +91,7 @@ class Analyzer:
         self._capture_set = ""
         self._flows: dict[bytes, Flow] = {}
         self._events: list[Event] = []
+        self._others: Any = None  # flows that the twin of `take_in_order` passes by (`shards`)
         self._due = Due()  # when the next sweep of the capture set at hand is due
         self._sweeps: dict[str, int] = {}
         """When the next sweep of each capture set is due."""
@@ -97,6 +100,12 @@ class Analyzer:
         self.index = 0
         """Which packet of those that `feed_each` was given is taken, or completed the events it gave last."""
         self._log = AnomalyLog(self.limits.anomalies)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What was pickled where the bulk path is another one goes on with the one that is here."""
+        self.__dict__.update(state)
+        self._tables = {name: flow_table(flows) for name, flows in self._tables.items()}
+        self._flows = self._tables.get(self._capture_set, {})
 
     @property
     def anomalies(self) -> list[Anomaly]:
@@ -146,6 +155,9 @@ class Analyzer:
             if events:
                 yield self._take()
         parser.packets += len(block) - at
+        if isinstance(self._flows, FlowTable):
+            yield from self._feed_compiled(block, at, self._flows)
+            return
         for index in take_in_order(block, self._chosen(block, at), self._flows, self._due, events):
             self.index = index if index >= 0 else ~index
             if index >= 0:
@@ -153,6 +165,25 @@ class Analyzer:
                 self._feed_packet(block[index])
             if events:
                 yield self._take()
+
+    def _feed_compiled(self, block: PacketBlock, at: int, flows: FlowTable) -> Iterator[list[Event]]:
+        """The same from index `at` on, compiled."""
+        packed = block.pack()
+
+        def feed_unusual(index: int) -> None:
+            self.index = index
+            found = packed.segment(block.data, index)
+            if found is not None:
+                self._feed_segment(found[0], block.first_ref + index, found[1])
+                return
+            self.parser.packets -= 1
+            self._feed_packet(block[index])
+
+        fed: Iterator[list[Event]] = native.InOrder(
+            block.data, block.first_ref, packed, at, flows.lanes, self._due, self._events, self._others,
+            feed_unusual, self,
+        )  # fmt: skip
+        return fed
 
     def _chosen(self, block: PacketBlock, at: int) -> Iterator[tuple[int, PlacedPacket]]:
         """The packets of a block from index `at` on that are to be taken: all of them."""
@@ -220,7 +251,9 @@ class Analyzer:
 
     def _switch_set(self, capture_set: str) -> None:
         self._capture_set = capture_set
-        self._flows = self._tables.setdefault(capture_set, {})
+        if capture_set not in self._tables:
+            self._tables[capture_set] = flow_table({})
+        self._flows = self._tables[capture_set]
         self._due.time_ns = self._sweeps.get(capture_set, 0)
 
     def _slow(self, segment: Segment, time_ns: int) -> Flow | None:

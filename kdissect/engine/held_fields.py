@@ -14,6 +14,9 @@ from kdissect.session.exchange import Exchange
 GROUP_BYTES = 8 << 20
 # Fields are small objects: of empty ones there may be many before the bytes make a group.
 GROUP_FIELDS = 20_000
+# What `take` answers: there is nothing to do; it is enough for a group; the caller has to look for the fields
+# and `add` them.
+TAKEN, ENOUGH, LOOK = range(3)
 
 
 class HeldFields:
@@ -32,6 +35,10 @@ class HeldFields:
         self.sections: list[Section] = []
         self._given: dict[int, RecordSet] = {}
         self._bytes = 0
+
+    def take(self, exchange: Exchange) -> int:
+        """Take the fields of an exchange: `LOOK`, as they have to be looked for first."""
+        return LOOK
 
     def add(self, exchange: Exchange, frame: Frame, sections: Sequence[Section]) -> bool:
         """Take the fields of one frame; whether there is enough for a group."""

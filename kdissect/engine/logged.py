@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kdissect.decoders.summary import Summary
 from kdissect.engine import log_columns as columns
-from kdissect.model.frame import Frame
+from kdissect.model.frame import FrameInPython
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 
@@ -59,7 +59,7 @@ class FrameStore(Protocol):
         """The frame, or why it cannot be had."""
 
 
-class LoggedFrame(Frame):
+class LoggedFrame(FrameInPython):
     """A frame whose `data` is fetched when it is looked at; `found` tells its packets, too."""
 
     __slots__ = ("_found", "_store", "want")

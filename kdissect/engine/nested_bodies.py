@@ -68,7 +68,7 @@ class NestedBodies:
     ) -> dict[str, Any]:
         """What stands in the place of a records field. Raises ValueError where anything is wrong in it."""
         if topic_id is not None:
-            topic = self._name(topic_id)
+            topic = self.name(topic_id)
         if start == end:
             return {"bytes": 0, "batches": []}
         if end > len(data):
@@ -76,15 +76,16 @@ class NestedBodies:
         batches = None if topic in self._own else user_batches(data, start, end)
         if batches is not None:
             return {"bytes": end - start, "batches": batches}
-        return self._unusual(data, start, end, topic)
+        return self.unusual_records(data, start, end, topic)
 
-    def _name(self, topic_id: bytes) -> str | None:
+    def name(self, topic_id: bytes) -> str | None:
+        """The topic of an id on the connection of the exchange at hand. Raises ValueError as above."""
         assert self._exchange is not None
         assert self._name_of is not None
         return self._name_of(self._exchange.connection, topic_id)
 
-    def _unusual(self, data: bytes, start: int, end: int, topic: str | None) -> dict[str, Any]:
-        """A records field with batches that `user_batches` does not know."""
+    def unusual_records(self, data: bytes, start: int, end: int, topic: str | None) -> dict[str, Any]:
+        """A records field with batches that `user_batches` does not know. Raises ValueError as above."""
         assert self._exchange is not None
         assert self._exchange.api_key is not None
         found = split_batches(data, start, end, may_be_cut=bool(records_side(self._exchange.api_key)))

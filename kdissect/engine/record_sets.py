@@ -10,6 +10,7 @@ from kdissect.decoders.records.layout import ATTRIBUTES_AT, CURRENT_MAGIC, HEADE
 from kdissect.decoders.records.paths import records_path
 from kdissect.decoders.records.search import find_batch
 from kdissect.decoders.records.sections import Section, finder_of
+from kdissect.decoders.records.tally import COPIED
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import RecordBatch, RecordFault
@@ -202,7 +203,8 @@ def _lone(exchange: Exchange) -> LoneBatch | None:
     header = HEADER_V2.unpack_from(data, start)
     if header[3] != CURRENT_MAGIC or header[1] != end - start - OVERHEAD:
         return None
-    if header[4] != crc32c(memoryview(data)[start + ATTRIBUTES_AT : end]):
+    content = data if end - start < COPIED else memoryview(data)
+    if header[4] != crc32c(content[start + ATTRIBUTES_AT : end]):
         return None
     return LoneBatch(data, section, header)
 

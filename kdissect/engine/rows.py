@@ -1,6 +1,5 @@
 """The one schema of output rows: names, types and meanings, for JSON, tables, Arrow and Spark alike."""
 
-from binascii import b2a_base64
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -219,6 +218,8 @@ def has_anomalies(exchange: Exchange) -> bool:
 
 def topic_id_text(raw: bytes) -> str:
     """A topic id as Kafka prints it: base64url without padding (org.apache.kafka.common.Uuid.toString)."""
+    from binascii import b2a_base64  # a library to be loaded, and most lines have no ids
+
     return b2a_base64(raw, newline=False).translate(_URL_SAFE, b"=").decode()
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from kdissect.engine.analyzer import Analyzer
+from kdissect.model.native import native
 from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket
 from kdissect.model.segment import PlainSegment, reverse_flow
 from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4
@@ -57,8 +58,15 @@ class ShardAnalyzer(Analyzer):
     def __init__(self, shard: Shard, *of_analyzer: Any) -> None:
         super().__init__(*of_analyzer)
         self._shard = shard
-        self._others: set[bytes] = set()
+        self._others = _none_passed()
         self._batch = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_others"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._others = _none_passed()  # they are found out again
 
     def placed(self, packets: Sequence[PlainPacket]) -> Iterator[tuple[Place, Event]]:
         """Take the next batch; gives the events of the shard before the next packet changes what they point
@@ -107,6 +115,11 @@ class ShardAnalyzer(Analyzer):
                     if link == expected and version == PLAIN_IPV4 and fragment & FRAGMENT_AND_PROTOCOL == TCP:
                         continue
             yield packet
+
+
+def _none_passed() -> Any:
+    """A set of flows, as the bulk path that is there wants it."""
+    return set() if native is None else native.PassedBy()
 
 
 def before_batch(batch: int) -> Place:

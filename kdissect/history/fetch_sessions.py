@@ -9,10 +9,11 @@ from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
 from kdissect.history import apis, codes
-from kdissect.history.fact import Evidence, Fact
-from kdissect.history.partitions import topic_namer
+from kdissect.history.fact import Evidence, Fact, evidence_of
+from kdissect.history.partitions import Topics, topic_lister, topic_namer
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
+from kdissect.session.exchange import Exchange
 
 SESSIONS_KEPT = 20_000  # a broker caches 1,000 by default (max.incremental.fetch.session.cache.slots)
 PARTITIONS_KEPT = 10_000  # of one session; beyond it membership is unknown
@@ -69,6 +70,33 @@ class FetchSession:
         self.incremental = 0
         self.empty = 0
 
+    def holds(self, topics: Topics) -> bool:
+        """Whether all these partitions are known to belong to the session."""
+        known = self.partitions
+        if known is None:
+            return not topics
+        for name, numbers in topics:
+            for number in numbers:
+                if (name, number) not in known:
+                    return False
+        return True
+
+    def expects(self, topics: Topics, with_ids: bool) -> bool:
+        """Whether a request may name these again, by ids or names."""
+        if not topics:
+            return True
+        if self.with_ids is not with_ids:
+            return False
+        return self.holds(topics)
+
+    def count(self, epoch: int, last: Evidence, has_records: bool) -> None:
+        """Take an incremental fetch that was answered."""
+        self.incremental += 1
+        self.is_open = True
+        self.empty += not has_records
+        self.next_epoch = 1 if epoch >= _MAX_EPOCH else epoch + 1
+        self.last = last
+
 
 SessionKey = tuple[str, str, int]
 
@@ -114,6 +142,32 @@ class FetchSessions:
         if fetch.epoch in (INITIAL, FINAL):
             return self._full(fetch)
         return self._incremental(fetch)
+
+    def passes(self, exchange: Exchange, request: Any, response: Any) -> bool:
+        """A fetch without a session, or by names and as expected in one, for nothing new, and answered so."""
+        # Hot, once a Fetch.
+        epoch, session_id = request.session_epoch, request.session_id
+        if response is None or response.error_code or request.forgotten_topics_data:
+            return False
+        if not session_id:
+            if epoch != FINAL or response.session_id:
+                return False
+            self.without_session += 1
+            return True
+        version = exchange.api_version
+        if epoch <= 0 or not response.session_id or self._increments or version is None:
+            return False
+        info = exchange.connection
+        session = self.sessions.get((info.capture_set, info.broker_address, session_id))
+        if session is None or session.next_epoch != epoch:
+            return False
+        topics = topic_lister(apis.FETCH, version, False)(request)
+        if not session.expects(topics, version >= TOPIC_IDS_FROM):
+            return False
+        if not session.holds(topic_lister(apis.FETCH, version, True)(response)):
+            return False
+        session.count(epoch, evidence_of(exchange), _has_records(response))
+        return True
 
     def _key(self, turn: Turn, session_id: int) -> SessionKey:
         return turn.info.capture_set, turn.info.broker_address, session_id

@@ -119,14 +119,17 @@ class History:
         """Feed an exchange of a settled kind. None, and nothing is done, where it is not as the others."""
         # Hot, once an exchange.
         asked, answered = exchange.bodies_cache or _NO_BODIES
-        if asked is None or not asked.fits or self._missed or exchange.connection.anomaly_counts:
+        if asked is None or self._missed or exchange.connection.anomaly_counts:
+            return None
+        request, _, _, fits, _, _, _ = asked
+        if not fits:
             return None
         kind = exchange.api_key, exchange.api_version
         watchers = self._watchers.get(kind) or self._watching(*kind)
-        request, response = asked.value, None
+        response = None
         if answered is not None:
-            response = answered.value
-            if not answered.fits or (watchers.has_throttle and response.throttle_time_ms):
+            response, _, _, fits, _, _, _ = answered
+            if not fits or (watchers.has_throttle and response.throttle_time_ms):
                 return None
         elif exchange.response is not None:
             return None

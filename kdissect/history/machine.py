@@ -27,10 +27,10 @@ class Choosy(Protocol):
 
 @runtime_checkable
 class Passing(Protocol):
-    """A machine that sees at a glance that an exchange tells it nothing."""
+    """A machine that sees at a glance that there is nothing to tell of an exchange."""
 
     def passes(self, exchange: Exchange, request: Any, response: Any) -> bool:
-        """Whether `feed` would neither learn anything nor tell anything of an exchange.
+        """Whether `feed` would tell nothing of an exchange; what it would learn is learned then.
 
         `request` and `response` are values of bodies that fit, `response` None where there is no answer.
         """

@@ -9,19 +9,21 @@ from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
 from kdissect.decoders.records.layout import PRODUCER_ID
-from kdissect.engine.record_sets import lone_batch
+from kdissect.engine.record_sets import LoneBatch, lone_batch
 from kdissect.history import apis, codes
-from kdissect.history.fact import Fact
+from kdissect.history.fact import Fact, evidence_of
 from kdissect.history.partitions import topic_namer
 from kdissect.history.producer import BATCHES_KEPT, PartitionSequence, Producer, Sent
 from kdissect.history.table import Table
-from kdissect.history.turn import PartitionKey, Turn
-from kdissect.model.record_batch import NO_PRODUCER_ID, RecordBatch
+from kdissect.history.turn import PartitionKey, Turn, partition_of
+from kdissect.model.record_batch import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL, RecordBatch
 from kdissect.session.exchange import Exchange
 
 PRODUCERS_KEPT = 50_000  # a state is 1 KB and 500 bytes a partition
 CONNECTIONS_KEPT = 20_000  # that gave producer ids, or had damaged batches; 100 bytes each
 ALL_IN_SYNC = -1  # acks that idempotence asks for (KIP-98, org.apache.kafka.clients.producer.ProducerConfig)
+
+_SPECIAL = TRANSACTIONAL | CONTROL
 
 ProducerKey = tuple[str, int]
 
@@ -76,12 +78,40 @@ class Producers:
             return []
         return self._given(turn, producer_id, answer.producer_epoch)
 
-    def passes(self, exchange: Exchange, _request: Any, _response: Any) -> bool:
-        """A Produce whose batch has no producer id."""
+    def passes(self, exchange: Exchange, request: Any, response: Any) -> bool:
+        """A Produce whose batch has no producer id, or continues where the last one ended, and is taken."""
         if exchange.api_key != apis.PRODUCE:
             return False
         lone = lone_batch(exchange)
-        return lone is not None and lone.header[PRODUCER_ID] == NO_PRODUCER_ID
+        return lone is not None and (
+            lone.header[PRODUCER_ID] == NO_PRODUCER_ID or self._continues(exchange, lone, request, response)
+        )
+
+    def _continues(self, exchange: Exchange, lone: LoneBatch, request: Any, response: Any) -> bool:
+        """`_batch` of a batch of which there is nothing to tell; False, and nothing is learned, of others."""
+        # Hot, once an exchange of an idempotent producer.
+        _, _, _, _, _, bits, last_delta, _, _, producer_id, epoch, sequence, count = lone.header
+        info = exchange.connection
+        if bits & _SPECIAL or request.acks != ALL_IN_SYNC or info.anomaly_counts:
+            return False
+        known = self.producers.peek((info.capture_set, producer_id))
+        if known is None:
+            return False
+        partition = partition_of(lone.section)
+        here = known.partitions.peek(partition)
+        losses = self._damaged.peek(info.id) or 0
+        if here is None or not here.continues(epoch, sequence, losses, exchange):
+            return False
+        if response is not None and not _is_taken(response, partition, exchange.api_version):
+            return False
+        self.producers.get((info.capture_set, producer_id))  # which counts as used, and so does the partition
+        known.partitions.get(partition)
+        known.client(exchange.client_id)
+        known.batches += 1
+        known.records += max(0, count)
+        error = None if response is None else 0
+        here.recent.append(Sent(sequence, last_delta, evidence_of(exchange), error))
+        return True
 
     def _given(self, turn: Turn, producer_id: int, epoch: int) -> list[Fact]:
         """A coordinator gave a producer id and epoch."""
@@ -262,6 +292,17 @@ def _verdict(batch: _Batch, known: Producer) -> list[Fact]:
         return []
     fact = batch.fact(kind, "base_sequence", expected=0, seen=batch.error, sure=True)
     return [fact._replace(side="response", path="responses.partition_responses.error_code")]
+
+
+def _is_taken(response: Any, partition: PartitionKey, version: int | None) -> bool:
+    """Whether a Produce response names this partition alone, without an error."""
+    topics = response.responses
+    if version is None or len(topics) != 1:
+        return False
+    rows = topics[0].partition_responses
+    if len(rows) != 1 or rows[0].error_code:
+        return False
+    return (topic_namer(apis.PRODUCE, version, True)(topics[0]), rows[0].index) == partition
 
 
 def _errors(turn: Turn) -> dict[PartitionKey, int]:

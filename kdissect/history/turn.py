@@ -92,9 +92,9 @@ class Turn:
         """The record batches in the body that carries any, where it fits, with their partitions."""
         lone = lone_batch(self.exchange)
         if lone is not None:  # nearly always
-            return [(_partition(lone.section), lone.batch())]
+            return [(partition_of(lone.section), lone.batch())]
         return [
-            (_partition(section), batch)
+            (partition_of(section), batch)
             for section, found in record_batches(self.exchange)
             for batch in found.batches
         ]
@@ -152,6 +152,7 @@ class Turn:
         return None
 
 
-def _partition(section: Section) -> PartitionKey:
+def partition_of(section: Section) -> PartitionKey:
+    """The partition whose records stand there."""
     topic = section.topic if section.topic_id is None else section.topic_id
     return topic or "", -1 if section.partition is None else section.partition

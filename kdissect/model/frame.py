@@ -1,8 +1,9 @@
 """Kafka frames and their headers."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.model.anomaly import Anomaly
+from kdissect.model.native import native
 
 
 class RequestHeader(NamedTuple):
@@ -24,7 +25,7 @@ class Frame:
     `data` is the content after the 4-byte size, as far as it was captured without a hole: `len(data) < size`
     where a snap length, a lost segment or the end of the stream cut it. `first_ref`/`last_ref` are packet
     references, `time_ns` is the time of the packet with its first byte, `end_time_ns` that of the packet with
-    its last byte.
+    its last byte. Only `anomalies` may be set anew.
     """
 
     __slots__ = ("anomalies", "data", "end_time_ns", "first_ref", "last_ref", "size", "time_ns")
@@ -55,3 +56,23 @@ class Frame:
         if self.anomalies is None:
             self.anomalies = []
         self.anomalies.append(anomaly)
+
+    def shortened(self, kept: int) -> "Frame":
+        """The frame with the first `kept` bytes of its data only."""
+        fields = self.size, self.first_ref, self.last_ref, self.time_ns, self.end_time_ns
+        short = Frame(self.data[:kept], *fields)
+        short.anomalies = self.anomalies
+        return short
+
+    def __reduce__(self) -> tuple[type["Frame"], tuple[bytes, int, int, int, int, int], list[Anomaly] | None]:
+        fields = self.data, self.size, self.first_ref, self.last_ref, self.time_ns, self.end_time_ns
+        return Frame, fields, self.anomalies
+
+    def __setstate__(self, anomalies: list[Anomaly] | None) -> None:
+        self.anomalies = anomalies
+
+
+FrameInPython = Frame
+"""To derive from."""
+if not TYPE_CHECKING and native is not None:
+    Frame = native.Frame

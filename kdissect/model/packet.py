@@ -1,7 +1,13 @@
 """One captured packet, and many that lie behind one another."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, overload
+from operator import itemgetter
+from typing import NamedTuple, Protocol, overload
+
+from kdissect.model.native import native
+from kdissect.model.segment import PlainSegment
+
+_time_of = itemgetter(1)  # of a packet's place
 
 # A packet's reference packs (file, number) into one int, so that the hot path moves one word.
 # 40 bits of number: a trillion packets a file.
@@ -49,29 +55,125 @@ class Packet(NamedTuple):
 PlacedPacket = tuple[int, int, int, int, int]
 
 
+# A packet whose clock went backwards: reference, time, and by how many nanoseconds.
+StepBack = tuple[int, int, int]
+
+
+class PackedPlaces(Protocol):
+    """Places of packets as the compiled hot path keeps them, without an object for each."""
+
+    def __len__(self) -> int:
+        """How many."""
+
+    def times(self) -> list[int]:
+        """The time of each packet, in nanoseconds."""
+
+    def span(self) -> tuple[int, int] | None:
+        """Earliest and latest of the times; None without packets."""
+
+    def steps_back(self, latest: int | None, least_ns: int) -> tuple[int | None, list[StepBack]]:
+        """`PacketBlock.steps_back`, with indexes instead of references."""
+
+    def captured(self) -> int:
+        """Captured bytes of all packets together."""
+
+    def place(self, at: int) -> PlacedPacket:
+        """One of them as a row."""
+
+    def segment(self, data: bytes, at: int) -> tuple[PlainSegment, int] | None:
+        """The TCP segment of one of them in `data`, and its time; None where it takes a closer look."""
+
+    def places(self) -> list[PlacedPacket]:
+        """All of them as rows."""
+
+    def cut(self, start: int, stop: int) -> "PackedPlaces":
+        """Those of the packets from `start` up to `stop`."""
+
+    def joined(self, others: "PackedPlaces") -> "PackedPlaces":
+        """These, and others behind them."""
+
+
 class PacketBlock(Sequence[PlainPacket]):
     """Packets of one file, numbered on from `first_ref`, as they lie in `data`.
 
     A sequence of `PlainPacket`, each made when it is asked for: whoever can read a packet where it lies
     (`net.in_order`) saves the copy and the tuple. `places` are the packets' places, by number. `turns` are
     the numbers, ascending, of packets that are not like the one before; packets from one turn to the next
-    have one length and one link type and lie at equal distances.
+    have one length and one link type and lie at equal distances. With `packed` the rows are made when
+    they are asked for, and nobody looked for what is alike: every packet is a turn.
     """
 
-    __slots__ = ("data", "first_ref", "places", "turns")
+    __slots__ = ("_places", "_turns", "data", "first_ref", "packed")
 
-    def __init__(self, data: bytes, first_ref: int, places: list[PlacedPacket], turns: list[int]) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        first_ref: int,
+        places: list[PlacedPacket] | None = None,
+        turns: Sequence[int] | None = None,
+        packed: PackedPlaces | None = None,
+    ) -> None:
         self.data = data
         self.first_ref = first_ref
-        self.places = places
-        self.turns = turns
+        self.packed = packed
+        self._places = places
+        self._turns = turns
+
+    @property
+    def places(self) -> list[PlacedPacket]:
+        """Where each packet lies."""
+        if self._places is None:
+            self._places = [] if self.packed is None else self.packed.places()
+        return self._places
+
+    @property
+    def turns(self) -> Sequence[int]:
+        """Numbers of packets that are not like the one before."""
+        return range(len(self)) if self._turns is None else self._turns
+
+    def pack(self) -> PackedPlaces:
+        """The places packed, for the compiled hot path, which must be there."""
+        if self.packed is None:
+            self.packed = native.Places(self.places)
+        return self.packed
+
+    def span(self) -> tuple[int, int]:
+        """Earliest and latest time of a packet; there must be one."""
+        found = None if self.packed is None else self.packed.span()
+        if found is None:
+            times = self.times()
+            return min(times), max(times)
+        return found
+
+    def times(self) -> list[int]:
+        """The time of each packet, in nanoseconds."""
+        if self.packed is None:
+            return list(map(_time_of, self.places))
+        return self.packed.times()
+
+    def steps_back(self, latest: int | None, least_ns: int) -> tuple[int | None, list[StepBack]]:
+        """Where the clock went backwards by more than `least_ns`, behind packets up to the time `latest`.
+
+        Gives the latest time since it last did so, too: what follows counts from the new time.
+        """
+        if self.packed is not None:
+            latest, found = self.packed.steps_back(latest, least_ns)
+            return latest, [(self.first_ref + at, time_ns, step_ns) for at, time_ns, step_ns in found]
+        steps: list[StepBack] = []
+        for ref, (_, time_ns, *_) in self.numbered(0):
+            if latest is not None and time_ns < latest - least_ns:
+                steps.append((ref, time_ns, latest - time_ns))
+                latest = time_ns
+            elif latest is None or time_ns > latest:
+                latest = time_ns
+        return latest, steps
 
     def numbered(self, at: int) -> Iterator[tuple[int, PlacedPacket]]:
         """Reference and place of the packets from index `at` on."""
         return enumerate(self.places[at:] if at else self.places, self.first_ref + at)
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.places) if self.packed is None else len(self.packed)
 
     def __iter__(self) -> Iterator[PlainPacket]:
         data = self.data
@@ -87,9 +189,16 @@ class PacketBlock(Sequence[PlainPacket]):
     def __getitem__(self, index: int | slice) -> "PlainPacket | PacketBlock":
         """A packet, or a block of some that follow one another (no step)."""
         if isinstance(index, slice):
-            start, stop, _ = index.indices(len(self.places))
-            turns = [turn - start for turn in self.turns if start <= turn < stop]
-            return PacketBlock(self.data, self.first_ref + start, self.places[start:stop], turns)
-        at = index + len(self.places) if index < 0 else index
-        start, time_ns, link_type, end, wire = self.places[at]
+            return self._slice(*index.indices(len(self))[:2])
+        at = index + len(self) if index < 0 else index
+        if self._places is None and self.packed is not None:  # rather than all of them for one
+            start, time_ns, link_type, end, wire = self.packed.place(at)
+        else:
+            start, time_ns, link_type, end, wire = self.places[at]
         return self.first_ref + at, time_ns, link_type, self.data[start:end], wire
+
+    def _slice(self, start: int, stop: int) -> "PacketBlock":
+        if self.packed is not None:
+            return PacketBlock(self.data, self.first_ref + start, packed=self.packed.cut(start, stop))
+        turns = [turn - start for turn in self.turns if start <= turn < stop]
+        return PacketBlock(self.data, self.first_ref + start, self.places[start:stop], turns)

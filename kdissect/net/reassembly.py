@@ -8,25 +8,18 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Self
+from typing import Any, Self
 
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.native import slots_of
 from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
 from kdissect.net.parked import Parked
-from kdissect.net.recent import (
-    NONE_YET,
-    RECENT_BYTES,
-    RECENT_SEGMENTS,
-    Delivered,
-    Recent,
-    first_difference,
-    holds_copy,
-    is_copy,
-)
+from kdissect.net.recent import RECENT_BYTES, Delivered, first_difference, holds_copy, is_copy
 from kdissect.net.sequence import MASK
 from kdissect.net.store import Store
+from kdissect.net.stream_state import PlainStreamState, StreamState, forget_before
 
 # Parked segments compared with a new one for the same place: one is usual, a few differ in length.
 PARKED_TWINS = 4
@@ -44,12 +37,11 @@ REORDER_WINDOW_NS = 3_000_000
 _by_offset = attrgetter("offset")
 
 
-class Reassembly:
+class Reassembly(StreamState):
     """State of one direction. `TcpConnection` and `in_order` alone drive it and read its attributes.
 
-    `next_seq` is the sequence number of the next byte, -1 while there is no start and after the end, so that
-    the fast path need compare nothing else. `acked` is the highest offset the other side acknowledged beyond
-    `offset`; `waived` is what it acknowledged and nobody waits for any more.
+    What the fast path needs stands in `StreamState`. `acked` is the highest offset the other side
+    acknowledged beyond `offset`; `waived` is what it acknowledged and nobody waits for any more.
     """
 
     __slots__ = (
@@ -63,14 +55,10 @@ class Reassembly:
         "fin_time_ns",
         "gap_bytes",
         "gaps",
-        "next_seq",
-        "offset",
         "opened",
         "out_of_order",
-        "packets",
         "parked",
         "parked_bytes",
-        "recent",
         "recent_gaps",
         "resent",
         "resets",
@@ -81,7 +69,6 @@ class Reassembly:
         "store",
         "syn_id",
         "syn_time_ns",
-        "trim_at",
         "wait_packets",
         "wait_time_ns",
         "wait_until",
@@ -89,16 +76,16 @@ class Reassembly:
         "zero_windows",
     )
 
+    FIELDS = PlainStreamState.__slots__
+
     def __init__(self, sink: StreamSink, log: AnomalyLog, store: Store) -> None:
+        super().__init__()
         self.sink = sink
         self.store = store
         self._log = log
-        self.start_seq = self.next_seq = -1
-        self.offset = 0
+        self.start_seq = -1
         self.opened = self.ended = False
-        self.recent: Recent = NONE_YET
         self.resent: Delivered | None = None  # the last segment that was sent again
-        self.trim_at = 2 * RECENT_BYTES
         self.recent_gaps: deque[tuple[int, int]] | None = None  # most streams have none
         self.parked: list[Parked] = []  # by offset
         self.parked_bytes = 0
@@ -107,13 +94,11 @@ class Reassembly:
         self._stray_next, self._stray_count = -1, 0
         self.syn_id = self.fin_id = 0
         self.syn_time_ns = self.fin_time_ns = -1  # not seen yet
-        self.packets = self.retransmissions = self.out_of_order = self.duplicates = 0
+        self.retransmissions = self.out_of_order = self.duplicates = 0
         self.zero_windows = self.resets = self.gaps = self.gap_bytes = self.snapped_bytes = 0
 
-    def remember(self) -> None:
-        """Keep what is delivered from here on, for comparing; due before the first byte."""
-        if not self.recent.maxlen:
-            self.recent = deque(maxlen=RECENT_SEGMENTS)
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return slots_of(self)
 
     def health(self) -> Health:
         """Counters so far."""
@@ -231,16 +216,6 @@ class Reassembly:
         self._log.note(AnomalyKind.GAP, f"{length} bytes were not captured", ref, time_ns)
         self.sink.gap(length, False, ref, time_ns)
 
-    def trim(self) -> None:
-        """Forget old payloads; due when `offset` passes `trim_at`."""
-        self._forget_before(self.offset - RECENT_BYTES)
-        self.trim_at = self.offset + RECENT_BYTES
-
-    def _forget_before(self, keep_from: int) -> None:
-        recent = self.recent
-        while recent and recent[0][0] + len(recent[0][1]) <= keep_from:
-            recent.popleft()
-
     def advance_by_run(
         self, payloads: Sequence[bytes], size: int, ids: Sequence[int], times: Sequence[int]
     ) -> None:
@@ -254,7 +229,7 @@ class Reassembly:
             trimmed_at = start + ((self.trim_at - start) // size + 1) * size
             self.trim_at = trimmed_at + RECENT_BYTES
         if trimmed_at >= 0:
-            self._forget_before(trimmed_at - RECENT_BYTES)
+            forget_before(self.recent, trimmed_at - RECENT_BYTES)
 
     def _advance(self, length: int) -> None:
         self.offset += length

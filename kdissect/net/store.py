@@ -1,12 +1,33 @@
 """What all connections of an analysis hold together, counted."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from kdissect.model.limits import Limits, in_force
+from kdissect.model.native import native, slots_of
 
 
-class Store:
-    """Counters that the connections of one analysis share; `limits` bound them (`model.limits`)."""
+class _Fields:
+    """What `native.StoreState` holds."""
 
     __slots__ = ("frame_bytes", "limits", "parked_bytes", "pending_bytes", "pending_requests")
+
+
+if TYPE_CHECKING:
+    _State = _Fields
+else:
+    _State = _Fields if native is None else native.StoreState
+
+
+class Store(_State):
+    """Counters that the connections of one analysis share; `limits` bound them (`model.limits`)."""
+
+    __slots__ = ()
+    FIELDS = _Fields.__slots__
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return slots_of(self)
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = in_force() if limits is None else limits

@@ -11,8 +11,10 @@ Rules:
 """
 
 from collections import Counter
+from typing import Any
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.native import slots_of
 from kdissect.model.segment import ACK, FIN, PSH, RST, SYN, PlainSegment, Segment
 from kdissect.model.stream import CloseKind, CollectingSink, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
@@ -20,22 +22,19 @@ from kdissect.net.health import Health
 from kdissect.net.parked import Parked
 from kdissect.net.reassembly import Reassembly
 from kdissect.net.repair import Repair
-from kdissect.net.sequence import HALF, MASK, add, distance
+from kdissect.net.sequence import MASK, add, distance
 from kdissect.net.store import Store
+from kdissect.net.tcp_state import PlainTcpState, TcpState
 
 # After twice the maximum segment lifetime even a sequence number may come again, RFC 9293 section 3.4.1.
 TWO_MSL_NS = 240_000_000_000
 
-CONTROL = FIN | SYN | RST | ACK
-IN_ORDER = ACK  # of these, what a segment has that neither begins nor ends anything
 
-
-class TcpConnection:
+class TcpConnection(TcpState):
     """Reassembles one connection. `sinks[d]` receives what direction `d` (0 or 1) sends.
 
     `store` counts what waits in all connections together. `initiator` is the direction that sent the first
-    SYN (None: not seen). `troubled`: something is parked or awaited, so that no segment is in order. Between
-    calls the state is plain and can be pickled if the sinks can.
+    SYN (None: not seen). Between calls the state is plain and can be pickled if the sinks can.
     """
 
     __slots__ = (
@@ -45,21 +44,23 @@ class TcpConnection:
         "_reset_by",
         "first_time_ns",
         "initiator",
-        "last_time_ns",
-        "troubled",
     )
 
+    FIELDS = PlainTcpState.__slots__
+
     def __init__(self, sinks: tuple[StreamSink, StreamSink], store: Store | None = None) -> None:
+        super().__init__()
         store = store or Store()
         self._log = AnomalyLog(store.limits.anomalies)
         first, second = Reassembly(sinks[0], self._log, store), Reassembly(sinks[1], self._log, store)
         self._pairs = ((first, second), (second, first))
         self._repair = Repair(self._pairs, self._log)
-        self.troubled = False
         self._reset_by: tuple[int, int] | None = None  # direction, time
         self.initiator: int | None = None
         self.first_time_ns = 0
-        self.last_time_ns = 0
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return slots_of(self)
 
     def lane(self, direction: int, sink: CollectingSink) -> "Lane":
         """What takes the segments of a direction that are in order (`net.in_order`); `sink` is its sink."""
@@ -103,38 +104,6 @@ class TcpConnection:
         stream = self._pairs[direction][0]
         return stream.start_seq, (stream.start_seq + stream.offset) & MASK, stream.opened
 
-    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
-        """Take the next captured segment of a direction.
-
-        Never raises by itself; the sinks are called from here.
-        """
-        # Hot, once a packet: a plain segment or acknowledgment in order is recognised and done with here.
-        _, seq, ack, flags, window, payload, missing, ip_id = segment
-        mine, peer = self._pairs[direction]
-        mine.packets += 1
-        self.last_time_ns = time_ns
-        if (
-            seq == mine.next_seq
-            and flags & CONTROL == IN_ORDER
-            and window
-            and not self.troubled
-            # nothing unseen is acknowledged, or the other side has not started
-            and (ack == peer.next_seq or (peer.next_seq - ack) & MASK < HALF or peer.next_seq < 0)
-        ):
-            if missing:
-                mine.deliver(Parked(mine.offset, payload, missing, False, 0, ref, time_ns, ip_id))
-            elif payload:
-                size = len(payload)
-                start = mine.offset
-                mine.offset = end = start + size
-                mine.next_seq = (seq + size) & MASK
-                mine.recent.append((start, payload, ip_id, time_ns))
-                if end > mine.trim_at:
-                    mine.trim()
-                mine.sink.data(payload, ref, time_ns)
-            return
-        self._feed_any(direction, Segment._make(segment), ref, time_ns)
-
     def opens_new_incarnation(self, direction: int, segment: Segment, time_ns: int) -> bool:
         """Whether this SYN starts a new connection on the same addresses and ports; False for no SYN.
 
@@ -159,6 +128,16 @@ class TcpConnection:
         for stream in self._pairs[0]:
             stream.finish(how, ref, time_ns)
         self.troubled = False
+
+    def _feed_odd(
+        self, direction: int, segment: PlainSegment, ref: int, time_ns: int, in_order: bool
+    ) -> None:
+        if in_order:
+            mine, _ = self._pairs[direction]
+            _, _, _, _, _, payload, missing, ip_id = segment
+            mine.deliver(Parked(mine.offset, payload, missing, False, 0, ref, time_ns, ip_id))
+        else:
+            self._feed_any(direction, Segment._make(segment), ref, time_ns)
 
     def _feed_any(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
         mine, peer = self._pairs[direction]

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.payloads.records import record_log
 from kdissect.decoders.records.layout import (
-    ATTRIBUTES,
     CURRENT_MAGIC,
     HEADER_V2,
     LENGTH_AT,
     MAGIC_AT,
     OVERHEAD,
 )
-from kdissect.decoders.records.usual import are_usual_in
+from kdissect.decoders.records.usual import is_latest, latest_delta
 from kdissect.engine.record_sets import LoneBatch, SectionBatches, lone_batch, record_batches
 from kdissect.history.topics import TopicNames
 from kdissect.model.anomaly import AnomalyKind
@@ -60,7 +59,7 @@ from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
 
 # Batches remembered as usual, by what their checksum covers; 200 bytes each.
-MOST_USUAL = 4096
+MOST_USUAL = 1024
 Spoken = Iterator[tuple[Rule, Fault]]
 _USUAL_APIS = (0, 1, 78)  # Produce, Fetch, ShareFetch (org.apache.kafka.common.protocol.ApiKeys)
 METADATA = 3  # org.apache.kafka.common.protocol.ApiKeys
@@ -148,13 +147,12 @@ class BatchJudge:
         """The rules that look at what `usual` counts, by API."""
         return {key: self._by_kind[key == PRODUCE, CURRENT_MAGIC].codes for key in _USUAL_APIS}
 
-    def usual(  # noqa: C901 - hot, once an exchange with records: numbers of its one batch are looked at here
-        self, exchange: Exchange, asked: Any
-    ) -> int | None:
+    def usual(self, exchange: Exchange, asked: Any) -> int | None:
         """How many batches an exchange with plain bodies has, if `faults` would find nothing; else None.
 
         `asked` is the request's value.
         """
+        # Hot, once an exchange with records.
         if not self._rules:
             return 0
         carriage = _carriage_of(exchange.api_key, exchange.api_version)
@@ -163,39 +161,36 @@ class BatchJudge:
         lone = exchange.batches_cache
         if type(lone) is not LoneBatch:  # histories mostly asked for it
             lone = lone_batch(exchange)
-        if lone is None:
-            sections = record_batches(exchange)
-            return self._plain_ones(exchange, carriage, sections, asked) if sections else 0
+            if lone is None:
+                sections = record_batches(exchange)
+                return self._plain_ones(exchange, carriage, sections, asked) if sections else 0
+        return 1 if self._is_usual_alone(exchange, carriage, lone, asked) else None
+
+    def _is_usual_alone(self, exchange: Exchange, carriage: "_Carriage", lone: LoneBatch, asked: Any) -> bool:
         is_produce, is_fetch, attributes = carriage
         name, topic_id, partition, _, start, end, _ = lone.section
-        offset, _, _, _, crc, bits, last_delta, _, latest, _, _, _, count = lone.header
+        offset, _, _, _, crc, bits, last_delta, base, latest, _, _, _, count = lone.header
         if bits not in attributes or last_delta < count - 1:
-            return None
-        key = crc, end - start, latest, count
+            return False
         if is_produce:
             if offset or count < 1 or last_delta != count - 1:
-                return None
+                return False
         else:
             asked_for = asked_offset(asked, topic_id or name, partition) if is_fetch else None
             if count < 0 or last_delta < 0 or (asked_for is not None and offset + last_delta < asked_for):
-                return None
+                return False
         if topic_id is not None:
             name = self._names.name(exchange.connection, topic_id)
         if name in _LOGS:
-            return None
-        return (
-            1
-            if (key in self._usual and not is_produce) or self._is_lone_usual(lone, key, is_produce)
-            else None
-        )
-
-    def _is_lone_usual(self, lone: LoneBatch, key: tuple[int, ...], is_produce: bool) -> bool:
-        """`_has_usual_records` of a batch that stands alone."""
-        if lone.header[ATTRIBUTES] & CODEC_MASK:
+            return False
+        key = crc, end - start, latest, count
+        if not is_produce and key in self._usual:
+            return True
+        if bits & CODEC_MASK:
             usual = has_usual_content(lone.batch(), dense=is_produce)
         else:
-            start, end = lone.section.start + HEADER_V2.size, lone.section.end
-            usual = are_usual_in(lone.header, lone.data, start, end, dense=is_produce)
+            delta = latest_delta(count, last_delta, lone.data, start + HEADER_V2.size, end, is_produce)
+            usual = delta is not None and is_latest(base + delta, latest, bits, count)
         if usual:
             self._remember(key)
         return usual

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kdissect.rules.body_kind import BodyKind
-from kdissect.rules.traffic import Traffic
+from kdissect.rules.traffic import MOST_WAITING, Traffic
 from kdissect.rules.usual_bodies import Look
 
 if TYPE_CHECKING:
@@ -24,7 +24,17 @@ class BodyPair:
     usual, `batches` the batches in them, until they are counted elsewhere (`Coverage.settle`).
     """
 
-    __slots__ = ("_latencies", "_traffic", "answered", "asked", "batches", "exchanges", "is_watched", "look")
+    __slots__ = (
+        "_latencies",
+        "_times",
+        "_traffic",
+        "answered",
+        "asked",
+        "batches",
+        "exchanges",
+        "is_watched",
+        "look",
+    )
 
     def __init__(
         self, key: PairKey, asked: BodyKind, answered: BodyKind | None, look: Look, traffic: Traffic
@@ -34,7 +44,7 @@ class BodyPair:
         self.look = look
         self.is_watched = asked.is_watched or (answered is not None and answered.is_watched)
         self.exchanges = self.batches = 0
-        self._traffic = traffic
+        self._traffic, self._times = traffic, traffic.open_times
         self._latencies = traffic.open_latencies((key[0], key[1])) if answered is not None else []
 
     def takes(self, asked: Decoded, answered: Decoded | None, at_ns: int, exchange: Exchange) -> bool:
@@ -54,7 +64,10 @@ class BodyPair:
         self.exchanges += 1
         if response is not None:
             self._latencies.append(response.time_ns - request.end_time_ns)
-        self._traffic.wait(request.time_ns)
+        times = self._times  # `Traffic.wait`, without a call
+        times.append(request.time_ns)
+        if len(times) >= MOST_WAITING:
+            self._traffic.settle()
 
     def settle(self) -> tuple[int, int]:
         """Count the bodies by their kinds; gives exchanges and batches since it was asked last."""

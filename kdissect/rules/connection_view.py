@@ -19,9 +19,9 @@ REMEMBERED = 1024
 # Requests in flight that rules look at: some look at all of them for each request. Clients have 1 to 5,
 # Kafka's own senders a few hundred, of which the latest tell enough.
 WAITING_KEPT = 100
-# Exchanges kept whole, for facts about one that came late.
-RECENT = 8
-# Of those with more bytes only the last: eight responses of a megabyte on each connection fill the memory.
+# Exchanges kept whole, for facts about one that came late: they come with the next ones of its connection.
+RECENT = 4
+# Of those with more bytes only the last: four responses of a megabyte on each connection fill the memory.
 RECENT_BYTES = 16 << 10
 # What is_usual takes for granted: less than any rule about sizes, times and pipelines looks for.
 _LEAST_SIZE, _TOO_LARGE = 8, 512 << 10

@@ -25,10 +25,10 @@ from kdissect.rules import pieces
 from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body
 from kdissect.rules.body_kind import BodyKind
-from kdissect.rules.body_pair import BodyPair, PairKey
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.evidence import finding_of, has_no_error
+from kdissect.rules.exercise import Exercise
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.registry import ALL_RULES
@@ -36,7 +36,7 @@ from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, Once, Rule
 from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, Subjects
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
-from kdissect.session.info import ConnectionKind
+from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 _UNDECIDED: Any = object()
 _AS_DUE = (State.COMPLETE, State.NO_RESPONSE_EXPECTED)
@@ -86,9 +86,11 @@ class Judge:
             view = self._views.get(info.id) or self._view(event)
             for exchange in due:
                 self._exchange(exchange, view)
+                if exchange is not event:
+                    exchange.forget_bodies()
             if facts:
                 self._facts(facts, event)
-            event.forget_bodies()  # also if it is held back
+            event.bodies_cache = event.batches_cache = None  # `forget_bodies`, also if it is held back
         elif isinstance(event, ConnectionClosed):
             due, facts = self._history.take(event)
             self._facts(facts, None)
@@ -99,6 +101,7 @@ class Judge:
         due, facts = self._history.take_rest()
         for exchange in due:
             self._exchange(exchange, self._view(exchange))
+            exchange.forget_bodies()
         self._facts(facts, None)
         self._views.clear()
         self.coverage.finish(self._subjects.exchange_rules, self._subjects.misfit_rules)
@@ -116,6 +119,7 @@ class Judge:
         view = self._views.pop(info.id, None) or ConnectionView(info, self._large)
         for exchange in due:
             self._exchange(exchange, view)
+            exchange.forget_bodies()
         if info.kind is ConnectionKind.KAFKA:
             self.coverage.at(info)
             self._muted.clear()
@@ -132,7 +136,6 @@ class Judge:
         is_usual = not is_odd and view.is_usual(exchange)
         if not (is_usual and self._passes(exchange, view)):
             self._closely(exchange, view, ODD if is_odd else USUAL if is_usual else UNUSUAL)
-        exchange.forget_bodies()
 
     def _passes(self, exchange: Exchange, view: ConnectionView) -> bool:
         """Whether no rule has anything to say of a usual exchange; counts it."""
@@ -141,7 +144,14 @@ class Judge:
         request, response = exchange.request, exchange.response
         if asked is None or request is None or (answered is None and response is not None):
             return False
-        pair = self._pair((exchange.api_key, exchange.api_version, answered is not None), view)
+        info, exercise = view.info, view.exercise
+        name, version = view.software
+        if exercise is None or info.software_name is not name or info.software_version is not version:
+            exercise = self._meet(info, view)
+        key = exchange.api_key, exchange.api_version, answered is not None
+        pair = exercise.pairs.get(key, _UNDECIDED)
+        if pair is _UNDECIDED:
+            pair = self._subjects.body_pair(key, exercise, self.coverage)
         if pair is None or not pair.takes(asked, answered, request.time_ns, exchange):
             return False
         if pair.is_watched:
@@ -153,15 +163,11 @@ class Judge:
         self._passed(exchange, view, request, response)
         return True
 
-    def _pair(self, key: PairKey, view: ConnectionView) -> BodyPair | None:
-        """The kinds of both bodies, if they can be looked at together."""
-        info, exercise = view.info, view.exercise
-        name, version = view.software
-        if exercise is None or info.software_name is not name or info.software_version is not version:
-            exercise = view.exercise = self.coverage.exercises.at(info)
-            view.software = info.software_name, info.software_version
-        pair = exercise.pairs.get(key, _UNDECIDED)
-        return self._subjects.body_pair(key, exercise, self.coverage) if pair is _UNDECIDED else pair
+    def _meet(self, info: ConnectionInfo, view: ConnectionView) -> Exercise:
+        """What counts for the software of a connection, as far as that is known."""
+        view.exercise = self.coverage.exercises.at(info)
+        view.software = info.software_name, info.software_version
+        return view.exercise
 
     def _passed(
         self, exchange: Exchange, view: ConnectionView, request: Frame, response: Frame | None

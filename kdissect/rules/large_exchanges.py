@@ -7,8 +7,10 @@ from __future__ import annotations
 from kdissect.session.exchange import Exchange
 
 # Of all connections together. A connection that fetches ends with an answer of some 200 KB, which would be
-# kept for as long as it is open: thousands of them must not fill the memory.
-MOST_BYTES = 8 << 20
+# kept for as long as it is open: thousands of them must not fill the memory. Facts that come late come with
+# the next exchanges of their connection, so that ten answers are enough; what is kept for long leaves holes
+# in the heap when it goes, which take as much again.
+MOST_BYTES = 2 << 20
 
 
 class LargeExchanges:

@@ -70,18 +70,19 @@ class Traffic:
         self._latencies: dict[Kind, Distribution] = {}
         self._times = TimeLine()
         self._waiting: dict[Kind, list[int]] = {}
-        self._waiting_times: list[int] = []
+        self.open_times: list[int] = []
+        """Times of exchanges that have the answers they should have, to be counted; see `wait`."""
 
     @property
     def latencies(self) -> dict[Kind, Distribution]:
         """Latencies by API key and version."""
-        self._settle()
+        self.settle()
         return self._latencies
 
     @property
     def times(self) -> TimeLine:
         """When exchanges took place."""
-        self._settle()
+        self.settle()
         return self._times
 
     def add(self, exchange: Exchange) -> None:
@@ -102,10 +103,10 @@ class Traffic:
 
     def wait(self, time_ns: int) -> None:
         """Count the time of one exchange that has the answer it should have."""
-        times = self._waiting_times
+        times = self.open_times
         times.append(time_ns)
         if len(times) >= MOST_WAITING:
-            self._settle()
+            self.settle()
 
     def merge(self, other: Traffic) -> None:
         """Count what another one holds, which stays as it is."""
@@ -113,17 +114,17 @@ class Traffic:
         for kind, latencies in other.latencies.items():
             self._latencies[self._open(kind)].merge(latencies)
 
-    def _settle(self) -> None:
-        """Count what waits."""
-        if not self._waiting_times:
+    def settle(self) -> None:
+        """Count what waits, which is due when `MOST_WAITING` times do."""
+        if not self.open_times:
             return
         width = self._times.width_ns
-        for index, count in Counter(map(floordiv, self._waiting_times, repeat(width))).items():
+        for index, count in Counter(map(floordiv, self.open_times, repeat(width))).items():
             self._times.count(index * width, (count, 0))
         for kind, waiting in self._waiting.items():
             self._latencies[kind].add_all(waiting)
             waiting.clear()  # the list itself is known elsewhere
-        self._waiting_times.clear()
+        self.open_times.clear()  # this one too
 
     def _open(self, kind: Kind) -> Kind:
         """The kind under which latencies of a kind are counted, from now on too."""

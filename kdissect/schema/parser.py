@@ -72,7 +72,8 @@ class _Parser:
         if level == 0:
             self._open_block(content.split())
             return
-        self._enter(level)
+        if level != len(self._open):
+            self._enter(level)
         self._open[-1][1].append(self._field(content))
 
     def close(self) -> list[Message]:
@@ -192,7 +193,8 @@ class _Parser:
         field = Field(
             snake_case(name), name, self._type(token), versions, nullable=nullable, default=token.default
         )
-        self._options(field, words)
+        if len(words) > 2:
+            self._options(field, words)
         return field
 
     def _options(self, field: Field, words: list[str]) -> None:

@@ -39,7 +39,8 @@ def api_keys() -> frozenset[int]:
 
 def api_name(api_key: int) -> str | None:
     """The name of an API (`Fetch`), None if unknown; opens no file."""
-    return _names().get(api_key)
+    stem = _stems().get(api_key)
+    return None if stem is None else _name(stem)
 
 
 def request_message(api_key: int) -> Message | None:
@@ -105,13 +106,13 @@ def _stems() -> dict[int, str]:
 
 
 @cache
-def _names() -> dict[int, str]:
-    return {key: camel_case(stem.partition("_")[2]) for key, stem in _stems().items()}
+def _name(stem: str) -> str:
+    return camel_case(stem.partition("_")[2])
 
 
 @cache
 def _keys_by_name() -> dict[str, int]:
-    return {name.casefold(): key for key, name in _names().items()}
+    return {_name(stem).casefold(): key for key, stem in _stems().items()}
 
 
 @cache

@@ -46,12 +46,6 @@ class Primitive(StrEnum):
     RECORDS = "records"
 
 
-class Array(NamedTuple):
-    """An array of `element`."""
-
-    element: "Primitive | Struct"
-
-
 class Struct:
     """A named sequence of fields.
 
@@ -66,6 +60,13 @@ class Struct:
 
     def __repr__(self) -> str:
         return f"Struct({self.name})"
+
+
+class Array(NamedTuple):
+    """An array of `element`."""
+
+    # Not as text, which typing would compile: the first use of `compile` is 4 % of a small capture.
+    element: Primitive | Struct
 
 
 Type = Primitive | Array | Struct

@@ -3,6 +3,7 @@
 import struct
 from collections import deque
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import body_fits
@@ -10,14 +11,17 @@ from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame, RequestHeader
+from kdissect.model.native import native
 from kdissect.net.store import Store
 from kdissect.schema import registry
 from kdissect.session.detect import is_certain_request, is_plausible_request
+from kdissect.session.dialogue_state import DialogueState
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo
 from kdissect.session.pairing import Pairing
 from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
+from kdissect.session.places import places
 from kdissect.session.request_kind import (
     API_VERSIONS,
     PRODUCE,
@@ -45,20 +49,21 @@ _HEADER = struct.Struct(">hhi")
 _ID_AND_LENGTH_AT = 4
 _id_and_length = struct.Struct(">ih").unpack_from
 _CLIENT_ID_START = 10
+_NULL = -1  # the length of a client id that is null
 _NO_LENGTH = -2  # none a header can have that is read without looking closer
 _AFTER_ID = 4  # a response's header: its correlation id, then tags or nothing
 _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
 
 
-class Dialogue:
-    """The requests and responses of one Kafka connection."""
+class Dialogue(DialogueState):
+    """The requests and responses of one Kafka connection.
 
-    __slots__ = (
-        "_client_id", "_client_id_bytes", "_client_id_length", "_events", "_first_token", "_info", "_next",
-        "_orphans", "_pairing",
-        "_phase", "_tokens",
-    )  # fmt: skip
+    Where the hot path is compiled its `request` and `response` are called, which have `_request` and
+    `_response` do what they do not.
+    """
+
+    __slots__ = ("_client_id_end", "_first_token", "_orphans")
 
     def __init__(self, info: ConnectionInfo, events: list[Event], store: Store | None = None) -> None:
         self._info = info
@@ -70,13 +75,14 @@ class Dialogue:
         self._next = 0
         self._orphans = 0
         # Of the request before: a connection's requests have the same.
-        self._client_id = ""
+        self._client_id: str | None = ""
         self._client_id_bytes = b""
         self._client_id_length = _NO_LENGTH
+        self._client_id_end = _CLIENT_ID_START
 
     # requests
 
-    def request(self, frame: Frame, doubtful: bool) -> bool:
+    def _request(self, frame: Frame, doubtful: bool) -> bool:
         """A frame from the client. False if it is no plausible request and `doubtful` allows to say so."""
         # Hot, once a request: known API, the client id of the request before, a header without tags.
         data = frame.data
@@ -84,7 +90,7 @@ class Dialogue:
         if kind is None or kind.is_unusual or self._phase is _RAW_TOKENS or len(data) < _CLIENT_ID_START:
             return self._unusual_request(frame, doubtful)
         correlation_id, length = _id_and_length(data, _ID_AND_LENGTH_AT)
-        offset = _CLIENT_ID_START + length
+        offset = self._client_id_end
         if length != self._client_id_length or data[_CLIENT_ID_START:offset] != self._client_id_bytes:
             return self._unusual_request(frame, doubtful)
         tags = kind.tags
@@ -95,15 +101,9 @@ class Dialogue:
         ordinal = self._next
         self._next = ordinal + 1
         exchange = Exchange(
-            self._info,
-            ordinal,
-            kind.api_key,
-            kind.api_version,
-            correlation_id,
-            self._client_id,
-            frame,
-            offset,
-        )
+            self._info, ordinal, kind.api_key, kind.api_version, correlation_id, self._client_id,
+            frame, offset,
+        )  # fmt: skip
         self._take_request(exchange, frame, kind, correlation_id)
         return True
 
@@ -164,8 +164,9 @@ class Dialogue:
         raw = (client_id or "").encode("utf-8", "replace")
         # Only of a client id that is UTF-8 the text has the bytes back.
         if frame.data[_CLIENT_ID_START : _CLIENT_ID_START + len(raw)] == raw:
-            self._client_id_bytes, self._client_id = raw, client_id or ""
-            self._client_id_length = len(raw)
+            self._client_id_bytes, self._client_id = raw, client_id
+            self._client_id_length = _NULL if client_id is None else len(raw)
+            self._client_id_end = _CLIENT_ID_START + len(raw)
         return exchange
 
     def _bad_header(self, frame: Frame, error: DecodeError) -> None:
@@ -218,7 +219,7 @@ class Dialogue:
 
     # responses
 
-    def response(self, frame: Frame, doubtful: bool) -> bool:
+    def _response(self, frame: Frame, doubtful: bool) -> bool:
         """A frame from the broker. False if it answers nothing and `doubtful` allows to say so."""
         data = frame.data
         if self._tokens:
@@ -244,6 +245,9 @@ class Dialogue:
             return True
         self._answer(matched, frame)
         return True
+
+    if TYPE_CHECKING or native is None:
+        request, response = _request, _response
 
     def _answer(self, exchange: Exchange, frame: Frame) -> None:
         if exchange.state is _NO_RESPONSE:
@@ -347,7 +351,7 @@ class Dialogue:
         client_id = (self._info.client_id or "").encode("utf-8", "replace")
         if client_id:
             mark = len(client_id).to_bytes(2) + client_id
-            yield from _places(data, mark, _CLIENT_ID_AT)
+            yield from places(data, mark, _CLIENT_ID_AT)
 
     def response_fits(self, data: bytes, content: int, size: int, at_segment_start: bool) -> bool:
         """Whether a frame of `size` bytes whose content begins at `content` can be an answer."""
@@ -368,7 +372,7 @@ class Dialogue:
     def response_places(self, data: bytes) -> Iterator[int]:
         """Offsets in `data` where an answer to one of the first requests that wait may begin."""
         for correlation_id in self._pairing.first_ids(PLACES_FOR):
-            yield from _places(data, correlation_id.to_bytes(4, signed=True), _CORRELATION_ID_AT)
+            yield from places(data, correlation_id.to_bytes(4, signed=True), _CORRELATION_ID_AT)
 
     def _in_orphan_window(self, correlation_id: int) -> bool:
         last = self._pairing.last_correlation_id
@@ -391,10 +395,3 @@ class Dialogue:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _places(data: bytes, mark: bytes, distance: int) -> Iterator[int]:
-    at = data.find(mark, distance)
-    while at >= 0:
-        yield at - distance
-        at = data.find(mark, at + 1)

@@ -11,9 +11,11 @@ Rules:
 import struct
 from collections.abc import Callable
 from enum import IntEnum
+from typing import TYPE_CHECKING, Any
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
+from kdissect.model.native import native, slots_of
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
 from kdissect.net.store import Store
 from kdissect.session.frame_owner import FrameOwner
@@ -49,33 +51,32 @@ class Mode(IntEnum):
 _FRAMES = Mode.FRAMES  # a module's own name is found faster than an enum's member, once a packet
 
 
-class FrameReader:
-    """One direction's frames. Implements `StreamSink`; frames go where `start_frames` says."""
+class _Fields:
+    """What `native.ReaderState` holds."""
 
     __slots__ = (
-        "_again",
-        "_connection",
-        "_counted",
-        "_doubt",
-        "_first_ref",
-        "_first_time",
-        "_holed",
-        "_size",
-        "_skipped",
-        "_stop",
-        "_store",
-        "_stub",
-        "_take",
-        "_through",
-        "closed",
-        "direction",
-        "is_open",
-        "last_ref",
-        "last_time_ns",
-        "mode",
-        "parts",
-        "room",
-    )
+        "_again", "_counted", "_doubt", "_first_ref", "_first_time", "_holed", "_size", "_stop", "_store",
+        "_stub", "_take", "last_ref", "last_time_ns", "mode", "parts", "room",
+    )  # fmt: skip
+
+
+if TYPE_CHECKING:
+    _State = _Fields
+else:
+    _State = _Fields if native is None else native.ReaderState
+
+
+class FrameReader(_State):
+    """One direction's frames. Implements `StreamSink`; frames go where `start_frames` says.
+
+    With the compiled package its `data` is called, which has `_data` do what it does not.
+    """
+
+    __slots__ = ("_connection", "_skipped", "_through", "closed", "direction", "is_open")
+    FIELDS = _Fields.__slots__
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return slots_of(self)
 
     def __init__(self, connection: FrameOwner, direction: int, store: Store | None = None) -> None:
         self._connection = connection
@@ -107,7 +108,7 @@ class FrameReader:
         """The next byte is the first of the stream."""
         self.is_open = True
 
-    def data(self, payload: bytes, ref: int, time_ns: int) -> None:
+    def _data(self, payload: bytes, ref: int, time_ns: int) -> None:
         """The next bytes of the stream."""
         if self.mode is not _FRAMES:
             self._outside_frames(payload, ref, time_ns)
@@ -136,6 +137,9 @@ class FrameReader:
             return
         self._complete(payload, have - self._size, ref, time_ns)
         self._look_again(ref, time_ns)
+
+    if TYPE_CHECKING or native is None:
+        data = _data
 
     def _outside_frames(self, payload: bytes, ref: int, time_ns: int) -> None:
         if self.mode is Mode.LOST:

@@ -68,6 +68,7 @@ class ConnectionInfo:
         "end_ns",
         "id",
         "kind",
+        "line_texts",
         "mechanism",
         "middle_start",
         "names",
@@ -135,6 +136,8 @@ class ConnectionInfo:
         self.broker_address = str(broker)  # what states are kept by, whatever the broker is called
         self.client_text = self._text(client, str(client))  # printed on every row: formatted once
         self.broker_text = self._text(broker, self.broker_address)
+        self.line_texts: tuple[bytes, bytes] | None = None
+        """Id and ends as they stand on a line (`cli.formats.fastlines`), once there was one."""
 
     def _text(self, end: Endpoint, address: str) -> str:
         """The name of an end with its port, or its address (`model.hosts`)."""

@@ -11,9 +11,11 @@ Rules:
 
 from collections import deque
 from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Any
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
+from kdissect.model.native import native, slots_of
 from kdissect.net.store import Store
 from kdissect.session.exchange import Exchange, State
 
@@ -35,22 +37,38 @@ _NOTHING: list[Exchange] = []
 _NO_MATCH: tuple[None, list[Exchange]] = None, _NOTHING
 
 
-class Pairing:
-    """The requests of one connection that wait for their response, in stream order."""
+class _Fields:
+    """What `native.PairingState` holds."""
 
     __slots__ = (
         "_answered",
         "_bytes",
-        "_given_up",
         "_holding",
-        "_lost_before",
         "_pending",
-        "_shadowed",
         "_shadows",
         "_silent",
         "_store",
         "last_correlation_id",
     )
+
+
+if TYPE_CHECKING:
+    _State = _Fields
+else:
+    _State = _Fields if native is None else native.PairingState
+
+
+class Pairing(_State):
+    """The requests of one connection that wait for their response, in stream order.
+
+    With the compiled package `native.DialogueState` does what is plain of `add` and `match` by itself.
+    """
+
+    __slots__ = ("_given_up", "_lost_before", "_shadowed")
+    FIELDS = _Fields.__slots__
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return slots_of(self)
 
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or Store()
@@ -119,8 +137,8 @@ class Pairing:
 
     def _shorten(self, exchange: Exchange, frame: Frame) -> None:
         before = len(frame.data)
-        frame.data = frame.data[: max(HEADER_KEPT, exchange.request_body_offset)]
-        self._count_bytes(len(frame.data) - before)
+        short = exchange.request = frame.shortened(max(HEADER_KEPT, exchange.request_body_offset))
+        self._count_bytes(len(short.data) - before)
         exchange.note(
             AnomalyKind.PENDING_LIMIT, f"{before} bytes of the request were dropped while it waited", frame
         )

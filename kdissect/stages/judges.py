@@ -108,11 +108,11 @@ class SecondJudge(Judge):
         view.begin(exchange)
         self._muted = set(self._silenced.pop((exchange.connection.id, exchange.ordinal), ()))
         self._judged(exchange, view)
-        exchange.forget_bodies()
 
     def _close(self, event: ConnectionClosed, due: list[Exchange]) -> None:
         view = self._views.pop(event.connection.id, None) or ConnectionView(event.connection)
         for exchange in due:
             self._exchange(exchange, view)
+            exchange.forget_bodies()
         self.coverage.exercises.close(event.connection)
         self._large.forget(event.connection.id)

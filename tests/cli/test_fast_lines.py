@@ -101,3 +101,19 @@ def test_caches_are_bounded() -> None:
         exchange.client_id = str(number)
         fast.line(exchange)
     assert all(len(cache) < 5000 for cache in vars(fast).values() if isinstance(cache, dict))
+
+
+def test_connections_share_what_their_requests_have_in_common() -> None:
+    fast, slow = FastLines(FILES), ExchangeRows(FILES)
+    for number in range(30):  # in turns between two files
+        ends = Endpoint(f"10.0.0.{number}", 1), Endpoint("10.0.1.1", 9092)
+        exchange = Exchange(ConnectionInfo(str(number), f"set {number % 2}", *ends, 0), 0, 18, 0, 1, "100%")
+        exchange.state = State.COMPLETE
+        frames = [
+            Frame(bytes(8), 8, ref, ref, time_ns, time_ns)
+            for ref, time_ns in ((packet_ref(number % 2, 2 * number + at), 10**18 + at) for at in (1, 2))
+        ]
+        exchange.request, exchange.response = frames
+        exchange.request_body_offset = exchange.response_body_offset = 8
+        assert fast.line(exchange) == orjson.dumps(slow.row(exchange), option=orjson.OPT_APPEND_NEWLINE)
+    assert len(vars(fast)["_kinds"]) == 1, "made once, not for each connection"

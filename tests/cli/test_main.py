@@ -18,7 +18,7 @@ def test_bare_command_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
 def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
-    assert capsys.readouterr().out == f"kdissect {project['version']}\n"
+    assert capsys.readouterr().out.splitlines()[0] == f"kdissect {project['version']}"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -57,7 +57,7 @@ def test_hints_name_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_module_runs_as_a_program() -> None:
-    assert run("--version").out == f"kdissect {kdissect.__version__}\n"
+    assert run("--version").out.startswith(f"kdissect {kdissect.__version__}\ncompiled hot path: ")
 
 
 def test_public_names_are_there() -> None:

@@ -194,7 +194,7 @@ def test_a_crash_shows_no_bytes(capture: str, monkeypatch: pytest.MonkeyPatch) -
     def broken(*_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(Dialogue, "_answer", broken)
+    monkeypatch.setattr(Dialogue, "_unusual_request", broken)
     with pytest.raises(RuntimeError) as caught:
         main(["inspect", capture])
     search("".join(traceback.format_exception(caught.value)).encode(), "traceback")

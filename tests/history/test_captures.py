@@ -21,6 +21,7 @@ from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from tests.conftest import CHECKOUT
+from tests.support.frames import with_data
 
 CAPTURES = CHECKOUT / "captures"
 # What clients of Apache Kafka do although no state led to expect it, each with its reason.
@@ -255,14 +256,15 @@ def test_the_reference_captures_give_no_sure_difference(reference: Path) -> None
 def garbled(of: Iterator[Event], chance: random.Random) -> Iterator[Event]:
     """The same events with bytes of their bodies changed."""
     for event in of:
-        for frame in (event.request, event.response) if isinstance(event, Exchange) else ():
+        for side in ("request", "response") if isinstance(event, Exchange) else ():
+            frame = getattr(event, side)
             if frame is not None and len(frame.data) > 20 and chance.random() < 0.5:
                 data = bytearray(frame.data)
                 for _ in range(chance.choice((1, 1, 3))):
                     data[chance.randrange(12, len(data))] = chance.choice(
                         (0, 1, 0x7F, 0xFF, chance.randrange(256))
                     )
-                frame.data = bytes(data)
+                setattr(event, side, with_data(frame, bytes(data)))
         yield event
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from kdissect.history.negotiated_versions import NegotiatedVersions, VersionFact
 from tests.history.talk import Talk, brief, feed, kinds
+from tests.support.frames import with_data
 
 API_VERSIONS, METADATA, PRODUCE = 18, 3, 0
 SOFTWARE = {"client_software_name": "test", "client_software_version": "1.0"}
@@ -75,7 +76,7 @@ def test_an_answer_that_does_not_fit_offers_nothing() -> None:
     talk, machine = Talk(), NegotiatedVersions()
     broken = talk.ask(API_VERSIONS, 3, SOFTWARE, offer(k18=(0, 4)))
     assert broken.response is not None
-    broken.response.data += b"\0\0"
-    broken.response.size += 2
+    data = broken.response.data + b"\0\0"
+    broken.response = with_data(broken.response, data, len(data))
     assert not feed(machine, broken)
     assert not feed(machine, talk.ask(METADATA, 13, {"topics": []}, {}))

@@ -9,6 +9,7 @@ from kdissect.history.producers import ProducerFact, Producers
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, batch, brief, feed, kinds
+from tests.support.frames import with_data
 
 PRODUCE, INIT = 0, 22
 
@@ -41,7 +42,8 @@ def test_a_batch_of_wrong_checksum_is_no_basis() -> None:
     whole = produce(talk, 0, 3)
     damaged = produce(talk, 3, 1)
     assert damaged.request is not None
-    damaged.request.data = damaged.request.data[:-6] + b"x" + damaged.request.data[-5:]
+    data = damaged.request.data
+    damaged.request = with_data(damaged.request, data[:-6] + b"x" + data[-5:])
     assert odd(feed(machine, init(talk), whole, damaged, produce(talk, 4), produce(talk, 6))) == [
         ("sequence_gap", 5, 6)
     ]
@@ -51,7 +53,7 @@ def test_a_request_that_was_cut_explains_a_gap() -> None:
     talk, machine = Talk(), Producers()
     whole, cut = produce(talk, 0, 3), produce(talk, 3, 1)
     assert cut.request is not None
-    cut.request.data = cut.request.data[:-20]
+    cut.request = with_data(cut.request, cut.request.data[:-20])
     assert odd(feed(machine, init(talk), whole, cut, produce(talk, 4), produce(talk, 6))) == [
         ("sequence_gap", 5, 6)
     ]

@@ -13,6 +13,7 @@ from kdissect.tui.save import run_saver
 from kdissect.tui.save_order import SaveOrder
 from kdissect.tui.saver import save
 from tests.support.console import CAPTURES, run
+from tests.support.frames import with_data
 
 PRODUCE = str(CAPTURES / "kafka44_java_produce.pcapng")
 
@@ -57,9 +58,11 @@ def test_troubles_are_told_in_a_line(tmp_path: Path) -> None:
 def test_frames_become_packets_that_read_the_same(cut: bool, tmp_path: Path) -> None:
     wanted = chosen()
     if cut:
-        for frame in (wanted[0].request, wanted[1].response):
-            assert frame is not None
-            frame.data = frame.data[:-3]
+        asked, answered = wanted[0].request, wanted[1].response
+        assert asked is not None
+        assert answered is not None
+        wanted[0].request = with_data(asked, asked.data[:-3])
+        wanted[1].response = with_data(answered, answered.data[:-3])
     path = tmp_path / "frames.pcapng"
     with PacketFile(str(path)) as file:
         for packet, _, _ in frame_packets(wanted):
@@ -79,8 +82,8 @@ def test_frames_become_packets_that_read_the_same(cut: bool, tmp_path: Path) -> 
 def test_a_frame_larger_than_a_packet(tmp_path: Path) -> None:
     (exchange,) = chosen()[:1]
     assert exchange.request is not None
-    exchange.request.data += bytes(200_000)
-    exchange.request.size += 200_000
+    data = exchange.request.data + bytes(200_000)
+    exchange.request = with_data(exchange.request, data, exchange.request.size + 200_000)
     with PacketFile(str(tmp_path / "large.pcapng")) as file:
         packets = [packet for packet, _, _ in frame_packets([exchange])]
         for packet in packets:

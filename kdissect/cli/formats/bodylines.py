@@ -1,16 +1,19 @@
 """Exchanges with their bodies to JSON lines: bodies put into the lines of `fastlines`.
 
 The same text as `ExchangeRows.row` through orjson, held equal by a test. It exists because it is the path of
-large captures: the header part of a line is text that is mostly known, only bodies are dicts for orjson.
+large captures: the header part of a line is text that is mostly known, and bodies are made text where the hot
+path is compiled; without it they are dicts for orjson.
 """
 
 from collections.abc import Sequence
 
+from kdissect.cli.formats.body_texts import BodyTexts
 from kdissect.cli.formats.fastlines import FastLines
 from kdissect.cli.formats.jsonl import json_bytes
-from kdissect.engine.nested_bodies import NameOf, NestedBodies
+from kdissect.engine.nested_bodies import NameOf
 from kdissect.engine.rows import Nest, Row, TopicsOf, add_bodies, anomaly_row
 from kdissect.model.anomaly import Anomaly
+from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 
 # Where the frames of a line end. No text on a line can hold these: quotes in it are escaped.
@@ -38,27 +41,28 @@ class BodyLines:
         self.skip = lines.skip
         self.head = lines.head
         self.tail = lines.tail
-        self._bodies_of = NestedBodies(name_of, show_secrets).of
+        texts = BodyTexts(name_of, show_secrets)
+        self._texts_of = texts.made if native is None else texts.texts
         self._nest = nest
         self._show_secrets = show_secrets
 
     def line(self, exchange: Exchange) -> bytes:
         """The exchange as a line of JSON."""
         line = self._line(exchange)
-        bodies = self._bodies_of(exchange)
-        if bodies is None:
+        texts = self._texts_of(exchange)
+        if texts is None:
             return self._unusual(line, exchange)
-        asked, answered = bodies
+        asked, answered = texts
         if asked is None or answered is None:
-            return _spliced(line, *(None if body is None else _quick(body) for body in bodies))
+            return _spliced(line, *(None if text is None else _quick(text) for text in texts))
         # Hot, nearly every exchange.
         at = line.index(_REQUEST_END)
         end = line.index(_RESPONSE_END, at)
         return b'%b,"body":%b,"error":null%b,"body":%b,"error":null%b' % (
             line[:at],
-            json_bytes(asked),
+            asked,
             line[at:end],
-            json_bytes(answered),
+            answered,
             line[end:],
         )
 
@@ -78,8 +82,8 @@ class BodyLines:
         return _with_anomalies(_spliced(line, asked, answered), anomalies)
 
 
-def _quick(body: Row) -> bytes:
-    return b',"body":%b,"error":null' % json_bytes(body)
+def _quick(text: bytes) -> bytes:
+    return b',"body":%b,"error":null' % text
 
 
 def _spliced(line: bytes, asked: bytes | None, answered: bytes | None) -> bytes:

@@ -9,6 +9,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.schema.errors import error_name
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 
 try:
     from _json import (
@@ -121,3 +122,18 @@ def number_or_null(number: int | None) -> str:
 def text_or_null(text: str | None) -> str:
     """A string in quotes."""
     return "null" if text is None else quote(text)
+
+
+def texts_of(connection: ConnectionInfo) -> tuple[bytes, bytes]:
+    """Id and ends of a connection, which has them from here on."""
+    texts = connection.id.encode(), ends_of(connection).encode("utf-8", "replace")
+    connection.line_texts = texts
+    return texts
+
+
+def ends_of(connection: ConnectionInfo) -> str:
+    """Capture set, client and broker, between the kind of an exchange and its client id."""
+    return (
+        f',"capture_set":{text_or_null(connection.capture_set)},'
+        f'"client":{text_or_null(connection.client_text)},"broker":{text_or_null(connection.broker_text)}'
+    )

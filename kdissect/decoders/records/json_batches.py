@@ -98,7 +98,20 @@ def _decompressed(
     """The records of a compressed batch. Raises one of `_FAULTS`."""
     if not content and not count:
         return []  # there are none left behind a compaction
+    data = _inflated(codec, content)
+    return json_records(data, 0, len(data), base_offset, base_timestamp)
+
+
+def _inflated(codec: int, content: bytes | memoryview) -> bytes:
     data = decompress(codec, content)
     if len(data) > PLAIN_BYTES:
         raise ValueError
-    return json_records(data, 0, len(data), base_offset, base_timestamp)
+    return data
+
+
+def inflated(codec: int, content: bytes) -> bytes | None:
+    """What a batch holds, decompressed; None where that fails or is much. Raises nothing."""
+    try:
+        return _inflated(codec, content)
+    except _FAULTS:
+        return None

@@ -105,7 +105,7 @@ class SectionSink(Sink):
             return "inner" if holds_records(field.type) else self._snapshot_target(field)
         if owner == _SNAPSHOT:
             return field.name if field.name in _SNAPSHOT_PARTS else None
-        return _part_of(field)
+        return part_of(field)
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
         """The name by which `target` knows the fields of a snapshot's id."""
@@ -155,7 +155,7 @@ class SectionPlaces:
             if field.name == _SNAPSHOT and field.tag is None:
                 self._snapshot = f"({', '.join(f'{target}.{part}' for part in _SNAPSHOT_PARTS)})"
             return
-        part = _part_of(field)
+        part = part_of(field)
         if part in self._parts:
             self._parts[part] = target
 
@@ -168,7 +168,7 @@ class SectionPlaces:
         return f"new(Section, ({', '.join(self._parts.values())}, {start}, {stop}, {self._snapshot}))"
 
 
-def _part_of(field: Field) -> str | None:
+def part_of(field: Field) -> str | None:
     """Which part of a section a field of a fixed width, a text or a blob is."""
     if field.type is Primitive.RECORDS:
         return "records"

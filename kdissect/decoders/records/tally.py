@@ -17,7 +17,7 @@ from kdissect.decoders.records.layout import (
 _HEAD = Struct(">i4xBI").unpack_from
 _SHORTEST = MIN_SIZE[CURRENT_MAGIC] - OVERHEAD
 # Below it a copy of the bytes costs less than two memoryviews (measured; at 16 KB they cost the same).
-_COPIED = 8192
+COPIED = 8192
 
 
 def count_batches(data: bytes, start: int, end: int, may_be_cut: bool) -> int:
@@ -30,7 +30,7 @@ def count_batches(data: bytes, start: int, end: int, may_be_cut: bool) -> int:
     if size >= HEADER_V2.size:
         length, magic, crc = _HEAD(data, start + LENGTH_AT)
         if length == size - OVERHEAD and magic == CURRENT_MAGIC:  # nearly all records fields are one batch
-            content = data if size < _COPIED else memoryview(data)
+            content = data if size < COPIED else memoryview(data)
             if crc32c(content[start + ATTRIBUTES_AT : end]) == crc:
                 return 1
     return _count(data, start, end, may_be_cut) if size else 0

@@ -8,6 +8,7 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812  an exception class, whatever its case
 
 from kdissect.decoders.records.varint import MAX_VARINT, MAX_VARLONG, varint
+from kdissect.model.native import native
 from kdissect.model.record_batch import LOG_APPEND_TIME, RecordBatch
 
 _HEAD = Struct(">H4B")
@@ -37,26 +38,21 @@ def are_usual(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool
     (`dense`: without a gap from 0), the first timestamp that of the batch and the latest its maximum, keys of
     headers in ASCII.
     """
-    latest = _latest(batch.count, batch.last_offset_delta, data, at, end, dense)
+    latest = latest_delta(batch.count, batch.last_offset_delta, data, at, end, dense)
     if latest is None:
         return False
-    return (
-        batch.attributes & LOG_APPEND_TIME > 0
-        or not batch.count
-        or batch.base_timestamp + latest == batch.max_timestamp
-    )
+    return is_latest(batch.base_timestamp + latest, batch.max_timestamp, batch.attributes, batch.count)
 
 
-def are_usual_in(header: tuple[int, ...], data: bytes, at: int, end: int, *, dense: bool) -> bool:
-    """The same for the numbers of a header (`layout.HEADER_V2`)."""
-    _, _, _, _, _, attributes, last_delta, base, maximum, _, _, _, count = header
-    latest = _latest(count, last_delta, data, at, end, dense)
-    if latest is None:
-        return False
-    return base + latest == maximum or attributes & LOG_APPEND_TIME > 0 or not count
+def is_latest(found: int, told: int, attributes: int, count: int | None) -> bool:
+    """Whether a batch may tell this time as the latest of its records."""
+    return found == told or attributes & LOG_APPEND_TIME > 0 or not count
 
 
-def _latest(wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool) -> int | None:
+def read_latest(
+    wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
+) -> int | None:
+    """The latest timestamp delta of usual records; None for others. Raises nothing."""
     try:
         return _walk(wanted, last_delta, data, at, end, dense)
     except (IndexError, ValueError, StructError):
@@ -154,3 +150,7 @@ def _headers(data: bytes, at: int, stop: int) -> int:
             raise ValueError("an odd value")
         at += max(size, 0)
     return at
+
+
+latest_delta = read_latest if native is None else native.latest_delta
+"""`read_latest`, the fastest there is."""

@@ -1,0 +1,75 @@
+"""What `FastLines` is made of: its base, which makes most lines itself where it is compiled."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kdissect.cli.formats.linetexts import texts_of
+from kdissect.model.native import native
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange, ExchangeKind, State
+
+if TYPE_CHECKING or native is None:
+
+    class LineFiller:
+        """Counts exchanges. `number` is that of the exchange before."""
+
+        number = 0
+
+        def skip(self) -> None:
+            """Leave out an exchange: those behind it keep the numbers they have in the whole capture."""
+            self.number += 1
+
+        if TYPE_CHECKING:
+
+            def line(self, exchange: Exchange) -> bytes:
+                """The exchange as a line of JSON, by `plain_line` of the subclass where it is unusual."""
+
+            # Compiled only
+
+            def fill_for(
+                self, class_: type[Exchange], fields_of: Callable[[Exchange], tuple[Any, ...] | None]
+            ) -> None:
+                """Exchanges are of this class, and `fields_of` reads them."""
+
+            def hold(self, events: list[Event]) -> int:
+                """Hold the lines of the exchanges among events; gives how many bytes are held now."""
+
+            def take(self) -> bytes:
+                """The lines that are held, which then are not any longer."""
+
+else:
+    LineFiller = native.LineFiller
+
+_KAFKA, _COMPLETE, _SILENT = ExchangeKind.KAFKA, State.COMPLETE, State.NO_RESPONSE_EXPECTED
+
+
+def fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
+    """What the compiled filler needs to know of an exchange; None for one that cannot fill a template.
+
+    To read slots one by one costs Python a tenth of what it costs others.
+    """
+    # Hot, once an exchange.
+    request, response, state = exchange.request, exchange.response, exchange.state
+    if (
+        request is None
+        or request.anomalies or exchange.anomalies or exchange.close
+        or exchange.kind is not _KAFKA
+    ):  # fmt: skip
+        return None
+    if response is None:
+        return None if state is not _SILENT else (
+            exchange.connection.line_texts or texts_of(exchange.connection), exchange.client_id,
+            exchange.api_key, exchange.api_version, exchange.ordinal, exchange.correlation_id,
+            request.data, exchange.request_body_offset, request.size,
+            request.first_ref, request.last_ref, request.time_ns, request.end_time_ns,
+        )  # fmt: skip
+    if state is not _COMPLETE or response.anomalies:
+        return None
+    return (
+        exchange.connection.line_texts or texts_of(exchange.connection), exchange.client_id,
+        exchange.api_key, exchange.api_version, exchange.ordinal, exchange.correlation_id,
+        request.data, exchange.request_body_offset, request.size,
+        request.first_ref, request.last_ref, request.time_ns, request.end_time_ns,
+        response.data, exchange.response_body_offset, response.size,
+        response.first_ref, response.last_ref, response.time_ns, response.end_time_ns,
+    )  # fmt: skip

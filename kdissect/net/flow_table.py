@@ -1,0 +1,48 @@
+"""The open flows of a capture set by their keys, with the compiled lanes of the bulk path beside them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from kdissect.model.native import native
+
+if TYPE_CHECKING:
+    from kdissect.net.tcp import Lane
+
+Flow = tuple[Any, Any, Any, "Lane | None"]
+
+
+class FlowTable(dict[bytes, Any]):
+    """A dict whose flows the compiled hot path finds without an object for a key: `lanes` has the same.
+
+    It changes by setting and popping a flow and by `clear` alone. Pickled it is a dict.
+    """
+
+    __slots__ = ("lanes",)
+
+    def __init__(self, flows: Mapping[bytes, Flow]) -> None:
+        super().__init__()
+        self.lanes = native.Lanes()
+        for key, flow in flows.items():
+            self[key] = flow
+
+    def __setitem__(self, key: bytes, flow: Flow) -> None:
+        super().__setitem__(key, flow)
+        self.lanes.set(key, flow[3])
+
+    def pop(self, key: bytes, *default: Any) -> Any:
+        """Take out a flow."""
+        self.lanes.drop(key)
+        return super().pop(key, *default)
+
+    def clear(self) -> None:
+        """Take out all of them."""
+        self.lanes.clear()
+        super().clear()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (), None, None, iter(self.items())
+
+
+def flow_table(flows: Mapping[bytes, Any]) -> dict[bytes, Any]:
+    """A table of these flows, as the bulk path that is there wants it."""
+    return dict(flows) if native is None else FlowTable(flows)

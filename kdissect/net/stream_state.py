@@ -1,0 +1,49 @@
+"""What changes with every segment of a direction.
+
+the compiled hot path has a twin of it: `Reassembly` is made of the one that is there.
+"""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from kdissect.model.native import native
+from kdissect.net.recent import NONE_YET, RECENT_BYTES, RECENT_SEGMENTS, Recent
+
+
+class PlainStreamState:
+    """What the fast path of a direction reads and writes.
+
+    `next_seq` is the sequence number of the next byte, -1 while there is no start and after the end, so that
+    nothing else need be compared; `offset` is its stream offset. `recent` is what was delivered last, due for
+    trimming when `offset` passes `trim_at`. `packets` counts those of this direction.
+    """
+
+    __slots__ = ("next_seq", "offset", "packets", "recent", "trim_at")
+
+    def __init__(self) -> None:
+        self.next_seq = -1
+        self.offset = self.packets = 0
+        self.recent: Recent = NONE_YET
+        self.trim_at = 2 * RECENT_BYTES
+
+    def remember(self) -> None:
+        """Keep what is delivered from here on, for comparing; due before the first byte."""
+        if not self.recent.maxlen:
+            self.recent = deque(maxlen=RECENT_SEGMENTS)
+
+    def trim(self) -> None:
+        """Forget old payloads; due when `offset` passes `trim_at`."""
+        forget_before(self.recent, self.offset - RECENT_BYTES)
+        self.trim_at = self.offset + RECENT_BYTES
+
+
+def forget_before(recent: Recent, keep_from: int) -> None:
+    """Forget the segments that end at this offset or before."""
+    while recent and recent[0][0] + len(recent[0][1]) <= keep_from:
+        recent.popleft()
+
+
+if TYPE_CHECKING:
+    StreamState = PlainStreamState
+else:
+    StreamState = PlainStreamState if native is None else native.StreamState

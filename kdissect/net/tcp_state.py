@@ -1,0 +1,75 @@
+"""What both directions of a connection share, and the fast path of `TcpConnection.feed`.
+
+the compiled hot path has a twin of it: `TcpConnection` is made of the one that is there.
+"""
+
+from typing import TYPE_CHECKING
+
+from kdissect.model.native import native
+from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment
+from kdissect.net.reassembly import Reassembly
+from kdissect.net.sequence import HALF, MASK
+
+CONTROL = FIN | SYN | RST | ACK
+IN_ORDER = ACK  # of these, what a segment has that neither begins nor ends anything
+
+
+class PlainTcpState:
+    """What the fast path of a connection reads and writes, beside its two directions.
+
+    `troubled`: something is parked or awaited, so that no segment is in order. `last_time_ns` is the time of
+    the last packet.
+    """
+
+    __slots__ = ("last_time_ns", "troubled")
+
+    if TYPE_CHECKING:
+        _pairs: tuple[tuple[Reassembly, Reassembly], tuple[Reassembly, Reassembly]]
+
+    def __init__(self) -> None:
+        self.last_time_ns = 0
+        self.troubled = False
+
+    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        """Take the next captured segment of a direction.
+
+        Never raises by itself; the sinks are called from here.
+        """
+        # Hot, once a packet: a plain segment or acknowledgment in order is recognised and done with here.
+        _, seq, ack, flags, window, payload, missing, ip_id = segment
+        mine, peer = self._pairs[direction]
+        mine.packets += 1
+        self.last_time_ns = time_ns
+        if (
+            seq == mine.next_seq
+            and flags & CONTROL == IN_ORDER
+            and window
+            and not self.troubled
+            # nothing unseen is acknowledged, or the other side has not started
+            and (ack == peer.next_seq or (peer.next_seq - ack) & MASK < HALF or peer.next_seq < 0)
+        ):
+            if missing:
+                self._feed_odd(direction, segment, ref, time_ns, True)
+            elif payload:
+                size = len(payload)
+                start = mine.offset
+                mine.offset = end = start + size
+                mine.next_seq = (seq + size) & MASK
+                mine.recent.append((start, payload, ip_id, time_ns))
+                if end > mine.trim_at:
+                    mine.trim()
+                mine.sink.data(payload, ref, time_ns)
+            return
+        self._feed_odd(direction, segment, ref, time_ns, False)
+
+    def _feed_odd(
+        self, direction: int, segment: PlainSegment, ref: int, time_ns: int, in_order: bool
+    ) -> None:
+        """Take a segment that was counted and is not plain; `in_order` says where it lacks only bytes."""
+        raise NotImplementedError
+
+
+if TYPE_CHECKING:
+    TcpState = PlainTcpState
+else:
+    TcpState = PlainTcpState if native is None else native.TcpState

@@ -1,0 +1,46 @@
+"""What `Dialogue` is made of: its hot fields and, where the hot path is compiled, what is done with them."""
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from kdissect.model.native import native, slots_of
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+from kdissect.session.pairing import Pairing
+from kdissect.session.phases import Phase
+
+
+class _Fields:
+    """What `native.DialogueState` holds as well."""
+
+    __slots__ = (
+        "_client_id", "_client_id_bytes", "_client_id_length", "_events", "_info", "_next", "_pairing",
+        "_phase", "_tokens",
+    )  # fmt: skip
+
+    _client_id: str | None
+    _client_id_bytes: bytes
+    _client_id_length: int
+    _events: list[Event]
+    _info: ConnectionInfo
+    _next: int
+    _pairing: Pairing
+    _phase: Phase
+    _tokens: deque[Exchange]
+
+
+if TYPE_CHECKING:
+    _Base = _Fields
+else:
+    _Base = _Fields if native is None else native.DialogueState
+
+
+class DialogueState(_Base):
+    """The base of `Dialogue`; its state is the same, however it is held."""
+
+    __slots__ = ()
+    FIELDS = _Fields.__slots__
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return slots_of(self)

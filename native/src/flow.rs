@@ -1,0 +1,113 @@
+//! Keys of flows, and what is looked up by them once a packet.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// Addresses and ports as they stand in a packet: the 12 bytes of IPv4 and TCP, or the 36 of IPv6.
+pub enum Flow<'a> {
+    V4(&'a [u8; 12]),
+    V6(&'a [u8; 36]),
+}
+
+impl<'a> Flow<'a> {
+    /// The key that Python has as bytes; None for another length.
+    pub fn of(key: &'a [u8]) -> Option<Flow<'a>> {
+        match key.len() {
+            12 => key.try_into().ok().map(Flow::V4),
+            36 => key.try_into().ok().map(Flow::V6),
+            _ => None,
+        }
+    }
+}
+
+/// What is known by flow. Each map has a number of its own in its hash, so that nobody can make up flows that
+/// fall together.
+pub struct ByFlow<T> {
+    v4: HashMap<[u8; 12], T, Seed>,
+    v6: HashMap<[u8; 36], T, Seed>,
+}
+
+impl<T> Default for ByFlow<T> {
+    fn default() -> Self {
+        ByFlow { v4: HashMap::default(), v6: HashMap::default() }
+    }
+}
+
+impl<T> ByFlow<T> {
+    pub fn get(&self, flow: &Flow<'_>) -> Option<&T> {
+        match flow {
+            Flow::V4(key) => self.v4.get(*key),
+            Flow::V6(key) => self.v6.get(*key),
+        }
+    }
+
+    pub fn insert(&mut self, flow: &Flow<'_>, value: T) -> Option<T> {
+        match flow {
+            Flow::V4(key) => self.v4.insert(**key, value),
+            Flow::V6(key) => self.v6.insert(**key, value),
+        }
+    }
+
+    pub fn remove(&mut self, flow: &Flow<'_>) -> Option<T> {
+        match flow {
+            Flow::V4(key) => self.v4.remove(*key),
+            Flow::V6(key) => self.v6.remove(*key),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.v4.len() + self.v6.len()
+    }
+}
+
+struct Seed(u64);
+
+impl Default for Seed {
+    fn default() -> Self {
+        Seed(RandomState::new().hash_one(0))
+    }
+}
+
+impl BuildHasher for Seed {
+    type Hasher = Folded;
+
+    fn build_hasher(&self) -> Folded {
+        Folded { state: self.0, factor: self.0 ^ GOLDEN }
+    }
+}
+
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15; // 2**64 divided by the golden ratio
+
+/// Multiplies eight bytes at a time and folds the product's halves.
+struct Folded {
+    state: u64,
+    factor: u64,
+}
+
+impl Folded {
+    fn add(&mut self, word: u64) {
+        let product = u128::from(self.state ^ word) * u128::from(self.factor);
+        self.state = (product >> 64) as u64 ^ product as u64;
+    }
+}
+
+impl Hasher for Folded {
+    fn write(&mut self, bytes: &[u8]) {
+        let words = bytes.chunks_exact(8);
+        let rest = words.remainder();
+        for word in words {
+            self.add(word.try_into().map_or(0, u64::from_le_bytes));
+        }
+        if let Some(rest) = rest.first_chunk() {
+            self.add(u64::from(u32::from_le_bytes(*rest)));
+        }
+    }
+
+    fn write_usize(&mut self, _: usize) {
+        // The length of the key, which is the same for all of a map.
+    }
+
+    fn finish(&self) -> u64 {
+        self.state
+    }
+}

@@ -1,0 +1,161 @@
+//! Headers of a plain packet, link layer to TCP: what `kdissect.net.fused`, `kdissect.net.layers` and
+//! `kdissect.net.in_order` ask.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::flow::Flow;
+
+/// IPv4 without options and TCP without options, RFC 791 section 3.1 and RFC 9293 section 3.1.
+const IPV4: usize = 20;
+const TCP: usize = 20;
+/// IPv6 without extension headers, RFC 8200 section 3.
+const IPV6: usize = 40;
+const IPV4_AND_TCP: usize = IPV4 + TCP;
+const IPV6_AND_TCP: usize = IPV6 + TCP;
+/// Version 4, five words of header.
+const PLAIN_IPV4: u8 = 0x45;
+/// More fragments and fragment offset, RFC 791 section 3.1.
+const FRAGMENT: u16 = 0x3FFF;
+const PROTOCOL_TCP: u8 = 6;
+/// FIN, SYN, RST and ACK; of these a segment has ACK that neither begins nor ends anything.
+pub const CONTROL: u8 = 0x17;
+pub const ACK: u8 = 0x10;
+
+/// A TCP packet; it and what is in it lie in `data` of a chunk.
+pub struct Packet<'a> {
+    pub flow: Flow<'a>,
+    pub ip_id: i64,
+    tcp: &'a [u8; TCP],
+    /// Where TCP begins in the chunk, where the packet ends by its length, and where its captured bytes do.
+    at: usize,
+    stop: usize,
+    limit: usize,
+}
+
+/// A segment that neither begins nor ends anything; its payload lies from `begin` up to `end`.
+pub struct Plain {
+    pub seq: u32,
+    pub ack: u32,
+    pub begin: usize,
+    pub end: usize,
+}
+
+fn two(bytes: &[u8; 2]) -> u16 {
+    u16::from_be_bytes(*bytes)
+}
+
+/// `N` bytes of a header; its caller knows that they are there, as the compiler does.
+fn part<const N: usize>(bytes: &[u8], at: usize) -> &[u8; N] {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).unwrap_or(&[0; N])
+}
+
+impl<'a> Packet<'a> {
+    /// The packet `data[start..limit]`, captured on a link of this type; None if anything about its link or
+    /// network header is unusual.
+    pub fn read(data: &'a [u8], start: usize, limit: usize, link_type: u32) -> Option<Packet<'a>> {
+        let packet = data.get(start..limit)?;
+        let (network, is_ipv6) = network(packet, link_type)?;
+        let (ip, at) = (packet.get(network..)?, start + network);
+        if is_ipv6 {
+            Packet::ipv6(ip.first_chunk()?, at, limit)
+        } else {
+            Packet::ipv4(ip.first_chunk()?, at, limit)
+        }
+    }
+
+    fn ipv4(ip: &'a [u8; IPV4_AND_TCP], at: usize, limit: usize) -> Option<Packet<'a>> {
+        if ip[0] != PLAIN_IPV4 || two(part(ip, 6)) & FRAGMENT != 0 || ip[9] != PROTOCOL_TCP {
+            return None;
+        }
+        Some(Packet {
+            flow: Flow::V4(part(ip, 12)),
+            ip_id: i64::from(two(part(ip, 4))),
+            tcp: part(ip, IPV4),
+            at: at + IPV4,
+            stop: at + usize::from(two(part(ip, 2))),
+            limit,
+        })
+    }
+
+    fn ipv6(ip: &'a [u8; IPV6_AND_TCP], at: usize, limit: usize) -> Option<Packet<'a>> {
+        if ip[0] >> 4 != 6 || ip[6] != PROTOCOL_TCP {
+            return None;
+        }
+        Some(Packet {
+            flow: Flow::V6(part(ip, 8)),
+            ip_id: -1, // it has none
+            tcp: part(ip, IPV6),
+            at: at + IPV6,
+            stop: at + IPV6 + usize::from(two(part(ip, 4))),
+            limit,
+        })
+    }
+
+    /// Its segment; None if it begins or ends something, closes the window or is cut.
+    pub fn plain(&self) -> Option<Plain> {
+        let words = usize::from(self.tcp[12] >> 4);
+        let (begin, end) = (self.at + 4 * words, self.stop);
+        if words < 5 || self.tcp[13] & CONTROL != ACK || two(part(self.tcp, 14)) == 0 {
+            return None;
+        }
+        if begin > end || end > self.limit {
+            return None;
+        }
+        let (seq, ack) = (u32::from_be_bytes(*part(self.tcp, 4)), u32::from_be_bytes(*part(self.tcp, 8)));
+        Some(Plain { seq, ack, begin, end })
+    }
+}
+
+impl<'a> Packet<'a> {
+    /// Its segment as `kdissect.model.segment.PlainSegment`, whatever it begins or ends; None if it is cut.
+    pub fn segment<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let words = usize::from(self.tcp[12] >> 4);
+        let begin = self.at + 4 * words;
+        if words < 5 || begin > self.stop || self.stop > self.limit {
+            return Ok(None);
+        }
+        let flow = match self.flow {
+            Flow::V4(key) => PyBytes::new(py, key),
+            Flow::V6(key) => PyBytes::new(py, key),
+        };
+        let payload = PyBytes::new(py, data.get(begin..self.stop).unwrap_or_default());
+        let (seq, ack) = (u32::from_be_bytes(*part(self.tcp, 4)), u32::from_be_bytes(*part(self.tcp, 8)));
+        let (flags, window) = (self.tcp[13], two(part(self.tcp, 14)));
+        (flow, seq, ack, flags, window, payload, 0, self.ip_id).into_pyobject(py).map(Some)
+    }
+}
+
+/// Where the IP header of a packet begins, and whether it is IPv6; None for another protocol or link.
+/// Sources: `kdissect.net.link`.
+fn network(packet: &[u8], link_type: u32) -> Option<(usize, bool)> {
+    match link_type {
+        1 => behind_ethertype(packet, 12),                            // ETHERNET
+        101 | 228 | 229 => Some((0, packet.first()? >> 4 == 6)),      // RAW, IPV4, IPV6
+        113 => behind_ethertype(packet, 14),                          // LINUX_SLL
+        276 => by_ethertype(packet.first_chunk()?, 20),               // LINUX_SLL2
+        0 if packet.starts_with(&[2, 0, 0, 0]) => Some((4, false)),   // NULL, of a little-endian host
+        108 if packet.starts_with(&[0, 0, 0, 2]) => Some((4, false)), // LOOP
+        _ => None,
+    }
+}
+
+/// The same for a link header that ends with an EtherType at `at`, VLAN tags skipped.
+fn behind_ethertype(packet: &[u8], at: usize) -> Option<(usize, bool)> {
+    let mut at = at;
+    loop {
+        let ethertype: &[u8; 2] = packet.get(at..)?.first_chunk()?;
+        match two(ethertype) {
+            0x8100 | 0x88A8 | 0x9100 | 0x9200 => at += 4,
+            _ => return by_ethertype(ethertype, at + 2),
+        }
+    }
+}
+
+fn by_ethertype(ethertype: &[u8; 2], at: usize) -> Option<(usize, bool)> {
+    match two(ethertype) {
+        0x0800 => Some((at, false)),
+        0x86DD => Some((at, true)),
+        _ => None,
+    }
+}

@@ -1,0 +1,93 @@
+//! The hot path of kdissect from file to stream, compiled: what `kdissect.model.native` looks for.
+//!
+//! It does what the modules it names do in Python, for the plain case and nothing else; tests hold both equal.
+//! Every access to bytes of a capture is checked: bad input can end in an exception, never in foreign memory.
+
+#![forbid(unsafe_code)]
+
+use pyo3::prelude::*;
+
+mod batch_text;
+mod body_program;
+mod body_text;
+mod capture;
+mod decimal;
+mod dialogue;
+mod exchange;
+mod flow;
+mod frame;
+mod headers;
+mod in_order;
+mod json_out;
+mod kind;
+mod lanes;
+mod lines;
+mod names;
+mod pairing;
+mod places;
+mod plain_body;
+mod plain_parts;
+mod reader;
+mod recent;
+mod record_text;
+mod records;
+mod sinks;
+mod store;
+mod stream;
+mod summaries;
+mod take;
+mod tcp;
+mod template;
+mod usual_records;
+mod walk;
+mod wire;
+
+/// What Python and this library expect of each other; another number is not used.
+const INTERFACE: u32 = 1;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("INTERFACE", INTERFACE)?;
+    add_capture(module)?;
+    add_net(module)?;
+    add_session(module)?;
+    add_bodies(module)?;
+    add_lines(module)
+}
+
+fn add_capture(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<places::Places>()?;
+    module.add_function(wrap_pyfunction!(capture::records, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::blocks, module)?)
+}
+
+fn add_net(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("RECENT", (recent::BYTES, recent::SEGMENTS))?;
+    module.add_class::<stream::StreamState>()?;
+    module.add_class::<tcp::TcpState>()?;
+    module.add_class::<lanes::Lanes>()?;
+    module.add_class::<lanes::PassedBy>()?;
+    module.add_class::<in_order::InOrder>()
+}
+
+fn add_session(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<store::StoreState>()?;
+    module.add_class::<frame::Frame>()?;
+    module.add_class::<reader::ReaderState>()?;
+    module.add_class::<dialogue::DialogueState>()?;
+    module.add_class::<pairing::PairingState>()
+}
+
+fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<summaries::Summaries>()?;
+    module.add_class::<plain_body::PlainBody>()?;
+    module.add_class::<body_text::BodyText>()?;
+    module.add_class::<batch_text::BatchText>()?;
+    module.add_class::<records::held::HeldRecords>()?;
+    module.add_function(wrap_pyfunction!(usual_records::latest_delta, module)?)
+}
+
+fn add_lines(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<lines::LineFiller>()?;
+    module.add_class::<template::LineTemplate>()
+}

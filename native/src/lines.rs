@@ -1,0 +1,271 @@
+//! `kdissect.cli.formats.fastlines.FastLines.line` for exchanges that fill a template.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+
+use crate::exchange::{kept_summary, Exchange};
+use crate::summaries::Mixed;
+use crate::template::{LineTemplate, Rest};
+
+/// A template, both seconds, errors and topics.
+const MOST_QUESTIONS: usize = 5;
+/// `kdissect.model.packet.FILE_SHIFT`: references are those of packets of a file from here on.
+const FILE_SHIFT: u32 = 40;
+/// Instead of the number of its summary.
+const NO_ANSWER: u64 = u64::MAX;
+/// As many as Python keeps, and more lines than that begin anew (`kdissect.cli.formats.linetexts.keep`).
+const MOST: usize = 4096;
+
+/// The first nanosecond of a second, the first behind it, and its text, as `LineTexts.second` gives it.
+type Second = (i64, i64, Vec<u8>);
+
+/// File, API key and version, whether there is a response, and a hash of the client id.
+type Key = (i64, i64, i64, bool, u64);
+
+/// A template, and the client id that it is for.
+struct Known {
+    client_id: Py<PyAny>,
+    template: Py<LineTemplate>,
+}
+
+/// What is to be asked of Python before a line can be made.
+enum Need {
+    Nothing,
+    Template,
+    AskedSecond(i64),
+    AnsweredSecond(i64),
+    /// Both summaries, and their numbers.
+    Facts(Py<PyAny>, Py<PyAny>, (u64, u64)),
+    /// The line itself.
+    Line,
+}
+
+/// The base of `FastLines`: number and templates, and the lines of exchanges that are not unusual.
+#[derive(Default)]
+#[pyclass(subclass, module = "kdissect._native")]
+pub struct LineFiller {
+    /// Of the exchange before.
+    #[pyo3(get, set)]
+    number: i64,
+    class: Option<Py<PyAny>>,
+    fields_of: Option<Py<PyAny>>,
+    templates: Mixed<Key, Known>,
+    /// Errors and topics by the numbers of both summaries.
+    facts: Mixed<(u64, u64), Box<[u8]>>,
+    asked_second: Second,
+    answered_second: Second,
+    out: Vec<u8>,
+}
+
+#[pymethods]
+impl LineFiller {
+    /// Whatever a subclass is given.
+    #[new]
+    #[pyo3(signature = (*_arguments, **_named))]
+    fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
+        LineFiller::default()
+    }
+
+    /// Exchanges are of this class, and `fields_of` reads them.
+    fn fill_for(&mut self, class: Py<PyAny>, fields_of: Py<PyAny>) {
+        (self.class, self.fields_of) = (Some(class), Some(fields_of));
+    }
+
+    /// Leave out an exchange: those behind it keep the numbers they have in the whole capture.
+    fn skip(&mut self) {
+        self.number += 1;
+    }
+
+    /// The exchange as a line of JSON.
+    fn line<'py>(slf: &Bound<'py, Self>, exchange: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let mut out = std::mem::take(&mut slf.borrow_mut().out);
+        let start = out.len();
+        let filled = put_line(slf, exchange, &mut out);
+        let line = match &filled {
+            Ok(true) => Some(PyBytes::new(slf.py(), out.get(start..).unwrap_or_default())),
+            _ => None,
+        };
+        out.truncate(start);
+        slf.borrow_mut().out = out;
+        filled?;
+        match line {
+            Some(line) => Ok(line.into_any()),
+            None => slf.call_method1(intern!(slf.py(), "plain_line"), (exchange,)),
+        }
+    }
+
+    /// Hold the lines of the exchanges among events; gives how many bytes are held now.
+    fn hold(slf: &Bound<'_, Self>, events: &Bound<'_, PyList>) -> PyResult<usize> {
+        let mut out = std::mem::take(&mut slf.borrow_mut().out);
+        let result = put_lines(slf, events, &mut out);
+        let held = out.len();
+        slf.borrow_mut().out = out;
+        result.map(|()| held)
+    }
+
+    /// The lines that are held, which then are not any longer.
+    fn take<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let lines = PyBytes::new(py, &self.out);
+        self.out.clear();
+        lines
+    }
+}
+
+fn put_lines(slf: &Bound<'_, LineFiller>, events: &Bound<'_, PyList>, out: &mut Vec<u8>) -> PyResult<()> {
+    let class = slf.borrow().class.as_ref().map(|class| class.bind(slf.py()).clone());
+    let Some(class) = class else { return Ok(()) };
+    for event in events {
+        if !event.get_type().is(&class) && !event.is_instance(&class)? {
+            continue;
+        }
+        if !put_line(slf, &event, out)? {
+            let line = slf.call_method1(intern!(slf.py(), "plain_line"), (&event,))?;
+            out.extend_from_slice(line.cast::<PyBytes>()?.as_bytes());
+        }
+    }
+    Ok(())
+}
+
+/// Whether the line was put behind what is in `out`; else nothing was done.
+fn put_line(slf: &Bound<'_, LineFiller>, event: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<bool> {
+    let py = slf.py();
+    let fields_of = slf.borrow().fields_of.as_ref().map(|fields_of| fields_of.clone_ref(py));
+    let Some(fields_of) = fields_of else { return Ok(false) };
+    let fields = fields_of.bind(py).call1((event,))?;
+    let Some(exchange) = Exchange::of(&fields) else { return Ok(false) };
+    let mut facts: Option<Bound<'_, PyBytes>> = None;
+    for _ in 0..MOST_QUESTIONS {
+        let need =
+            slf.borrow_mut().put(&exchange, event, facts.as_ref().map(|facts| facts.as_bytes()), out)?;
+        match need {
+            Need::Nothing => return Ok(true),
+            Need::Line => return Ok(false),
+            Need::Template => {
+                let found = slf.call_method1(intern!(py, "template_of"), (event,))?;
+                let Ok(template) = found.cast_into::<LineTemplate>() else { return Ok(false) };
+                if !template.get().takes(&exchange) {
+                    return Ok(false);
+                }
+                slf.borrow_mut().know(&exchange, template.unbind());
+            }
+            Need::AskedSecond(time_ns) => {
+                let Some(found) = second(slf, time_ns)? else { return Ok(false) };
+                slf.borrow_mut().asked_second = found;
+            }
+            Need::AnsweredSecond(time_ns) => {
+                let Some(found) = second(slf, time_ns)? else { return Ok(false) };
+                slf.borrow_mut().answered_second = found;
+            }
+            Need::Facts(asked, answered, numbers) => {
+                let found = slf.call_method1(intern!(py, "facts_of"), (event, asked, answered))?;
+                let (text, is_lasting) = found.extract::<(Bound<'_, PyBytes>, bool)>()?;
+                if is_lasting && numbers.0 > 0 && numbers.1 > 0 {
+                    slf.borrow_mut().remember(numbers, text.as_bytes());
+                }
+                facts = Some(text);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The second of a time; None for one whose text no others share.
+fn second(slf: &Bound<'_, LineFiller>, time_ns: i64) -> PyResult<Option<Second>> {
+    let found = slf.call_method1(intern!(slf.py(), "second_of"), (time_ns,))?;
+    Ok(found.extract::<Second>().ok().filter(|found| !found.2.is_empty()))
+}
+
+impl LineFiller {
+    /// Put the line of an exchange behind what is in `out`, or tell what there is to ask first.
+    fn put(
+        &mut self,
+        exchange: &Exchange<'_>,
+        event: &Bound<'_, PyAny>,
+        facts: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> PyResult<Need> {
+        let Some(known) = self.templates.get(&key_of(exchange)) else { return Ok(Need::Template) };
+        let template = known.template.get();
+        if !template.takes(exchange) || !is_same(&exchange.client_id, &known.client_id)? {
+            return Ok(Need::Template);
+        }
+        if let Some(need) = self.second_needed(exchange) {
+            return Ok(need);
+        }
+        let latency_ns = exchange.latency_ns();
+        if exchange.response.is_some() != latency_ns.is_some() {
+            return Ok(Need::Line);
+        }
+        let facts = match facts {
+            Some(facts) => facts,
+            None => {
+                let asked = template.ask.at(&exchange.request, || kept_summary(event))?;
+                let answered = match (&template.answer, &exchange.response) {
+                    (Some(answer), Some(frame)) => answer.at(frame, || Ok(None))?,
+                    _ => (NO_ANSWER, event.py().None()),
+                };
+                let numbers = (asked.0, answered.0);
+                match self.facts.get(&numbers) {
+                    Some(facts) => facts,
+                    None => return Ok(Need::Facts(asked.1, answered.1, numbers)),
+                }
+            }
+        };
+        let rest = Rest {
+            number: self.number + 1,
+            latency_ns,
+            asked_second: &self.asked_second.2,
+            answered_second: &self.answered_second.2,
+            facts,
+        };
+        template.fill(exchange, &rest, out);
+        self.number += 1;
+        Ok(Need::Nothing)
+    }
+
+    /// Which second is to be asked for, if one is.
+    fn second_needed(&self, exchange: &Exchange<'_>) -> Option<Need> {
+        let (asked, answered) = (&self.asked_second, &self.answered_second);
+        let time_ns = exchange.request.time_ns;
+        if time_ns < asked.0 || time_ns >= asked.1 {
+            return Some(Need::AskedSecond(time_ns));
+        }
+        let time_ns = exchange.response.as_ref()?.time_ns;
+        (time_ns < answered.0 || time_ns >= answered.1).then_some(Need::AnsweredSecond(time_ns))
+    }
+
+    fn know(&mut self, exchange: &Exchange<'_>, template: Py<LineTemplate>) {
+        if self.templates.len() >= MOST {
+            self.templates.clear();
+        }
+        let client_id = exchange.client_id.clone().unbind();
+        self.templates.insert(key_of(exchange), Known { client_id, template });
+    }
+
+    fn remember(&mut self, numbers: (u64, u64), facts: &[u8]) {
+        if self.facts.len() >= MOST {
+            self.facts.clear();
+        }
+        self.facts.insert(numbers, facts.into());
+    }
+}
+
+fn key_of(exchange: &Exchange<'_>) -> Key {
+    let file = exchange.request.first_ref >> FILE_SHIFT;
+    let client = hash_of(&exchange.client_id);
+    (file, exchange.api_key, exchange.api_version, exchange.response.is_some(), client)
+}
+
+/// Of a text; 0 of None. Two texts with one hash take turns at one place.
+fn hash_of(text: &Bound<'_, PyAny>) -> u64 {
+    text.hash().map_or(0, |hash| hash as u64)
+}
+
+fn is_same(text: &Bound<'_, PyAny>, other: &Py<PyAny>) -> PyResult<bool> {
+    if text.is(other) {
+        Ok(true)
+    } else {
+        text.eq(other)
+    }
+}

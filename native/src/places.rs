@@ -1,0 +1,118 @@
+//! Where packets lie in the bytes of a chunk: what `kdissect.model.packet.PacketBlock` asks for.
+
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::headers::Packet;
+
+/// One packet: its bytes from `start` up to `end`, its time in nanoseconds since 1970, its length on the wire,
+/// its link type.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub start: usize,
+    pub end: usize,
+    pub time_ns: i64,
+    pub wire: u32,
+    pub link_type: u32,
+}
+
+/// A place as Python has it: start, time_ns, link_type, end, wire_length.
+type Row = (usize, i64, u32, usize, u32);
+
+/// A segment as Python has it, and its time.
+type Timed<'py> = (Bound<'py, PyTuple>, i64);
+
+impl Place {
+    fn row(&self) -> Row {
+        (self.start, self.time_ns, self.link_type, self.end, self.wire)
+    }
+}
+
+/// Packets that lie behind one another in one chunk.
+#[pyclass(frozen, module = "kdissect._native")]
+pub struct Places {
+    pub items: Vec<Place>,
+}
+
+#[pymethods]
+impl Places {
+    /// Places that Python found.
+    #[new]
+    fn new(rows: Vec<Row>) -> Self {
+        let place =
+            |(start, time_ns, link_type, end, wire): Row| Place { start, end, time_ns, wire, link_type };
+        Places { items: rows.into_iter().map(place).collect() }
+    }
+
+    fn __len__(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The time of each packet.
+    fn times(&self) -> Vec<i64> {
+        self.items.iter().map(|place| place.time_ns).collect()
+    }
+
+    /// Earliest and latest time; None without packets.
+    fn span(&self) -> Option<(i64, i64)> {
+        let mut times = self.items.iter().map(|place| place.time_ns);
+        let first = times.next()?;
+        Some(times.fold((first, first), |(low, high), time| (low.min(time), high.max(time))))
+    }
+
+    /// `PacketBlock.steps_back`, with indexes instead of references.
+    fn steps_back(&self, latest: Option<i64>, least_ns: i64) -> (Option<i64>, Vec<(usize, i64, i64)>) {
+        let (mut latest, mut steps) = (latest, Vec::new());
+        for (at, place) in self.items.iter().enumerate() {
+            let step = latest.map_or(0, |latest| latest.saturating_sub(place.time_ns));
+            if step > least_ns {
+                steps.push((at, place.time_ns, step));
+            }
+            if step > least_ns || latest.is_none_or(|latest| place.time_ns > latest) {
+                latest = Some(place.time_ns);
+            }
+        }
+        (latest, steps)
+    }
+
+    /// Captured bytes of all packets together.
+    fn captured(&self) -> usize {
+        self.items.iter().map(|place| place.end.saturating_sub(place.start)).sum()
+    }
+
+    /// One place as a row.
+    fn place(&self, at: usize) -> PyResult<Row> {
+        match self.items.get(at) {
+            Some(place) => Ok(place.row()),
+            None => Err(PyIndexError::new_err("no packet of this number")),
+        }
+    }
+
+    /// The segment of one of the packets in `data` (`kdissect.net.parser`), and its time; None where it is not
+    /// plain.
+    fn segment<'py>(&self, data: &Bound<'py, PyBytes>, at: usize) -> PyResult<Option<Timed<'py>>> {
+        let Some(place) = self.items.get(at) else { return Ok(None) };
+        let found = Packet::read(data.as_bytes(), place.start, place.end, place.link_type);
+        let Some(packet) = found else { return Ok(None) };
+        Ok(packet.segment(data.py(), data.as_bytes())?.map(|segment| (segment, place.time_ns)))
+    }
+
+    /// All places as rows.
+    fn places(&self) -> Vec<Row> {
+        self.items.iter().map(Place::row).collect()
+    }
+
+    /// Those of the packets from `start` up to `stop`, which are within the places.
+    fn cut(&self, start: usize, stop: usize) -> PyResult<Places> {
+        match self.items.get(start..stop) {
+            Some(items) => Ok(Places { items: items.to_vec() }),
+            None => Err(PyIndexError::new_err("no packets of these numbers")),
+        }
+    }
+
+    /// These, and others of the same chunk behind them.
+    fn joined(&self, others: &Places) -> Places {
+        Places { items: [self.items.as_slice(), others.items.as_slice()].concat() }
+    }
+}

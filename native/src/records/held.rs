@@ -1,0 +1,294 @@
+//! Records fields held until there are enough, then decoded: twin of `kdissect.engine.held_fields` and
+//! `record_groups`. Whatever is odd about a field is left to Python.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::field::{Asked, Field, GROUP_OUTPUT, MOST_RECORDS};
+use super::known::{utf8, Facts, Known};
+use super::program::{run, Section, Step, Topic};
+use super::quick::QuickMap;
+use super::table::{Named, Table};
+
+/// `held_fields`: bytes of frames and number of fields after which there is enough.
+const GROUP_BYTES: usize = 8 << 20;
+const GROUP_FIELDS: usize = 20_000;
+/// What `take` answers: nothing to do, `close` should be called, Python has to look for the fields itself.
+const TAKEN: u8 = 0;
+const ENOUGH: u8 = 1;
+const LOOK: u8 = 2;
+
+/// On which side an API in a version has records, and the way to them; None where Python has to go it.
+type Way = (bool, Option<Vec<Step>>);
+
+/// The fields of one frame: the next `count` ones.
+struct Held {
+    exchange: Py<PyAny>,
+    frame: Py<PyAny>,
+    data: Py<PyBytes>,
+    is_response: bool,
+    count: usize,
+    /// A field that is an object of Python already, and left to it.
+    given: Option<Py<PyAny>>,
+}
+
+/// Fields that wait, and the columns of those decoded. `help` is a `kdissect.engine.compiled_tables.Help`.
+#[pyclass(module = "kdissect._native")]
+pub struct HeldRecords {
+    help: Py<PyAny>,
+    asked: Asked,
+    ways: QuickMap<(i16, i16), Option<Way>>,
+    held: Vec<Held>,
+    sections: Vec<Section>,
+    /// While they are decoded: which exchange comes next, its first field, and how many of its fields are done.
+    next: (usize, usize, usize),
+    bytes: usize,
+    field: Field,
+    known: Known,
+    table: Table,
+}
+
+#[pymethods]
+impl HeldRecords {
+    #[new]
+    fn new(py: Python<'_>, help: Py<PyAny>) -> PyResult<Self> {
+        let asked = Asked {
+            crc32c: help.getattr(py, "crc32c")?,
+            decompress: help.getattr(py, "decompress")?,
+            rest_fits: help.getattr(py, "rest_fits")?,
+        };
+        Ok(HeldRecords {
+            help,
+            asked,
+            ways: QuickMap::default(),
+            held: Vec::new(),
+            sections: Vec::new(),
+            next: (0, 0, 0),
+            bytes: 0,
+            field: Field::default(),
+            known: Known::default(),
+            table: Table::new(),
+        })
+    }
+
+    /// Hold the records fields of an exchange, if it has any: TAKEN, ENOUGH or LOOK.
+    fn take(&mut self, exchange: &Bound<'_, PyAny>) -> PyResult<u8> {
+        let py = exchange.py();
+        let Ok(key) = exchange.getattr(intern!(py, "api_key"))?.extract::<i16>() else {
+            return Ok(LOOK);
+        };
+        let Ok(version) = exchange.getattr(intern!(py, "api_version"))?.extract::<i16>() else {
+            return Ok(LOOK);
+        };
+        if !self.ways.contains_key(&(key, version)) {
+            let way = self.way(py, key, version)?;
+            self.ways.insert((key, version), way);
+        }
+        let (is_response, steps) = match self.ways.get(&(key, version)) {
+            Some(Some((is_response, Some(steps)))) => (*is_response, steps),
+            Some(Some((_, None))) => return Ok(LOOK),
+            _ => return Ok(TAKEN),
+        };
+        let names = match is_response {
+            true => (intern!(py, "response"), intern!(py, "response_body_offset")),
+            false => (intern!(py, "request"), intern!(py, "request_body_offset")),
+        };
+        let frame = exchange.getattr(names.0)?;
+        if frame.is_none() {
+            return Ok(TAKEN);
+        }
+        let offset = exchange.getattr(names.1)?.extract()?;
+        let Ok(data) = frame.getattr(intern!(py, "data"))?.downcast_into::<PyBytes>() else {
+            return Ok(LOOK);
+        };
+        let before = self.sections.len();
+        if run(steps, data.as_bytes(), offset, &mut self.sections).is_none() {
+            self.sections.truncate(before);
+            return Ok(LOOK);
+        }
+        let count = self.sections.len() - before;
+        Ok(if count > 0 { self.hold(exchange, &frame, data, is_response, count, None) } else { TAKEN })
+    }
+
+    /// Hold fields that Python found: a list of `Section`, at least one.
+    fn add(
+        &mut self,
+        exchange: &Bound<'_, PyAny>,
+        frame: &Bound<'_, PyAny>,
+        sections: Vec<Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let data = frame.getattr("data")?.downcast_into::<PyBytes>()?;
+        let is_response = exchange.getattr("response")?.is(frame);
+        let count = sections.len();
+        for section in sections {
+            let topic = section.getattr("topic")?;
+            let id = section.getattr("topic_id")?;
+            self.sections.push(Section {
+                topic: if topic.is_none() { Topic::None } else { Topic::Told(utf8(&topic)?.into()) },
+                topic_id: if id.is_none() { None } else { Some(id.extract()?) },
+                partition: section.getattr("partition")?.extract()?,
+                start: section.getattr("start")?.extract()?,
+                end: section.getattr("end")?.extract()?,
+            });
+        }
+        Ok(self.hold(exchange, frame, data, is_response, count, None) == ENOUGH)
+    }
+
+    /// Hold a `RecordSet`, which Python makes rows of.
+    fn add_set(&mut self, records: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let frame = records.getattr("frame")?;
+        let data = frame.getattr("data")?.downcast_into::<PyBytes>()?;
+        self.sections.push(Section::default());
+        let given = Some(records.clone().unbind());
+        Ok(self.hold(&records.getattr("exchange")?, &frame, data, false, 1, given) == ENOUGH)
+    }
+
+    /// Decode what is held, up to a field that Python has to read (what `place` tells of it), or until
+    /// `columns` are due (True), or to the end (None).
+    fn decode<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let held = std::mem::take(&mut self.held);
+        let stopped = self.until(py, &held);
+        self.held = held;
+        let stopped = stopped?;
+        if stopped.is_none() {
+            self.held.clear();
+            self.sections.clear();
+            (self.next, self.bytes) = ((0, 0, 0), 0);
+        }
+        Ok(stopped)
+    }
+
+    /// The columns of what was decoded: names, buffers; number of rows and of headers.
+    fn columns<'py>(&mut self, py: Python<'py>) -> PyResult<(Vec<Named<'py>>, usize, usize)> {
+        let columns = self.table.columns(py)?;
+        let (rows, headers) = (self.table.rows, self.table.headers());
+        self.table = Table::new();
+        self.known = Known::default();
+        Ok((columns, rows, headers))
+    }
+
+    /// Rows decoded and not taken.
+    #[getter]
+    fn rows(&self) -> usize {
+        self.table.rows
+    }
+}
+
+impl HeldRecords {
+    fn way(&self, py: Python<'_>, key: i16, version: i16) -> PyResult<Option<Way>> {
+        type Told = Option<(bool, Option<Vec<(u8, u8, usize, usize)>>)>;
+        let found: Told = self.help.call_method1(py, "way", (key, version))?.extract(py)?;
+        Ok(found.map(|(is_response, steps)| {
+            (is_response, steps.and_then(|all| all.into_iter().map(Step::of).collect()))
+        }))
+    }
+
+    fn hold(
+        &mut self,
+        exchange: &Bound<'_, PyAny>,
+        frame: &Bound<'_, PyAny>,
+        data: Bound<'_, PyBytes>,
+        is_response: bool,
+        count: usize,
+        given: Option<Py<PyAny>>,
+    ) -> u8 {
+        self.bytes += data.as_bytes().len();
+        self.held.push(Held {
+            exchange: exchange.clone().unbind(),
+            frame: frame.clone().unbind(),
+            data: data.unbind(),
+            is_response,
+            count,
+            given,
+        });
+        let is_enough = self.bytes >= GROUP_BYTES || self.sections.len() >= GROUP_FIELDS;
+        if is_enough {
+            ENOUGH
+        } else {
+            TAKEN
+        }
+    }
+
+    fn until<'py>(&mut self, py: Python<'py>, held: &[Held]) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let mut facts = None;
+        while let Some(held) = held.get(self.next.0) {
+            while self.next.2 < held.count {
+                let Some(section) = self.sections.get(self.next.1 + self.next.2).cloned() else {
+                    break;
+                };
+                if self.table.size() > GROUP_OUTPUT || self.table.rows as i64 > MOST_RECORDS {
+                    return Ok(Some(true.into_pyobject(py)?.to_owned().into_any()));
+                }
+                self.next.2 += 1;
+                if held.given.is_some() || !self.plain(py, held, &section, &mut facts)? {
+                    return place_of(py, held, &section).map(Some);
+                }
+            }
+            self.next = (self.next.0 + 1, self.next.1 + held.count, 0);
+            facts = None;
+        }
+        Ok(None)
+    }
+
+    /// The rows of a field, if it is plain; whether it is.
+    fn plain(
+        &mut self,
+        py: Python<'_>,
+        held: &Held,
+        section: &Section,
+        facts: &mut Option<Facts>,
+    ) -> PyResult<bool> {
+        let frame = held.data.bind(py);
+        let data = frame.as_bytes();
+        let end = section.end.min(data.len());
+        let may_be_cut = held.is_response || section.end > data.len();
+        if !self.field.read(&self.asked, frame, (section.start, end), may_be_cut)? {
+            return Ok(false);
+        }
+        let help = self.help.bind(py);
+        if facts.is_none() {
+            *facts =
+                Some(self.known.facts(&mut self.table, help, held.exchange.bind(py), held.frame.bind(py))?);
+        }
+        let Some(facts) = facts else { return Ok(false) };
+        let named = match (&section.topic, section.topic_id) {
+            (Topic::None, Some(id)) => self.known.name(help, facts, id)?,
+            _ => None,
+        };
+        let topic = match &section.topic {
+            Topic::None => named.as_deref(),
+            Topic::Told(text) => Some(&**text),
+            Topic::Wire(place) => data.get(place.clone()),
+        };
+        if topic.map_or(Ok(false), |topic| self.known.is_own(help, topic))? {
+            return Ok(false);
+        }
+        let count = self.field.count();
+        self.known.rows(&mut self.table, help, facts, (topic, section.topic_id, section.partition), count)?;
+        for (index, ((batch, own), records)) in (0..).zip(self.field.batches.iter().zip(&self.field.records))
+        {
+            let (content, start) = Field::content(frame, batch, own);
+            self.table.batch(index, batch, records, content, start);
+        }
+        Ok(true)
+    }
+}
+
+/// A field for Python: the object it gave, or exchange, frame, topic, topic id, partition, start, end.
+fn place_of<'py>(py: Python<'py>, held: &Held, section: &Section) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(records) = &held.given {
+        return Ok(records.bind(py).clone());
+    }
+    let topic = match &section.topic {
+        Topic::None => None,
+        Topic::Told(text) => Some(String::from_utf8_lossy(text).into_owned()),
+        Topic::Wire(place) => {
+            let bytes = held.data.as_bytes(py).get(place.clone()).unwrap_or_default();
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        }
+    };
+    let id = section.topic_id.as_ref().map(|id| PyBytes::new(py, id));
+    let place = (&held.exchange, &held.frame, topic, id, section.partition, section.start, section.end);
+    Ok(place.into_pyobject(py)?.into_any())
+}

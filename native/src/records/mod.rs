@@ -1,0 +1,11 @@
+//! Records fields of exchanges as columns, the plain ones: what `kdissect.engine.compiled_tables` asks.
+
+pub mod batch;
+pub mod column;
+pub mod field;
+pub mod held;
+pub mod known;
+pub mod program;
+pub mod quick;
+pub mod reader;
+pub mod table;

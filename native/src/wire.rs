@@ -1,0 +1,73 @@
+//! Values of Kafka's protocol off a buffer: what `kdissect.decoders.cursor` and `records.varint` read.
+
+/// A position in bytes. What does not fit is None, whatever the bytes; the position is then of no use.
+pub struct Wire<'a> {
+    pub data: &'a [u8],
+    pub at: usize,
+}
+
+impl<'a> Wire<'a> {
+    /// Bytes from here to the end.
+    pub fn left(&self) -> usize {
+        self.data.len().saturating_sub(self.at)
+    }
+
+    /// So many bytes.
+    pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let stop = self.at.checked_add(count)?;
+        let found = self.data.get(self.at..stop)?;
+        self.at = stop;
+        Some(found)
+    }
+
+    /// The bytes of a number, all of Kafka's being big-endian.
+    pub fn fixed<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let found = self.data.get(self.at..)?.first_chunk::<N>()?;
+        self.at += N;
+        Some(*found)
+    }
+
+    /// One byte.
+    pub fn byte(&mut self) -> Option<u8> {
+        let found = *self.data.get(self.at)?;
+        self.at += 1;
+        Some(found)
+    }
+
+    /// An unsigned varint of at most 32 bits (KIP-482): `cursor.uvarint`.
+    pub fn uvarint(&mut self) -> Option<u32> {
+        u32::try_from(self.groups(5)?).ok()
+    }
+
+    /// A zigzag varint of at most 32 bits: `varint(..., MAX_VARINT)`.
+    pub fn varint(&mut self) -> Option<i32> {
+        let value = self.uvarint()?;
+        Some((value >> 1) as i32 ^ -((value & 1) as i32))
+    }
+
+    /// A zigzag varint of at most 64 bits: `varint(..., MAX_VARLONG)`.
+    pub fn varlong(&mut self) -> Option<i64> {
+        let value = self.groups(10)?;
+        Some((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    /// Groups of seven bits, the lowest first, at most so many and 64 bits.
+    fn groups(&mut self, most: u32) -> Option<u64> {
+        let first = self.byte()?;
+        let mut value = u64::from(first & 0x7F);
+        if first < 0x80 {
+            return Some(value);
+        }
+        for place in 1..most {
+            let byte = self.byte()?;
+            if place == 9 && byte > 1 {
+                return None; // a tenth byte has one bit left
+            }
+            value |= u64::from(byte & 0x7F) << (7 * place);
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,25 @@
+"""What the tests of the compiled hot path share."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kdissect.model.native import native as compiled
+from tests.native.python_side import PythonSide
+
+
+@pytest.fixture(scope="session")
+def native() -> Any:
+    """The module `kdissect._native`; skips where it is not installed or not wanted."""
+    if compiled is None:
+        pytest.skip("the compiled hot path is not installed, or KDISSECT_NATIVE=0 (docs/native.md)")
+    return compiled
+
+
+@pytest.fixture(scope="session")
+def python_side(native: Any) -> Iterator[PythonSide]:
+    """A process that does the same without it."""
+    side = PythonSide()
+    yield side
+    side.close()

@@ -1,0 +1,150 @@
+"""What both sides are asked about packets: functions that give values that can be pickled and compared."""
+
+import pickle
+import struct
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
+
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.detect import parser_for
+from kdissect.capture.files import open_captures
+from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.shards import Shard, ShardAnalyzer
+from kdissect.model.limits import Limits
+from kdissect.model.packet import FILE_SHIFT, PlainPacket
+from tests.engine.test_in_order import blocks, plain, told
+
+
+def told_of(packets: list[PlainPacket], cuts: list[int]) -> Any:
+    """Everything the bulk path tells of packets, and what it keeps of connections."""
+    return told(list(blocks(packets, cuts)))
+
+
+def told_of_plain(packets: list[PlainPacket]) -> Any:
+    """The same packet by packet."""
+    return told([packets])
+
+
+def told_of_file(path: str) -> Any:
+    """The same of a file, as it is read."""
+    captures = open_captures([path])
+    batches = list(captures.batches())
+    return told(batches), facts(captures.files[0])
+
+
+def facts(file: CaptureFile) -> Any:
+    """What reading a file found out about it."""
+    return (
+        file.packets, file.captured_bytes, file.link_types, file.drops, file.first_time_ns, file.last_time_ns,
+        repr(file.anomalies), sorted(file.anomaly_counts.items()), repr(file.error), file.secrets,
+    )  # fmt: skip
+
+
+def told_with_few(packets: list[PlainPacket], most: int) -> Any:
+    """What is told where at most so many connections may be open."""
+    analyzer = Analyzer(limits=Limits(connections=most))
+    said = [plain(events) for block in blocks(packets, [40]) for events in analyzer.feed_each(block)]
+    return said, plain(analyzer.close()), repr(analyzer.anomalies)
+
+
+def told_of_sets(packets: list[PlainPacket], cuts: list[int]) -> Any:
+    """What is told of two capture sets with the same packets, block by block in turns."""
+    analyzer = Analyzer(capture_set_of=str)
+    again = [((1 << FILE_SHIFT) | number, *rest) for number, *rest in packets]
+    turns = zip(blocks(packets, cuts), blocks(again, cuts), strict=True)  # type: ignore[arg-type]
+    said = [plain(events) for block in chain(*turns) for events in analyzer.feed_each(block)]
+    return said, plain(analyzer.close())
+
+
+def told_by_shards(packets: list[PlainPacket], cuts: list[int]) -> Any:
+    """What each of two shards tells, with its place."""
+    said = []
+    for number in range(2):
+        analyzer = ShardAnalyzer(Shard(number, 2))
+        for block in blocks(packets, cuts):
+            said += [(place, plain(event)) for place, event in analyzer.placed(block)]
+        said += [(place, plain(event)) for place, event in analyzer.placed_end({})]
+    return said
+
+
+def packets_of(data: bytes, cuts: list[int]) -> Any:
+    """The packets of a capture that comes in pieces, and what its parser says."""
+    kind = parser_for(data[:4])
+    if kind is None:
+        return None
+    parser = kind(3)
+    found: list[Any] = []
+    for piece in pieces(data, cuts):
+        block = parser.feed_block(piece)
+        found += list(block)
+        if block:
+            found += [block.span(), block.times(), block.steps_back(None, 10**9)]
+    parser.close()
+    said = parser.packets, parser.captured_bytes, parser.offset, parser.preamble, parser.error, parser.drops
+    return found, said, repr(parser.anomalies), sorted(parser.link_types), parser.secrets
+
+
+def pieces(data: bytes, cuts: list[int]) -> Iterable[bytes]:
+    """The data, cut behind so many bytes each."""
+    for cut in cuts:
+        yield data[:cut]
+        data = data[cut:]
+    yield data
+
+
+def first_half(packets: list[PlainPacket]) -> bytes:
+    """An analyzer that took the first packets."""
+    analyzer = Analyzer()
+    for block in blocks(packets[: len(packets) // 2], [300]):
+        for _ in analyzer.feed_each(block):
+            pass
+    return pickle.dumps(analyzer)
+
+
+def second_half(state: bytes, packets: list[PlainPacket]) -> Any:
+    """What an analyzer of the other side tells of the rest, in blocks and packet by packet, and keeps."""
+    said = []
+    rest = packets[len(packets) // 2 :]
+    for batch in (blocks(rest, [100]), [rest]):
+        analyzer: Analyzer = pickle.loads(state)
+        said.append([plain(events) for block in batch for events in analyzer.feed_each(block)])
+        said.append([list(stream.recent) for stream in streams(analyzer)])
+        said.append(plain(analyzer.close()))
+    return said
+
+
+def streams(analyzer: Analyzer) -> list[Any]:
+    """Directions of its connections."""
+    return [stream for flow in analyzer._flows.values() for stream in flow[2].tcp._pairs[0]]
+
+
+def with_link(packets: list[PlainPacket], how: str) -> list[PlainPacket]:
+    """Packets on Ethernet as they would be with VLAN tags, as IPv6, or on another link."""
+    return [_with_link(packet, how) for packet in packets]
+
+
+def _with_link(packet: PlainPacket, how: str) -> PlainPacket:
+    ref, time_ns, _, data, _ = packet
+    ip = data[14:]
+    if how in ("ipv6", "raw6") and len(ip) >= 40:
+        head = struct.pack(">IHBB", 6 << 28, int.from_bytes(ip[2:4]) - 20, 6, 64)
+        ip = head + bytes(12) + ip[12:16] + bytes(12) + ip[16:20] + ip[20:]
+    heads = {
+        "vlan": (1, data[:12] + b"\x81\0\0\7\x08\0"),
+        "vlans": (1, data[:12] + b"\x88\xa8\0\7\x81\0\0\7\x08\0"),
+        "ipv6": (1, data[:12] + b"\x86\xdd"),
+        "raw6": (101, b""),
+        "raw": (228, b""),
+        "sll": (113, bytes(14) + b"\x08\0"),
+        "sll2": (276, b"\x08\0" + bytes(18)),
+        "null": (0, b"\2\0\0\0"),
+        "loop": (108, b"\0\0\0\2"),
+    }
+    link_type, head = heads[how]
+    return ref, time_ns, link_type, head + ip, len(head + ip)
+
+
+def merged(paths: list[str]) -> Any:
+    """What is told of files that are read together, packet by packet."""
+    return told(list(open_captures(paths).batches()))

@@ -1,0 +1,195 @@
+"""The compiled way of packets into connections tells what the one in Python tells."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from kdissect.engine.analyzer import Analyzer
+from kdissect.model.limits import Limits
+from kdissect.model.packet import PacketBlock, PlainPacket
+from kdissect.net.recent import RECENT_BYTES, RECENT_SEGMENTS
+from tests.engine.test_in_order import (
+    CAPTURES,
+    CUTS,
+    DAMAGE,
+    SHIPPED,
+    WHAT,
+    blocks,
+    damaged,
+    large_frames,
+    shipped,
+)
+from tests.native import packets as asked
+from tests.native.python_side import PythonSide
+from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
+
+LINKS = ("vlan", "vlans", "ipv6", "raw6", "raw", "sll", "sll2", "null", "loop")
+RECORDED = sorted(CAPTURES.glob("*.pcap*"), key=lambda path: path.stat().st_size)[:60:8]
+SETTINGS = settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@cache
+def small_frames(count: int = 5) -> list[PlainPacket]:
+    """Connections in turns packet by packet, whose sequence numbers wrap around while they are open."""
+    talks = [
+        Conversation(ports=(40000 + number, 9092), isn=(2**32 - 700 * number - 1, 2**32 - 90 * number - 1))
+        for number in range(count)
+    ]
+    for talk in talks:
+        talk.handshake()
+    for number in range(12):
+        for talk in talks:
+            talk.client(request(1, 4, number, bytes(number))).packet(BROKER)
+            talk.broker(response(number, bytes(range(200)))).packet(CLIENT)
+    for talk in talks[::2]:
+        talk.fin(CLIENT).fin(BROKER)
+    found = [packet for talk in talks for packet in talk.packets]
+    return damaged(sorted(found, key=lambda packet: packet[1]), [])
+
+
+def assert_same(side: PythonSide, packets: list[PlainPacket], cuts: list[int]) -> None:
+    right = side.call(asked.told_of, packets, cuts)
+    assert asked.told_of(packets, cuts) == right
+    assert asked.told_of_plain(packets) == right
+
+
+@SETTINGS
+@given(damage=DAMAGE, cuts=CUTS)
+def test_large_frames(python_side: PythonSide, damage: Any, cuts: list[int]) -> None:
+    assert_same(python_side, damaged(large_frames(), damage), cuts)
+
+
+@SETTINGS
+@given(damage=DAMAGE, cuts=CUTS)
+def test_small_frames(python_side: PythonSide, damage: Any, cuts: list[int]) -> None:
+    assert_same(python_side, damaged(small_frames(), damage), cuts)
+
+
+@pytest.mark.parametrize("what", WHAT)
+def test_each_damage_everywhere(python_side: PythonSide, what: str) -> None:
+    for packets in (large_frames(), small_frames()):
+        damage = [(at, what, 1 + at % 7) for at in range(3, len(packets), 9)]
+        assert_same(python_side, damaged(packets, damage), [100])
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_recorded_connections_damaged(python_side: PythonSide, name: str) -> None:
+    damage = [(at * 37, what, 1 + at) for at, what in enumerate(WHAT * 3)]
+    assert_same(python_side, damaged(shipped(name), damage), [100, 500])
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
+def test_recorded_files(python_side: PythonSide, path: Any) -> None:
+    assert asked.told_of_file(str(path)) == python_side.call(asked.told_of_file, str(path))
+
+
+def test_files_read_together(python_side: PythonSide) -> None:
+    paths = [str(CAPTURES / name) for name in SHIPPED]
+    assert asked.merged(paths) == python_side.call(asked.merged, paths)
+
+
+@pytest.mark.parametrize("how", LINKS)
+def test_links(python_side: PythonSide, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever lies before TCP, most segments are taken where they lie."""
+    packets = asked.with_link(small_frames(), how)
+    assert_same(python_side, damaged(packets, [(at * 31, what, at) for at, what in enumerate(WHAT)]), [100])
+    unusual: list[Any] = []
+    feed = Analyzer._feed_segment
+
+    def counted(analyzer: Analyzer, *of: Any) -> None:
+        unusual.append(of)
+        feed(analyzer, *of)
+
+    monkeypatch.setattr(Analyzer, "_feed_segment", counted)
+    asked.told_of(packets, [])
+    assert len(unusual) < len(packets) / 8
+
+
+def test_links_in_turns(python_side: PythonSide) -> None:
+    """A block may have packets of several links: those of pcapng interfaces."""
+    ways = [asked.with_link(small_frames(), how) for how in LINKS[:4]]
+    packets = [ways[at % 4][at] for at in range(len(ways[0]))]
+    assert_same(python_side, packets, [100])
+
+
+@SETTINGS
+@given(damage=DAMAGE, cuts=CUTS)
+def test_several_sets(python_side: PythonSide, damage: Any, cuts: list[int]) -> None:
+    packets = damaged(small_frames(4), damage)
+    assert asked.told_of_sets(packets, cuts) == python_side.call(asked.told_of_sets, packets, cuts)
+
+
+@SETTINGS
+@given(damage=DAMAGE, cuts=CUTS)
+def test_shards(python_side: PythonSide, damage: Any, cuts: list[int]) -> None:
+    packets = damaged(small_frames(6), damage)
+    assert asked.told_by_shards(packets, cuts) == python_side.call(asked.told_by_shards, packets, cuts)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_connections_given_up(python_side: PythonSide, most: int) -> None:
+    packets = small_frames()
+    right = python_side.call(asked.told_with_few, packets, most)
+    assert "connections open at a time" in right[2]
+    assert asked.told_with_few(packets, most) == right
+
+
+@pytest.mark.parametrize("packets", [large_frames, small_frames])
+def test_state_goes_from_one_side_to_the_other(python_side: PythonSide, packets: Any) -> None:
+    given = damaged(packets(), [(at, "lose", 1) for at in range(0, 400, 67)])
+    right = python_side.call(asked.second_half, python_side.call(asked.first_half, given), given)
+    here = asked.first_half(given)
+    assert python_side.call(asked.second_half, here, given) == right
+    assert asked.second_half(python_side.call(asked.first_half, given), given) == right
+    assert asked.second_half(here, given) == right
+
+
+def test_places_that_lie_outside_of_their_data_are_unusual(native: Any) -> None:
+    """They come from parsers of ours; were one wrong, it must not matter here."""
+    packets = small_frames()
+    for start, end in ((0, 10**9), (10**9, 10**9 + 60), (60, 0), (2**63, 2**64 - 1)):
+        block = PacketBlock(bytes(100), packets[0][0], [(start, packets[0][1], 1, end, 60)], [0])
+        lanes, due = native.Lanes(), type("Due", (), {"time_ns": 2**70})()
+        found: list[int] = []
+        fed = native.InOrder(block.data, 1, block.pack(), 0, lanes, due, [], None, found.append, None)
+        assert list(fed) == []
+        assert found == [0]
+        assert block.pack().segment(block.data, 0) is None
+
+
+def test_nothing_is_known_of_connections_that_are_over(native: Any) -> None:
+    analyzer = Analyzer()
+    for block in blocks(small_frames(), []):
+        for _ in analyzer.feed_each(block):
+            pass
+    table: Any = analyzer._flows
+    assert len(table.lanes) == len(table) > 0
+    analyzer.close()
+    assert len(table.lanes) == len(table) == 0
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_nothing_is_known_of_connections_given_up(native: Any, most: int) -> None:
+    analyzer = Analyzer(limits=Limits(connections=most))
+    for block in blocks(small_frames(), [40, 40, 40]):
+        for _ in analyzer.feed_each(block):
+            pass
+        table: Any = analyzer._flows
+        assert len(table.lanes) == len(table) <= 2 * most
+
+
+@pytest.mark.parametrize("size", [1024, 2048, 4096, 8192, 16384])
+def test_what_is_kept_of_even_segments(python_side: PythonSide, size: int) -> None:
+    """Segments end where what is kept begins."""
+    talk = Conversation().handshake().client(request(1, 4, 1)).broker(response(1, bytes(20 * size)), mss=size)
+    packets: Any = talk.packets
+    for end in range(6, len(packets), 3):
+        assert_same(python_side, packets[:end], [])
+
+
+def test_numbers_are_those_of_python(native: Any) -> None:
+    assert native.RECENT == (RECENT_BYTES, RECENT_SEGMENTS)

@@ -1,0 +1,180 @@
+"""Compiled lines are those that Python makes, whatever the exchanges hold."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kdissect.api import Dissection
+from kdissect.cli.formats.fastlines import FastLines
+from kdissect.decoders.body_schemas import body_message
+from kdissect.decoders.encoder import encode
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.endpoint import Endpoint
+from kdissect.model.frame import Frame
+from kdissect.model.native import native
+from kdissect.model.packet import packet_ref
+from kdissect.session.exchange import Exchange, ExchangeKind, State
+from kdissect.session.info import ConnectionInfo
+from tests.support.console import CAPTURES
+
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
+
+FILES = ["plain.pcap", 'a "quoted"\n\\ 100%d name é.pcap', "-"]
+PRODUCE, METADATA, API_VERSIONS, DESCRIBE_CLUSTER = 0, 3, 18, 60
+LAST_SECOND = 2**63 - 1
+NAMES = [b"orders", b'a"%b\n', "é".encode(), b"\xff\xfe", b"", b"__cluster_metadata"]
+
+
+def asked_for(name: bytes) -> bytes:
+    """A Metadata request of version 1 for a topic."""
+    return b"\0\0\0\x01" + len(name).to_bytes(2) + name
+
+
+ASKED = [*map(asked_for, NAMES), b"\0\0\0\0", asked_for(b"cut")[:-1], asked_for(b"long") + b"\0"]
+ANSWERED = [
+    encode(body_message(METADATA, 1, True), 1, {"topics": [{"name": "t", "error_code": code}]})
+    for code in (0, 3, -1, 999)
+] + [b"", b"\0\0\0\0" * 3]
+CONNECTIONS = [
+    ConnectionInfo(f"{number:016x}", name, Endpoint("10.0.0.1", number), Endpoint("::1", 9092), 0)
+    for number, name in enumerate(["", 'set "%s"'])
+]
+
+times = st.sampled_from(
+    [0, 1, 999_999_999, 10**9, 1_700_000_000_123_456_789, 1_700_000_000_999_999_999, LAST_SECOND, 2**63, -5]
+) | st.integers(0, 2**62)
+numbers = st.sampled_from([1, 2, 2**30 - 1, 2**30, 2**39]) | st.integers(1, 2**20)
+refs = st.builds(packet_ref, st.sampled_from([0, 0, 0, 1, 2]), numbers)
+
+
+@st.composite
+def frames(draw: st.DrawFn, bodies: list[bytes]) -> Frame:
+    data = bytes(8) + draw(st.sampled_from(bodies) | st.binary(max_size=40))
+    first, time_ns = draw(refs), draw(times)
+    size = len(data) + draw(st.sampled_from([0, 0, 0, 0, 7]))
+    last = draw(st.sampled_from([first, first + 3]) | refs)
+    return Frame(data, size, first, last, time_ns, draw(st.just(time_ns) | times))
+
+
+@st.composite
+def exchanges(draw: st.DrawFn) -> Exchange:
+    exchange = Exchange(draw(st.sampled_from(CONNECTIONS)), draw(st.integers(0, 2 * 10**9)))
+    exchange.api_key = draw(st.sampled_from([METADATA] * 6 + [PRODUCE, API_VERSIONS, DESCRIBE_CLUSTER, 99]))
+    exchange.api_version = draw(st.sampled_from([1, 1, 1, 7, 12]))
+    exchange.correlation_id = draw(st.integers(-(2**31), 2**31 - 1))
+    exchange.client_id = draw(st.sampled_from([None, "", "client %d", 'a "b"\n']))
+    exchange.state = draw(st.sampled_from([State.COMPLETE] * 6 + list(State)))
+    exchange.kind = draw(st.sampled_from([ExchangeKind.KAFKA] * 6 + [ExchangeKind.SASL_TOKEN]))
+    exchange.request = draw(frames(ASKED))
+    if exchange.state is State.COMPLETE or draw(st.booleans()):
+        exchange.response = draw(frames(ANSWERED))
+    exchange.request_body_offset = draw(st.sampled_from([8, 8, 8, 0, 60]))
+    exchange.response_body_offset = 8
+    return exchange
+
+
+def plain_lines(made: list[Exchange], **options: Any) -> list[bytes]:
+    lines = FastLines(FILES, **options)
+    return [lines.plain_line(exchange) for exchange in made]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(exchanges(), max_size=8))
+def test_any_exchanges(made: list[Exchange]) -> None:
+    expected = plain_lines(made)
+    lines = FastLines(FILES)
+    for exchange, line in zip(made, expected, strict=True):
+        assert lines.line(exchange) == line
+    held = FastLines(FILES)
+    size = held.hold([*made])
+    assert held.take() == b"".join(expected)
+    assert size == sum(map(len, expected))
+    assert held.number == lines.number == len(made)
+    assert held.take() == b""
+
+
+@pytest.mark.parametrize("path", sorted(map(str, CAPTURES.glob("*.pcap*"))))
+def test_real_exchanges(path: str) -> None:
+    first, second, third = (Dissection(path) for _ in range(3))
+    plain = FastLines(first.file_names, first.topics.topics_of)
+    lines = FastLines(second.file_names, second.topics.topics_of)
+    held = FastLines(third.file_names, third.topics.topics_of)
+    expected = list(map(plain.plain_line, first))
+    assert list(map(lines.line, second)) == expected
+    for events in third.batches():
+        held.hold(events)
+    assert held.take() == b"".join(expected)
+
+
+def whole(name: str = "orders", state: State = State.COMPLETE) -> Exchange:
+    """One that fills a template."""
+    exchange = Exchange(CONNECTIONS[0], 1, METADATA, 1, 7, "client")
+    exchange.request = Frame(bytes(8) + asked_for(name.encode()), 8 + 6 + len(name), 1, 1, 10**18, 10**18)
+    if state is State.COMPLETE:
+        exchange.response = Frame(bytes(8) + ANSWERED[0], 8 + len(ANSWERED[0]), 2, 3, 10**18 + 5, 10**18 + 9)
+    exchange.request_body_offset = exchange.response_body_offset = 8
+    exchange.state = state
+    return exchange
+
+
+class Counted(FastLines):
+    """Counts what is left to Python."""
+
+    left = 0
+
+    def plain_line(self, exchange: Exchange) -> bytes:
+        """Left to Python."""
+        self.left += 1
+        return super().plain_line(exchange)
+
+
+@pytest.mark.parametrize("state", [State.COMPLETE, State.NO_RESPONSE_EXPECTED])
+def test_what_is_not_unusual_is_compiled(state: State) -> None:
+    lines = Counted(FILES)
+    for name in ("one", "two", "one"):
+        lines.line(whole(name, state))
+    assert lines.left == 0
+    odd = whole(state=state)
+    odd.note(AnomalyKind.LIMIT_REACHED, "odd")
+    lines.line(odd)
+    assert lines.left == 1
+
+
+def test_names_that_are_learned_are_asked_for_each_time() -> None:
+    asked: list[str] = []
+
+    def topics_of(exchange: Exchange, *_summaries: Any) -> tuple[str, ...]:
+        asked.append(exchange.connection.id)
+        return (f"name {len(asked)}",)
+
+    lines = FastLines(FILES, topics_of)
+    found = [lines.line(whole("__cluster_metadata")) for _ in range(3)]
+    assert [b'"name %d"' % number in line for number, line in enumerate(found, 1)] == [True] * 3
+
+
+def test_what_python_raises_comes_through_and_what_is_held_stays() -> None:
+    def topics_of(*_of: Any) -> tuple[str, ...]:
+        raise KeyboardInterrupt
+
+    lines = FastLines(FILES, topics_of)
+    with pytest.raises(KeyboardInterrupt):
+        lines.hold([whole(), whole("__cluster_metadata"), whole()])
+    assert lines.take() == plain_lines([whole()])[0]
+
+
+def test_other_events_have_no_line() -> None:
+    lines = FastLines(FILES)
+    assert lines.hold([CONNECTIONS[0], None]) == 0  # type: ignore[list-item]
+    assert lines.number == 0
+
+
+def test_many_connections_and_names() -> None:
+    """More than are kept begin anew."""
+    plain, lines = FastLines(FILES), FastLines(FILES)
+    for number in range(9000):
+        exchange = whole(f"t{number}")
+        if number % 2:
+            exchange.connection = ConnectionInfo(str(number), "", Endpoint("h", 1), Endpoint("h", 2), 0)
+        assert lines.line(exchange) == plain.plain_line(exchange)
