@@ -77,7 +77,11 @@ def merge(
             continue
         track = heapq.heappop(heap)[2]
         run = track.take(_bound(heap, waiting))
-        if len(run) >= _JOINED and not joined:  # files one after the other: as good as one file
+        # Of files one behind the other whole batches come: as good as one file.
+        if len(run) >= _JOINED or len(run) == len(track.keys):
+            if joined:
+                yield joined
+                joined = []
             yield run
         else:
             joined += run

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kdissect.capture import merge, source
 from kdissect.capture.files import open_captures
+from kdissect.model.packet import PacketBlock
 from tests.capture.capture_samples import SECOND, pcap_header, pcap_packet, sample_pcap
 
 
@@ -93,3 +94,20 @@ def test_files_that_do_not_overlap_are_open_one_at_a_time(
     monkeypatch.setattr(source.FileSource, "chunks", watched)
     assert len(list(captures.packets())) == 300
     assert most <= 2
+
+
+def test_files_one_behind_the_other_come_in_whole_blocks(tmp_path: Path) -> None:
+    paths = []
+    for number, times in enumerate([[1, 2, 3], [4, 5], [5, 6]]):
+        paths.append(tmp_path / f"{number}.pcap")
+        paths[-1].write_bytes(sample_pcap(times, size=20, first_byte=number))
+    runs = list(open_captures(paths).batches())
+    assert [len(run) for run in runs] == [3, 2, 2]
+    assert all(isinstance(run, PacketBlock) for run in runs)
+
+
+def test_files_that_alternate_come_joined(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.pcap", tmp_path / "b.pcap"]
+    for path, times in zip(paths, [[1, 3, 5], [2, 4, 6]], strict=True):
+        path.write_bytes(sample_pcap(times, size=20))
+    assert [len(run) for run in open_captures(paths).batches()] == [6]
