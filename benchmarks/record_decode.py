@@ -4,8 +4,8 @@
 
 Batches are built by kafka-python, seeded, of records as clients send them. `objects` are Record tuples, as
 rows and rules read them; `columns` are numpy arrays, as Parquet is written from, `compiled` all columns of
-the Parquet file as buffers for Arrow, each batch from a Produce request of its own, where kdissect-native is
-installed. Every reader checks the checksum.
+the Parquet file as buffers for Arrow, each batch from a Produce request of its own, where the hot path is
+compiled. Every reader checks the checksum.
 aiokafka is measured where it is installed; its reader is compiled from Cython.
 """
 
@@ -112,7 +112,7 @@ def _columns(found: list[bytes], codec: int) -> int:
 
 
 def compiled(requests: list[Exchange]) -> int:
-    """All columns of the table, by kdissect-native."""
+    """All columns of the table, compiled."""
     from kdissect.engine.compiled_tables import Help
     from kdissect.engine.held_fields import ENOUGH
 

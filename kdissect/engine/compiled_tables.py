@@ -1,4 +1,4 @@
-"""Records fields to Arrow tables, decoded by the compiled package: what `record_tables` does, without numpy.
+"""Records fields to Arrow tables, decoded by the compiled hot path: what `record_tables` does, without numpy.
 
 Needs pyarrow (extra `arrow`) and the compiled hot path.
 """
