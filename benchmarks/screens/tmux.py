@@ -95,7 +95,7 @@ def walk(capture: str, columns: int, lines: int, saved: Path) -> dict[str, str]:
             terminal.press("Down", "Down")
             screens["records"] = terminal.until("commit0-2", "key-2")
             terminal.press("Enter")
-            screens["bytes of a record"] = terminal.until("records[2]", "decompressed")
+            screens["bytes of a record"] = terminal.until("records[2]", "decompressed", "ommit0-2")
             terminal.press("1", "m", "7")
             screens["findings"] = terminal.until("HDR009", "correlation-id-order", "bytes")
             terminal.press("Enter")
