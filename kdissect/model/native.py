@@ -26,12 +26,17 @@ native: Any = _load()
 """The module `kdissect._native`; None where it is not installed, of another version, or not wanted."""
 
 
-def slots_of(state: Any) -> tuple[None, dict[str, Any]]:
-    """What pickle keeps of an object without `__dict__`, for its `__getstate__`.
+class Pickled:
+    """What classes with a base that may be compiled are besides: pickled by the names of their fields.
 
-    Fields that a compiled base class holds are among its attributes: so the state is the same with and
-    without, and can be read with either.
+    `FIELDS` are those of the base, compiled or with slots: so the state is the same with and without, and can
+    be read with either.
     """
-    kind = type(state)
-    names = (*kind.FIELDS, *(name for cls in kind.__mro__ for name in getattr(cls, "__slots__", ())))
-    return None, {name: getattr(state, name) for name in dict.fromkeys(names)}
+
+    __slots__ = ()
+    FIELDS: tuple[str, ...]
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        kind = type(self)
+        names = (*kind.FIELDS, *(name for cls in kind.__mro__ for name in getattr(cls, "__slots__", ())))
+        return None, {name: getattr(self, name) for name in dict.fromkeys(names)}

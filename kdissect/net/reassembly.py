@@ -8,10 +8,10 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, Self
+from typing import Self
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.native import slots_of
+from kdissect.model.native import Pickled
 from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
@@ -37,7 +37,7 @@ REORDER_WINDOW_NS = 3_000_000
 _by_offset = attrgetter("offset")
 
 
-class Reassembly(StreamState):
+class Reassembly(StreamState, Pickled):
     """State of one direction. `TcpConnection` and `in_order` alone drive it and read its attributes.
 
     What the fast path needs stands in `StreamState`. `acked` is the highest offset the other side
@@ -96,9 +96,6 @@ class Reassembly(StreamState):
         self.syn_time_ns = self.fin_time_ns = -1  # not seen yet
         self.retransmissions = self.out_of_order = self.duplicates = 0
         self.zero_windows = self.resets = self.gaps = self.gap_bytes = self.snapped_bytes = 0
-
-    def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        return slots_of(self)
 
     def health(self) -> Health:
         """Counters so far."""

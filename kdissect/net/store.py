@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kdissect.model.limits import Limits, in_force
-from kdissect.model.native import native, slots_of
+from kdissect.model.native import Pickled, native
 
 
 class _Fields:
@@ -20,14 +20,11 @@ else:
     _State = _Fields if native is None else native.StoreState
 
 
-class Store(_State):
+class Store(_State, Pickled):
     """Counters that the connections of one analysis share; `limits` bound them (`model.limits`)."""
 
     __slots__ = ()
     FIELDS = _Fields.__slots__
-
-    def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        return slots_of(self)
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = in_force() if limits is None else limits

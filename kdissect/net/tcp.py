@@ -11,10 +11,9 @@ Rules:
 """
 
 from collections import Counter
-from typing import Any
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.native import slots_of
+from kdissect.model.native import Pickled
 from kdissect.model.segment import ACK, FIN, PSH, RST, SYN, PlainSegment, Segment
 from kdissect.model.stream import CloseKind, CollectingSink, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
@@ -30,7 +29,7 @@ from kdissect.net.tcp_state import PlainTcpState, TcpState
 TWO_MSL_NS = 240_000_000_000
 
 
-class TcpConnection(TcpState):
+class TcpConnection(TcpState, Pickled):
     """Reassembles one connection. `sinks[d]` receives what direction `d` (0 or 1) sends.
 
     `store` counts what waits in all connections together. `initiator` is the direction that sent the first
@@ -58,9 +57,6 @@ class TcpConnection(TcpState):
         self._reset_by: tuple[int, int] | None = None  # direction, time
         self.initiator: int | None = None
         self.first_time_ns = 0
-
-    def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        return slots_of(self)
 
     def lane(self, direction: int, sink: CollectingSink) -> "Lane":
         """What takes the segments of a direction that are in order (`net.in_order`); `sink` is its sink."""

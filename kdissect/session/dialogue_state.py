@@ -1,9 +1,9 @@
 """What `Dialogue` is made of: its hot fields and, where the hot path is compiled, what is done with them."""
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kdissect.model.native import native, slots_of
+from kdissect.model.native import Pickled, native
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -36,11 +36,8 @@ else:
     _Base = _Fields if native is None else native.DialogueState
 
 
-class DialogueState(_Base):
+class DialogueState(_Base, Pickled):
     """The base of `Dialogue`; its state is the same, however it is held."""
 
     __slots__ = ()
     FIELDS = _Fields.__slots__
-
-    def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        return slots_of(self)

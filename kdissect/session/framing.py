@@ -11,11 +11,11 @@ Rules:
 import struct
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
-from kdissect.model.native import native, slots_of
+from kdissect.model.native import Pickled, native
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
 from kdissect.net.store import Store
 from kdissect.session.frame_owner import FrameOwner
@@ -66,7 +66,7 @@ else:
     _State = _Fields if native is None else native.ReaderState
 
 
-class FrameReader(_State):
+class FrameReader(_State, Pickled):
     """One direction's frames. Implements `StreamSink`; frames go where `start_frames` says.
 
     With the compiled package its `data` is called, which has `_data` do what it does not.
@@ -74,9 +74,6 @@ class FrameReader(_State):
 
     __slots__ = ("_connection", "_skipped", "_through", "closed", "direction", "is_open")
     FIELDS = _Fields.__slots__
-
-    def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        return slots_of(self)
 
     def __init__(self, connection: FrameOwner, direction: int, store: Store | None = None) -> None:
         self._connection = connection

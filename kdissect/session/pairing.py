@@ -11,11 +11,11 @@ Rules:
 
 from collections import deque
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
-from kdissect.model.native import native, slots_of
+from kdissect.model.native import Pickled, native
 from kdissect.net.store import Store
 from kdissect.session.exchange import Exchange, State
 
@@ -58,7 +58,7 @@ else:
     _State = _Fields if native is None else native.PairingState
 
 
-class Pairing(_State):
+class Pairing(_State, Pickled):
     """The requests of one connection that wait for their response, in stream order.
 
     With the compiled package `native.DialogueState` does what is plain of `add` and `match` by itself.
@@ -66,9 +66,6 @@ class Pairing(_State):
 
     __slots__ = ("_given_up", "_lost_before", "_shadowed")
     FIELDS = _Fields.__slots__
-
-    def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        return slots_of(self)
 
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or Store()

@@ -3,6 +3,8 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::wire::Form;
+
 /// Kafka's deepest message has seven levels, of a field and an array each.
 const MAX_DEPTH: usize = 40;
 
@@ -15,13 +17,6 @@ pub struct Part {
     pub before: Vec<u8>,
     pub value: Value,
     pub tag: u32, // 0 as well where it has none
-}
-
-/// How the length of a value is written, and whether it may say null.
-#[derive(Clone, Copy)]
-pub struct Form {
-    pub compact: bool,
-    pub nullable: bool,
 }
 
 /// What a value is.

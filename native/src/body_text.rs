@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::batch_text::BatchText;
-use crate::body_program::{parts, Element, Form, Part, Row, Value};
+use crate::body_program::{parts, Element, Part, Row, Value};
 use crate::json_out::{bytes, number, string, uuid};
-use crate::wire::Wire;
+use crate::wire::{Form, Wire};
 
 /// Names of fields and digits make most small bodies twice as long, or thrice.
 const GROWTH: usize = 3;
@@ -158,30 +158,23 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// The length of what comes next, None for null, which is written then.
-    fn length(&mut self, form: Form, plain: impl Fn(&mut Wire<'a>) -> Option<i32>) -> Done<Option<usize>> {
-        // A compact length counts one more than there is (KIP-482).
-        let length = if form.compact {
-            i64::from(fit(self.wire.uvarint())?) - 1
-        } else {
-            i64::from(fit(plain(&mut self.wire))?)
-        };
-        if length == -1 && form.nullable {
+    fn length(&mut self, form: Form, is_short: bool) -> Done<Option<usize>> {
+        let length = fit(self.wire.length(form, is_short))?;
+        if length.is_none() {
             self.say(b"null");
-            return Ok(None);
         }
-        fit(usize::try_from(length).ok()).map(Some)
+        Ok(length)
     }
 
     fn text(&mut self, form: Form) -> Done<Option<&'a [u8]>> {
-        let short = |wire: &mut Wire<'a>| Some(i16::from_be_bytes(wire.fixed()?).into());
-        let Some(length) = self.length(form, short)? else { return Ok(None) };
+        let Some(length) = self.length(form, true)? else { return Ok(None) };
         let found = fit(self.wire.take(length))?;
         string(&mut self.out, fit(std::str::from_utf8(found).ok())?);
         Ok(Some(found))
     }
 
     fn bytes(&mut self, form: Form) -> Done {
-        if let Some(length) = self.length(form, long)? {
+        if let Some(length) = self.length(form, false)? {
             bytes(&mut self.out, fit(self.wire.take(length))?);
         }
         Ok(())
@@ -189,7 +182,7 @@ impl<'a> Writer<'a, '_> {
 
     /// Bytes whose contents are told beside them, if there are any.
     fn payload(&mut self, form: Form) -> Done {
-        match self.length(form, long)? {
+        match self.length(form, false)? {
             Some(0) => bytes(&mut self.out, b""),
             Some(_) => return Err(Stop::Unusual),
             None => {}
@@ -269,7 +262,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn array(&mut self, form: Form, element: &Element) -> Done {
-        let Some(count) = self.length(form, long)? else { return Ok(()) };
+        let Some(count) = self.length(form, false)? else { return Ok(()) };
         if count > self.wire.left() / element.least {
             return Err(Stop::Unusual);
         }
@@ -285,7 +278,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn records(&mut self, form: Form) -> Done {
-        let Some(length) = self.length(form, long)? else { return Ok(()) };
+        let Some(length) = self.length(form, false)? else { return Ok(()) };
         let start = self.wire.at;
         let found = fit(self.wire.take(length))?;
         match self.nest {
@@ -326,8 +319,4 @@ impl<'a> Writer<'a, '_> {
         let name: Option<Bound<'_, PyString>> = name.extract()?;
         Ok(name.map(|name| name.to_str().map(|name| Cow::Owned(name.to_owned()))).transpose()?)
     }
-}
-
-fn long(wire: &mut Wire<'_>) -> Option<i32> {
-    Some(i32::from_be_bytes(wire.fixed()?))
 }

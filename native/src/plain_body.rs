@@ -3,12 +3,11 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyList, PyMemoryView, PySlice, PyString};
 
-use crate::plain_parts::{structure, Form, Plain, Struct, Value, Width, SECTION_PARTS};
+use crate::plain_parts::{structure, Plain, Struct, Value, Width, SECTION_PARTS};
+use crate::wire::{Form, Wire};
 
 /// The length of a classic string is an int16.
 const LONGEST_STRING: usize = 0x7FFF;
-/// An unsigned varint of 32 bits takes at most 5 bytes (KIP-482).
-const MAX_VARINT: usize = 5;
 
 /// Why there is no value: it is not plain, or Python raised.
 enum Stop {
@@ -58,8 +57,7 @@ impl PlainBody {
         let mut run = Run {
             py: data.py(),
             owner: data,
-            data: data.as_bytes(),
-            at: offset,
+            wire: Wire { data: data.as_bytes(), at: offset },
             parts: [const { None }; SECTION_PARTS],
             sections: if self.has_records { Some(PyList::empty(data.py())) } else { None },
             of: self,
@@ -76,8 +74,7 @@ impl PlainBody {
 struct Run<'a, 'py> {
     py: Python<'py>,
     owner: &'a Bound<'py, PyBytes>,
-    data: &'a [u8],
-    at: usize,
+    wire: Wire<'a>,
     parts: [Option<Bound<'py, PyAny>>; SECTION_PARTS],
     sections: Option<Bound<'py, PyList>>,
     of: &'a PlainBody,
@@ -85,9 +82,9 @@ struct Run<'a, 'py> {
 
 impl<'a, 'py> Run<'a, 'py> {
     fn decoded(self, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let fits = self.at == self.data.len();
+        let fits = self.wire.left() == 0;
         let nothing: Option<u8> = None;
-        let all = (value, self.at, self.of.version, fits, true, nothing, self.sections);
+        let all = (value, self.wire.at, self.of.version, fits, true, nothing, self.sections);
         self.of.new.bind(self.py).call1((self.of.decoded.bind(self.py), all))
     }
 
@@ -125,21 +122,21 @@ impl<'a, 'py> Run<'a, 'py> {
                     _ => value.into_any(),
                 }
             }
-            Value::String(form) => match self.length(*form, 2)? {
+            Value::String(form) => match self.length(*form, true)? {
                 Some(length) => self.string(length)?,
                 None => self.null(),
             },
-            Value::Bytes(form) => match self.length(*form, 4)? {
+            Value::Bytes(form) => match self.length(*form, false)? {
                 Some(length) => PyBytes::new(self.py, self.take(length)?).into_any(),
                 None => self.null(),
             },
-            Value::Records(form) => match self.length(*form, 4)? {
+            Value::Records(form) => match self.length(*form, false)? {
                 Some(length) => self.records(length)?,
                 None => self.null(),
             },
             Value::Never => return Err(Stop::Odd),
             Value::Struct(of) => self.structure(of)?,
-            Value::List(form, least, element) => match self.length(*form, 4)? {
+            Value::List(form, least, element) => match self.length(*form, false)? {
                 Some(count) => self.list(count, *least, element)?,
                 None => self.null(),
             },
@@ -182,23 +179,23 @@ impl<'a, 'py> Run<'a, 'py> {
 
     /// A view of the records; their place goes to the sections.
     fn records(&mut self, length: usize) -> Found<Bound<'py, PyAny>> {
-        let start = self.at;
+        let start = self.wire.at;
         self.take(length)?;
         if let Some(sections) = &self.sections {
             let [topic, topic_id, partition] = &self.parts;
             let nothing: Option<u8> = None;
-            let all = (topic, topic_id, partition, nothing, start, self.at, nothing);
+            let all = (topic, topic_id, partition, nothing, start, self.wire.at, nothing);
             sections.append(self.of.new.bind(self.py).call1((self.of.section.bind(self.py), all))?)?;
         }
         let (start, stop) =
-            (start.try_into().map_err(|_| Stop::Odd)?, self.at.try_into().map_err(|_| Stop::Odd)?);
+            (start.try_into().map_err(|_| Stop::Odd)?, self.wire.at.try_into().map_err(|_| Stop::Odd)?);
         let view = PyMemoryView::from(self.owner.as_any())?;
         Ok(view.get_item(PySlice::new(self.py, start, stop, 1))?)
     }
 
     fn list(&mut self, count: usize, least: usize, element: &Value) -> Found<Bound<'py, PyAny>> {
         // Before anything is made of a count that cannot be.
-        if count.checked_mul(least).is_none_or(|needed| needed > self.data.len().saturating_sub(self.at)) {
+        if count.checked_mul(least).is_none_or(|needed| needed > self.wire.left()) {
             return Err(Stop::Odd);
         }
         let found = PyList::empty(self.py);
@@ -208,55 +205,26 @@ impl<'a, 'py> Run<'a, 'py> {
         Ok(found.into_any())
     }
 
-    /// The length of a value, or a count of elements; None for null.
-    fn length(&mut self, form: Form, width: usize) -> Found<Option<usize>> {
-        let length = if form.compact {
-            i64::from(self.uvarint()?) - 1
-        } else if width == 2 {
-            i64::from(i16::from_be_bytes(self.fixed()?))
-        } else {
-            i64::from(i32::from_be_bytes(self.fixed()?))
-        };
-        if length == -1 && form.nullable {
-            return Ok(None);
+    /// The length of a value, or a count of elements; None for null. A varint that could be shorter is odd.
+    fn length(&mut self, form: Form, is_short: bool) -> Found<Option<usize>> {
+        let start = self.wire.at;
+        let found = self.wire.length(form, is_short).ok_or(Stop::Odd)?;
+        let read = self.wire.data.get(start..self.wire.at).unwrap_or_default();
+        if form.compact && matches!(read, [_, .., 0]) {
+            return Err(Stop::Odd);
         }
-        usize::try_from(length).map(Some).map_err(|_| Stop::Odd)
-    }
-
-    /// An unsigned varint that could not be shorter.
-    fn uvarint(&mut self) -> Found<u32> {
-        let first = self.byte()?;
-        let mut value = u64::from(first & 0x7F);
-        if first < 0x80 {
-            return Ok(u32::from(first));
-        }
-        for place in 1..MAX_VARINT {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7F) << (7 * place);
-            if byte < 0x80 {
-                return if byte == 0 { Err(Stop::Odd) } else { u32::try_from(value).map_err(|_| Stop::Odd) };
-            }
-        }
-        Err(Stop::Odd)
+        Ok(found)
     }
 
     fn byte(&mut self) -> Found<u8> {
-        let found = *self.data.get(self.at).ok_or(Stop::Odd)?;
-        self.at += 1;
-        Ok(found)
+        self.wire.byte().ok_or(Stop::Odd)
     }
 
-    /// The bytes of a number, all of Kafka's being big-endian.
     fn fixed<const N: usize>(&mut self) -> Found<[u8; N]> {
-        let found = self.data.get(self.at..).and_then(|left| left.first_chunk::<N>()).ok_or(Stop::Odd)?;
-        self.at += N;
-        Ok(*found)
+        self.wire.fixed().ok_or(Stop::Odd)
     }
 
     fn take(&mut self, count: usize) -> Found<&'a [u8]> {
-        let stop = self.at.checked_add(count).ok_or(Stop::Odd)?;
-        let found = self.data.get(self.at..stop).ok_or(Stop::Odd)?;
-        self.at = stop;
-        Ok(found)
+        self.wire.take(count).ok_or(Stop::Odd)
     }
 }

@@ -4,6 +4,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PyString, PyTuple};
 
+use crate::wire::Form;
+
 /// Kafka's deepest message has seven levels.
 const MAX_DEPTH: usize = 40;
 
@@ -22,13 +24,6 @@ pub struct Field {
     pub name: Py<PyString>,
     pub part: Option<usize>,
     pub value: Value,
-}
-
-/// How the length of a value is written, and whether it may say null.
-#[derive(Clone, Copy)]
-pub struct Form {
-    pub compact: bool,
-    pub nullable: bool,
 }
 
 /// Numbers of one width, by the characters of Python's struct.

@@ -49,9 +49,9 @@ fn record(out: &mut Vec<u8>, mut wire: Wire<'_>, base: &Base) -> Option<()> {
 
 /// The bytes of a key or a value, null where there are none.
 fn nullable(out: &mut Vec<u8>, wire: &mut Wire<'_>) -> Option<()> {
-    match wire.varint()? {
-        -1 => out.extend_from_slice(b"null"),
-        size => text(out, wire.take(usize::try_from(size).ok()?)?),
+    match wire.nullable_bytes()? {
+        None => out.extend_from_slice(b"null"),
+        Some(found) => text(out, found),
     }
     Some(())
 }

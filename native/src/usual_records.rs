@@ -2,9 +2,7 @@
 
 use pyo3::prelude::*;
 
-/// The widths of varints of 32 and 64 bits (`org.apache.kafka.common.utils.ByteUtils`).
-const MAX_VARINT: u32 = 5;
-const MAX_VARLONG: u32 = 10;
+use crate::wire::Wire;
 
 /// `usual.read_latest`: the latest timestamp delta of the records in `data[at..end]`; None for anything odd.
 #[pyfunction]
@@ -40,78 +38,31 @@ struct Record {
 
 /// The record at `at`, whose offset delta is `due` or (not `dense`) more; None for an odd one.
 fn record(data: &[u8], at: usize, due: i64, dense: bool) -> Option<Record> {
-    let mut pull = Pull { data, at };
-    let length = pull.size()?;
-    let stop = pull.at.checked_add(length)?;
-    let mut pull = Pull { data: data.get(..stop)?, at: pull.at };
-    if pull.byte()? != 0 {
+    let mut wire = Wire { data, at };
+    let length = size(&mut wire)?;
+    let stop = wire.at.checked_add(length)?;
+    let mut wire = Wire { data: data.get(..stop)?, at: wire.at };
+    if wire.byte()? != 0 {
         return None; // attributes
     }
-    let elapsed = pull.number(MAX_VARLONG)?;
-    let delta = i64::try_from(pull.size()?).ok()?;
+    let elapsed = wire.varlong()?;
+    let delta = i64::try_from(size(&mut wire)?).ok()?;
     if delta != due && (dense || delta < due) {
         return None;
     }
-    pull.skip()?;
-    pull.skip()?;
-    for _ in 0..pull.size()? {
-        let size = pull.size()?;
-        if !pull.take(size)?.is_ascii() {
+    wire.nullable_bytes()?;
+    wire.nullable_bytes()?;
+    for _ in 0..size(&mut wire)? {
+        let length = size(&mut wire)?;
+        if !wire.take(length)?.is_ascii() {
             return None;
         }
-        pull.skip()?;
+        wire.nullable_bytes()?;
     }
-    (pull.at == stop).then_some(Record { elapsed, delta, stop })
+    (wire.at == stop).then_some(Record { elapsed, delta, stop })
 }
 
-struct Pull<'a> {
-    data: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Pull<'a> {
-    fn byte(&mut self) -> Option<u8> {
-        let found = *self.data.get(self.at)?;
-        self.at += 1;
-        Some(found)
-    }
-
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let stop = self.at.checked_add(count)?;
-        let found = self.data.get(self.at..stop)?;
-        self.at = stop;
-        Some(found)
-    }
-
-    /// A zigzag varint of so many bytes at most: `records.varint`.
-    fn number(&mut self, most: u32) -> Option<i64> {
-        let (mut value, mut place) = (0u64, 0);
-        while place < most {
-            let byte = self.byte()?;
-            if place == 9 && byte > 1 {
-                return None; // 64 bits leave one for the tenth byte
-            }
-            value |= u64::from(byte & 0x7F) << (7 * place);
-            if byte < 0x80 {
-                let fits = most != MAX_VARINT || value >> 32 == 0;
-                return fits.then_some((value >> 1) as i64 ^ -((value & 1) as i64));
-            }
-            place += 1;
-        }
-        None
-    }
-
-    /// A length that is not negative.
-    fn size(&mut self) -> Option<usize> {
-        usize::try_from(self.number(MAX_VARINT)?).ok()
-    }
-
-    /// Pass over so many bytes, or none for null.
-    fn skip(&mut self) -> Option<()> {
-        let size = self.number(MAX_VARINT)?;
-        if size == -1 {
-            return Some(());
-        }
-        self.take(usize::try_from(size).ok()?).map(|_| ())
-    }
+/// A length that is not negative.
+fn size(wire: &mut Wire<'_>) -> Option<usize> {
+    usize::try_from(wire.varint()?).ok()
 }

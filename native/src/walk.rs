@@ -4,6 +4,8 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::wire::{Form, Wire};
+
 /// Kinds of steps as `kdissect.decoders.program` numbers them; those of array elements stand `OF_ARRAY` higher.
 const PASS: u8 = 0;
 const ERROR: u8 = 1;
@@ -15,8 +17,6 @@ const BYTES: u8 = 6;
 const STRUCT: u8 = 7;
 const OF_ARRAY: u8 = 8;
 
-/// An unsigned varint of 32 bits takes at most five bytes (KIP-482; ByteUtils.readUnsignedVarint).
-const MAX_VARINT: usize = 5;
 /// Structs in structs; Kafka's messages have 5 at most. A walk takes a frame of the stack for each.
 const MOST_NESTED: usize = 32;
 const ID_BYTES: usize = 16;
@@ -112,9 +112,9 @@ impl Program {
     /// Put what the body from `offset` to the end of `data` tells behind what is in `found`. None where it is
     /// not exactly one body, or one that Python is to look at.
     pub fn walk(&self, data: &[u8], offset: usize, found: &mut Vec<u8>) -> Option<()> {
-        let mut walk = Walk { program: self, data, at: offset, found };
+        let mut walk = Walk { program: self, wire: Wire { data, at: offset }, found };
         walk.of_struct(0)?;
-        (walk.at == data.len()).then_some(())
+        (walk.wire.left() == 0).then_some(())
     }
 }
 
@@ -139,8 +139,7 @@ fn is_bounded(structs: &[Struct]) -> bool {
 
 struct Walk<'a> {
     program: &'a Program,
-    data: &'a [u8],
-    at: usize,
+    wire: Wire<'a>,
     found: &'a mut Vec<u8>,
 }
 
@@ -187,7 +186,7 @@ impl Walk<'_> {
     /// Every element takes a byte at least: more elements than bytes are refused before the first.
     fn each(&mut self, nullable: bool, mut one: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         let count = self.count(nullable)?;
-        if count > self.data.len() - self.at {
+        if count > self.wire.left() {
             return None;
         }
         for _ in 0..count {
@@ -196,37 +195,26 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// `at` is within the data, or at its end, before and after every step.
     fn pass(&mut self, size: usize) -> Option<()> {
-        let end = self.at.checked_add(size).filter(|end| *end <= self.data.len())?;
-        self.at = end;
-        Some(())
-    }
-
-    fn take(&mut self, size: usize) -> Option<&[u8]> {
-        let start = self.at;
-        self.pass(size)?;
-        self.data.get(start..self.at)
+        self.wire.skip(size)
     }
 
     fn keep(&mut self, kind: u8, width: usize) -> Option<()> {
-        let start = self.at;
-        self.pass(width)?;
-        let raw = self.data.get(start..self.at)?;
+        let raw = self.wire.take(width)?;
         self.found.push(kind);
         self.found.extend_from_slice(raw);
         Some(())
     }
 
     fn error(&mut self) -> Option<()> {
-        if self.data.get(self.at..)?.starts_with(&[0, 0]) {
+        if self.wire.data.get(self.wire.at..)?.starts_with(&[0, 0]) {
             return self.pass(2);
         }
         self.keep(FOUND_ERROR, 2)
     }
 
     fn id(&mut self) -> Option<()> {
-        if self.data.get(self.at..)?.starts_with(&[0; ID_BYTES]) {
+        if self.wire.data.get(self.wire.at..)?.starts_with(&[0; ID_BYTES]) {
             return self.pass(ID_BYTES); // the topic has no id
         }
         self.keep(FOUND_ID, ID_BYTES)
@@ -236,9 +224,7 @@ impl Walk<'_> {
         let Some(size) = self.length(sized)? else { return Some(()) };
         self.found.push(FOUND_TOPIC);
         self.found.extend_from_slice(&u32::try_from(size).ok()?.to_be_bytes());
-        let start = self.at;
-        self.pass(size)?;
-        self.found.extend_from_slice(self.data.get(start..self.at)?);
+        self.found.extend_from_slice(self.wire.take(size)?);
         Some(())
     }
 
@@ -250,7 +236,7 @@ impl Walk<'_> {
     }
 
     fn is_null(&mut self) -> Option<bool> {
-        Some(self.take(1)?[0] > 127) // a signed byte below 0 (`quirks.is_null_marker`)
+        Some(self.wire.byte()? > 127) // a signed byte below 0 (`quirks.is_null_marker`)
     }
 
     /// Elements of an array, none in one that is null.
@@ -260,36 +246,13 @@ impl Walk<'_> {
 
     /// Some(None) for null.
     fn length(&mut self, sized: Sized) -> Option<Option<usize>> {
-        let length = if self.program.flexible {
-            i64::from(self.varint()?) - 1
-        } else if sized.short {
-            i64::from(i16::from_be_bytes(self.take(2)?.try_into().ok()?))
-        } else {
-            i64::from(i32::from_be_bytes(self.take(4)?.try_into().ok()?))
-        };
-        match length {
-            -1 if sized.nullable => Some(None),
-            _ => Some(Some(usize::try_from(length).ok()?)),
-        }
-    }
-
-    fn varint(&mut self) -> Option<u32> {
-        let mut value = 0u64;
-        for count in 0..MAX_VARINT {
-            let byte = *self.data.get(self.at)?;
-            self.at += 1;
-            value |= u64::from(byte & 0x7F) << (7 * count);
-            if byte < 0x80 {
-                return u32::try_from(value).ok();
-            }
-        }
-        None
+        self.wire.length(Form { compact: self.program.flexible, nullable: sized.nullable }, sized.short)
     }
 
     /// Tags with something wanted in them are Python's.
     fn tags(&mut self, known: &[u32]) -> Option<()> {
-        for _ in 0..self.varint()? {
-            let (tag, size) = (self.varint()?, self.varint()?);
+        for _ in 0..self.wire.uvarint()? {
+            let (tag, size) = (self.wire.uvarint()?, self.wire.uvarint()?);
             if known.contains(&tag) {
                 return None;
             }

@@ -1,5 +1,12 @@
 //! Values of Kafka's protocol off a buffer: what `kdissect.decoders.cursor` and `records.varint` read.
 
+/// How the length of a value is written, and whether it may say null.
+#[derive(Clone, Copy)]
+pub struct Form {
+    pub compact: bool,
+    pub nullable: bool,
+}
+
 /// A position in bytes. What does not fit is None, whatever the bytes; the position is then of no use.
 pub struct Wire<'a> {
     pub data: &'a [u8],
@@ -18,6 +25,35 @@ impl<'a> Wire<'a> {
         let found = self.data.get(self.at..stop)?;
         self.at = stop;
         Some(found)
+    }
+
+    /// Pass over so many bytes.
+    pub fn skip(&mut self, count: usize) -> Option<()> {
+        self.take(count).map(|_| ())
+    }
+
+    /// The length of a value or a count of elements, Some(None) for null. A text that is not compact has two
+    /// bytes for it (`is_short`); a compact length counts one more than there is (KIP-482).
+    pub fn length(&mut self, form: Form, is_short: bool) -> Option<Option<usize>> {
+        let length = if form.compact {
+            i64::from(self.uvarint()?) - 1
+        } else if is_short {
+            i64::from(i16::from_be_bytes(self.fixed()?))
+        } else {
+            i64::from(i32::from_be_bytes(self.fixed()?))
+        };
+        match length {
+            -1 if form.nullable => Some(None),
+            _ => Some(Some(usize::try_from(length).ok()?)),
+        }
+    }
+
+    /// Bytes inside a record, behind their length; Some(None) for null (spec/001 "5.3.2 Record").
+    pub fn nullable_bytes(&mut self) -> Option<Option<&'a [u8]>> {
+        match self.varint()? {
+            -1 => Some(None),
+            length => Some(Some(self.take(usize::try_from(length).ok()?)?)),
+        }
     }
 
     /// The bytes of a number, all of Kafka's being big-endian.

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use crate::wire::{Form, Wire};
+
 /// Loops within one another; a program with more is not taken.
 const MAX_DEPTH: usize = 8;
 
@@ -10,31 +12,17 @@ const MAX_DEPTH: usize = 8;
 #[derive(Clone, Copy)]
 pub enum Step {
     Skip(usize),
-    Text {
-        compact: bool,
-        nullable: bool,
-        wanted: bool,
-    },
-    Bytes {
-        compact: bool,
-        nullable: bool,
-    },
-    Records {
-        compact: bool,
-        nullable: bool,
-    },
+    /// A text, and whether it is wanted.
+    Text(Form, bool),
+    Bytes(Form),
+    Records(Form),
     Partition,
     TopicId,
     /// Elements of a fixed width, nothing of which is wanted.
-    Pass {
-        compact: bool,
-        nullable: bool,
-        width: usize,
-    },
+    Pass(Form, usize),
     /// Elements of at least `least` bytes; the loop ends before the step `end`.
     Loop {
-        compact: bool,
-        nullable: bool,
+        form: Form,
         least: usize,
         end: usize,
     },
@@ -47,16 +35,16 @@ pub enum Step {
 impl Step {
     /// A step as Python has it: kind, flags (1 compact, 2 nullable, 4 wanted), two numbers.
     pub fn of((kind, flags, first, second): (u8, u8, usize, usize)) -> Option<Step> {
-        let (compact, nullable, wanted) = (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0);
+        let form = Form { compact: flags & 1 != 0, nullable: flags & 2 != 0 };
         Some(match kind {
             0 => Step::Skip(first),
-            1 => Step::Text { compact, nullable, wanted },
-            2 => Step::Bytes { compact, nullable },
-            3 => Step::Records { compact, nullable },
+            1 => Step::Text(form, flags & 4 != 0),
+            2 => Step::Bytes(form),
+            3 => Step::Records(form),
             4 => Step::Partition,
             5 => Step::TopicId,
-            6 => Step::Pass { compact, nullable, width: first },
-            7 => Step::Loop { compact, nullable, least: first.max(1), end: second },
+            6 => Step::Pass(form, first),
+            7 => Step::Loop { form, least: first.max(1), end: second },
             8 => Step::Next,
             9 => Step::Maybe(first),
             10 => Step::Tags,
@@ -86,8 +74,7 @@ pub struct Section {
 
 /// Goes over one body.
 struct Walk<'a> {
-    data: &'a [u8],
-    at: usize,
+    wire: Wire<'a>,
     now: Section,
     /// First step of the body, rounds to come.
     loops: [(usize, usize); MAX_DEPTH],
@@ -96,48 +83,51 @@ struct Walk<'a> {
 
 /// The records fields of the body at `offset`, added to `found`; None where anything does not fit.
 pub fn run(program: &[Step], data: &[u8], offset: usize, found: &mut Vec<Section>) -> Option<()> {
-    let mut walk = Walk { data, at: offset, now: Section::default(), loops: Default::default(), depth: 0 };
+    let mut walk = Walk {
+        wire: Wire { data, at: offset },
+        now: Section::default(),
+        loops: Default::default(),
+        depth: 0,
+    };
     let mut place = 0;
     while let Some(step) = program.get(place) {
         place = walk.step(*step, place + 1, found)?;
     }
-    (walk.at <= data.len()).then_some(())
+    (walk.wire.at <= data.len()).then_some(())
 }
 
 impl Walk<'_> {
     /// Do one step; the number of the next.
     fn step(&mut self, step: Step, next: usize, found: &mut Vec<Section>) -> Option<usize> {
         match step {
-            Step::Skip(width) => self.skip(width)?,
-            Step::Text { compact, nullable, wanted } => {
-                let text = self.content(compact, nullable, true)?;
+            Step::Skip(width) => self.wire.skip(width)?,
+            Step::Text(form, wanted) => {
+                let text = self.content(form, true)?;
                 if wanted {
                     let place = text?;
-                    std::str::from_utf8(self.data.get(place.clone())?).ok()?;
+                    std::str::from_utf8(self.wire.data.get(place.clone())?).ok()?;
                     self.now.topic = Topic::Wire(place);
                 }
             }
-            Step::Bytes { compact, nullable } => {
-                self.content(compact, nullable, false)?;
+            Step::Bytes(form) => {
+                self.content(form, false)?;
             }
-            Step::Records { compact, nullable } => {
-                if let Some(place) = self.content(compact, nullable, false)? {
+            Step::Records(form) => {
+                if let Some(place) = self.content(form, false)? {
                     (self.now.start, self.now.end) = (place.start, place.end);
                     found.push(self.now.clone());
                 }
             }
-            Step::Partition => self.now.partition = Some(i32::from_be_bytes(self.take()?)),
-            Step::TopicId => self.now.topic_id = Some(self.take()?),
-            Step::Pass { compact, nullable, width } => {
-                let count = self.length(compact, nullable, false)?.unwrap_or(0);
-                self.skip(count.checked_mul(width)?)?;
+            Step::Partition => self.now.partition = Some(i32::from_be_bytes(self.wire.fixed()?)),
+            Step::TopicId => self.now.topic_id = Some(self.wire.fixed()?),
+            Step::Pass(form, width) => {
+                let count = self.wire.length(form, false)?.unwrap_or(0);
+                self.wire.skip(count.checked_mul(width)?)?;
             }
-            Step::Loop { compact, nullable, least, end } => {
-                return self.begin((compact, nullable), least, (next, end));
-            }
+            Step::Loop { form, least, end } => return self.begin(form, least, (next, end)),
             Step::Next => return self.again(next),
             Step::Maybe(behind) => {
-                if self.take::<1>()?[0] > 0x7F {
+                if self.wire.byte()? > 0x7F {
                     return Some(behind);
                 }
             }
@@ -146,65 +136,16 @@ impl Walk<'_> {
         Some(next)
     }
 
-    fn skip(&mut self, width: usize) -> Option<()> {
-        self.at = self.at.checked_add(width)?;
-        (self.at <= self.data.len()).then_some(())
+    fn content(&mut self, form: Form, is_text: bool) -> Option<Option<Range<usize>>> {
+        let Some(length) = self.wire.length(form, is_text)? else { return Some(None) };
+        let start = self.wire.at;
+        self.wire.skip(length)?;
+        Some(Some(start..self.wire.at))
     }
 
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let at = self.at;
-        self.skip(N)?;
-        self.data.get(at..self.at)?.try_into().ok()
-    }
-
-    /// An unsigned number of 7 bits a byte (KIP-482), of 32 bits at most.
-    fn varint(&mut self) -> Option<usize> {
-        let mut value = 0_u32;
-        for shift in [0, 7, 14, 21, 28] {
-            let byte = self.take::<1>()?[0];
-            if shift == 28 && byte > 0x07 {
-                return None;
-            }
-            value |= u32::from(byte & 0x7F) << shift;
-            if byte < 0x80 {
-                return Some(value as usize);
-            }
-        }
-        None
-    }
-
-    /// Length or count of what comes, None for null; texts have two bytes where they are not compact.
-    fn length(&mut self, compact: bool, nullable: bool, is_text: bool) -> Option<Option<usize>> {
-        let length = if compact {
-            self.varint()? as i64 - 1
-        } else if is_text {
-            i64::from(i16::from_be_bytes(self.take()?))
-        } else {
-            i64::from(i32::from_be_bytes(self.take()?))
-        };
-        match length {
-            -1 if nullable => Some(None),
-            _ => Some(Some(usize::try_from(length).ok()?)),
-        }
-    }
-
-    fn content(&mut self, compact: bool, nullable: bool, is_text: bool) -> Option<Option<Range<usize>>> {
-        let Some(length) = self.length(compact, nullable, is_text)? else {
-            return Some(None);
-        };
-        let start = self.at;
-        self.skip(length)?;
-        Some(Some(start..self.at))
-    }
-
-    fn begin(
-        &mut self,
-        (compact, nullable): (bool, bool),
-        least: usize,
-        (next, end): (usize, usize),
-    ) -> Option<usize> {
-        let count = self.length(compact, nullable, false)?.unwrap_or(0);
-        if count.checked_mul(least)? > self.data.len() - self.at {
+    fn begin(&mut self, form: Form, least: usize, (next, end): (usize, usize)) -> Option<usize> {
+        let count = self.wire.length(form, false)?.unwrap_or(0);
+        if count.checked_mul(least)? > self.wire.left() {
             return None;
         }
         if count == 0 {
@@ -228,11 +169,16 @@ impl Walk<'_> {
 
     /// Tagged fields, none of which is wanted (KIP-482).
     fn tags(&mut self) -> Option<()> {
-        for _ in 0..self.varint()? {
-            self.varint()?;
-            let size = self.varint()?;
-            self.skip(size)?;
+        for _ in 0..self.unsigned()? {
+            self.unsigned()?;
+            let size = self.unsigned()?;
+            self.wire.skip(size as usize)?;
         }
         Some(())
+    }
+
+    /// A varint of 31 bits, which is all that tags and their sizes may have.
+    fn unsigned(&mut self) -> Option<u32> {
+        self.wire.uvarint().filter(|value| i32::try_from(*value).is_ok())
     }
 }

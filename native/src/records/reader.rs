@@ -1,7 +1,9 @@
 //! The records of a batch of magic 2 (spec/001 "5.3.2 Record"): twin of `decoders.records.columns`.
 
+use crate::wire::Wire;
+
 /// A record with more headers is left to Python (`columns.MAX_HEADERS`).
-const MAX_HEADERS: i64 = 64;
+const MAX_HEADERS: i32 = 64;
 
 /// Bytes of what was read, or null: from a place, up to another.
 pub type Place = Option<(usize, usize)>;
@@ -36,10 +38,10 @@ impl Records {
         let before = self.records.len();
         let mut at = 0;
         while at < data.len() {
-            let mut cursor = Cursor { data, at };
-            let length = usize::try_from(cursor.number(5)?).ok()?;
-            let stop = cursor.at.checked_add(length)?;
-            at = self.one(data.get(..stop)?, cursor.at)?;
+            let mut wire = Wire { data, at };
+            let length = usize::try_from(wire.varint()?).ok()?;
+            let stop = wire.at.checked_add(length)?;
+            at = self.one(data.get(..stop)?, wire.at)?;
         }
         let found = self.records.len() - before;
         (i64::try_from(found).ok()? == i64::from(count)).then_some(())
@@ -48,61 +50,28 @@ impl Records {
     /// The record that fills `data` from `at` on; where it ends.
     fn one(&mut self, data: &[u8], at: usize) -> Option<usize> {
         data.get(at)?; // attributes, not in use
-        let mut cursor = Cursor { data, at: at + 1 };
-        let timestamp_delta = cursor.number(10)?;
-        let offset_delta = cursor.number(5)?;
-        let key = cursor.bytes()?;
-        let value = cursor.bytes()?;
-        let count = cursor.number(5)?;
+        let mut wire = Wire { data, at: at + 1 };
+        let timestamp_delta = wire.varlong()?;
+        let offset_delta = i64::from(wire.varint()?);
+        let key = place(&mut wire)?;
+        let value = place(&mut wire)?;
+        let count = wire.varint()?;
         if !(0..=MAX_HEADERS).contains(&count) {
             return None;
         }
         for _ in 0..count {
-            let name = cursor.bytes()??;
+            let name = place(&mut wire)??;
             std::str::from_utf8(data.get(name.0..name.1)?).ok()?;
-            let content = cursor.bytes()?;
+            let content = place(&mut wire)?;
             self.headers.push((name, content));
         }
         self.records.push(Record { timestamp_delta, offset_delta, key, value, headers: count as usize });
-        (cursor.at == data.len()).then_some(cursor.at)
+        (wire.at == data.len()).then_some(wire.at)
     }
 }
 
-struct Cursor<'a> {
-    data: &'a [u8],
-    at: usize,
-}
-
-impl Cursor<'_> {
-    /// A zigzag varint of at most 5 or 10 bytes (org.apache.kafka.common.utils.ByteUtils.readVarint, readVarlong).
-    fn number(&mut self, most: usize) -> Option<i64> {
-        let first = *self.data.get(self.at)?;
-        self.at += 1;
-        if first < 0x80 {
-            return Some(i64::from(first >> 1) ^ -i64::from(first & 1));
-        }
-        let mut raw = u64::from(first & 0x7F);
-        for number in 1..most {
-            let byte = *self.data.get(self.at)?;
-            self.at += 1;
-            raw |= u64::from(byte & 0x7F) << (7 * number);
-            if byte < 0x80 {
-                let is_last = number == most - 1;
-                let room = if most == 5 { 0x0F } else { 0x01 };
-                return (!is_last || byte <= room).then_some((raw >> 1) as i64 ^ -((raw & 1) as i64));
-            }
-        }
-        None
-    }
-
-    /// Bytes behind their length, -1 for null.
-    fn bytes(&mut self) -> Option<Place> {
-        let length = self.number(5)?;
-        if length == -1 {
-            return Some(None);
-        }
-        let start = self.at;
-        self.at = start.checked_add(usize::try_from(length).ok()?)?;
-        (self.at <= self.data.len()).then_some(Some((start, self.at)))
-    }
+/// The place of bytes behind their length, None for null.
+fn place(wire: &mut Wire<'_>) -> Option<Place> {
+    let found = wire.nullable_bytes()?;
+    Some(found.map(|found| (wire.at - found.len(), wire.at)))
 }
