@@ -1,20 +1,25 @@
 """How time and memory grow with the size of a capture, and with the number of connections, as tables.
 
     python benchmarks/growth.py --sizes 10MB 100MB 500MB --folder growth
+    python benchmarks/growth.py --sizes 10MB 100MB 500MB --folder growth --count instructions --rounds 1
     python benchmarks/growth.py --connections 10 100 1000 10000 --works list deep
 
 Each rate is that of what a capture has beyond the one before it, so that start-up, and decoders that are made
 at the first message of a kind, count in the first row alone. Sizes are captures of `generate.py` with
-segments of an MTU; connections are copies of ten, each from hosts of their own, packet by packet in turns, so
-that each has the same traffic however many there are. Rounds go over all captures in turns; the least counts.
-Each capture is read once before it is measured: what the machine takes to fetch it from its disk is not the
-program's, and counts for large files alone. Nothing is judged.
+segments of an MTU on ten connections, so that a MB holds as many exchanges in a small one as in a large;
+connections are copies of ten, each from hosts of their own, packet by packet in turns, so that each has the
+same traffic however many there are. Rounds go over all captures in turns; the least counts. Each capture is
+read once before it is measured: what the machine takes to fetch it from its disk is not the program's, and
+counts for large files alone. Seconds of one run tell little where rates differ by tenths; instructions, which
+Valgrind counts, are the same whatever else the machine does. Nothing is judged.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
+import shutil
 import struct
 import subprocess
 import sys
@@ -34,6 +39,13 @@ TEMPLATE_CONNECTIONS = 10
 STEP_NS = 5_000
 BROKER_PORT = 9092
 MB = 1_000_000
+SECONDS, INSTRUCTIONS = "seconds", "instructions"
+# Of each way to count: the head of its column, what a rate is told in, and how many of those a unit has.
+UNITS = {
+    SECONDS: ("CPU s", ("ms a MB", 1e3 * MB), ("us a connection", 1e6)),
+    INSTRUCTIONS: ("M instructions", ("M a MB", MB), ("k a connection", 1e3)),
+}
+_COLLECTED = re.compile(rb"Collected\s*:\s*(\d+)")  # the last line of callgrind, in instructions
 _RECORD = struct.Struct("<IIII")  # of a pcap file with nanoseconds, as generate.py writes it
 _NS_MAGIC = 0xA1B23C4D
 
@@ -52,11 +64,11 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = chosen.folder or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
+        _head, a_size, a_connection = UNITS[chosen.count]
         if chosen.sizes:
-            _tell(chosen, [_sized(folder, size) for size in sorted(chosen.sizes)], "ms a MB", 1e3 * MB)
+            _tell(chosen, [_sized(folder, size) for size in sorted(chosen.sizes)], *a_size)
         if chosen.connections:
-            copied = [_copied(folder, count) for count in sorted(chosen.connections)]
-            _tell(chosen, copied, "us a connection", 1e6)
+            _tell(chosen, [_copied(folder, count) for count in sorted(chosen.connections)], *a_connection)
     return 0
 
 
@@ -69,50 +81,67 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     add("--connections", type=int, nargs="+", default=[], metavar="N", help="multiples of 10")
     add("--works", nargs="+", default=["list"], choices=list(TASKS))
     add("--rounds", type=int, default=3)
+    add("--count", choices=list(UNITS), default=SECONDS, help="instructions need valgrind")
     add("--folder", type=Path, help="where captures are kept and found again; default: a temporary one")
     chosen = parser.parse_args(arguments)
     if not chosen.sizes and not chosen.connections:
         parser.error("give --sizes, --connections, or both")
     if any(count < 1 or count % TEMPLATE_CONNECTIONS for count in chosen.connections):
         parser.error(f"--connections are multiples of {TEMPLATE_CONNECTIONS}")
+    if chosen.count == INSTRUCTIONS and shutil.which("valgrind") is None:
+        parser.error("--count instructions needs valgrind, which is not installed")
     return chosen
 
 
 def _tell(chosen: argparse.Namespace, points: list[Point], unit: str, scale: float) -> None:
-    print(f"| work | capture | MB | CPU s | {unit} | of the first | peak MB | of the first |")
+    head = UNITS[chosen.count][0]
+    print(f"| work | capture | MB | {head} | {unit} | of the first | peak MB | of the first |")
     print("|---|---|---:|---:|---:|---:|---:|---:|")
     for work in chosen.works:
-        cpu = [float("inf")] * len(points)
+        taken = [float("inf")] * len(points)
         peak = [0.0] * len(points)
         for _ in range(chosen.rounds):
             for index, point in enumerate(points):
-                used, peak[index] = _run(work, point.path)
-                cpu[index] = min(cpu[index], used)
+                used, peak[index] = _run(work, point.path, chosen.count)
+                taken[index] = min(taken[index], used)
         first = 0.0
         for index, point in enumerate(points):
             size = point.path.stat().st_size / MB
             rates = " | "
             if index:
                 before = points[index - 1]
-                rate = (cpu[index] - cpu[index - 1]) / (point.amount - before.amount) * scale
+                rate = (taken[index] - taken[index - 1]) / (point.amount - before.amount) * scale
                 first = first or rate
                 rates = f"{rate:.2f} | {rate / first:.2f}"
-            memory = f"{peak[index]:.0f} | {peak[index] / peak[0]:.2f}"
+            memory = f"{peak[index]:.0f} | {peak[index] / peak[0]:.2f}" if peak[0] else " | "
             print(
-                f"| {work} | {point.name} | {size:.1f} | {cpu[index]:.2f} | {rates} | {memory} |", flush=True
+                f"| {work} | {point.name} | {size:.1f} | {taken[index]:.2f} | {rates} | {memory} |",
+                flush=True,
             )
 
 
-def _run(work: str, capture: Path) -> tuple[float, float]:
-    """CPU seconds and peak MB of one run."""
+def _run(work: str, capture: Path, count: str) -> tuple[float, float]:
+    """CPU seconds or millions of instructions, and peak MB, of one run."""
     command = shlex.split(TASKS[work][0].format(capture=shlex.quote(str(capture))))
     if command[0] == "kdissect":
         command[:1] = [sys.executable, "-m", "kdissect"]
+    if count == INSTRUCTIONS:
+        return _instructions(command) / 1e6, 0.0
     _fetch(capture)
     run = measure(command)
     if run.status:
         raise SystemExit(f"{shlex.join(command)}: exit code {run.status}")
     return run.cpu, run.rss / MB
+
+
+def _instructions(command: list[str]) -> int:
+    """What a process takes, start-up included."""
+    counted = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
+    done = subprocess.run(counted, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    found = _COLLECTED.search(done.stderr)
+    if done.returncode or found is None:
+        raise SystemExit(f"{shlex.join(counted)}: exit code {done.returncode}")
+    return int(found[1])
 
 
 def _fetch(path: Path) -> None:
@@ -132,7 +161,7 @@ def _generated(path: Path, *options: str) -> Path:
 
 def _sized(folder: Path, size: int) -> Point:
     path = folder / f"size_{size}.pcap"
-    options = ("--profile", "mtu", "--connections", "100", "--codec", "none", "--versions", "old")
+    options = ("--profile", "mtu", "--connections", "10", "--codec", "none", "--versions", "old")
     _generated(path, "--size", str(size), *options)
     return Point(f"{size / MB:g} MB", path, path.stat().st_size)
 

@@ -1,5 +1,7 @@
 """The entrance of the command line: help, version, unknown commands, exit codes."""
 
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -58,6 +60,20 @@ def test_hints_name_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_module_runs_as_a_program() -> None:
     assert run("--version").out.startswith(f"kdissect {kdissect.__version__}\ncompiled hot path: ")
+
+
+@pytest.mark.parametrize(("given", "threads"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_numpy_starts_no_threads_for_matrices(
+    given: dict[str, str], threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    program = "import os; from kdissect.cli import main; main(); print(os.environ['OPENBLAS_NUM_THREADS'])"
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    ran = subprocess.run(
+        [sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=True, cwd=CHECKOUT
+    )
+    assert ran.stdout.splitlines()[-1] == threads
 
 
 def test_public_names_are_there() -> None:
