@@ -94,15 +94,17 @@ def measure(command: list[str], output: Path | None = None) -> Run:
     return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * unit, process.returncode)
 
 
-def interleave(pairs: list[Pair], rounds: int, output_dir: Path | None = None) -> list[list[tuple[Run, Run]]]:
-    """For each pair its (work, against) runs; all pairs in every round, after one that only warms caches."""
+def interleave(
+    pairs: list[Pair], rounds: int, output_dir: Path | None = None, warm_ups: int = 1
+) -> list[list[tuple[Run, Run]]]:
+    """For each pair its (work, against) runs; all pairs in every round, after those that only warm caches."""
     runs: list[list[tuple[Run, Run]]] = [[] for _ in pairs]
-    for number in range(rounds + 1):
+    for number in range(warm_ups + rounds):
         for index, pair in enumerate(pairs):
             place = output_dir and output_dir / f"{pair.task}{pair.task and '.'}{pair.name}"
             work = measure(pair.work, place and place.with_name(f"{place.name}.work.out"))
             against = measure(pair.against, place and place.with_name(f"{place.name}.against.out"))
-            if number:
+            if number >= warm_ups:
                 runs[index].append((work, against))
     return runs
 
@@ -188,6 +190,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     add("--pair", nargs=2, action="append", default=[], metavar=("WORK", "AGAINST"), help="two commands")
     add("--name", action="append", default=[], help="of a --pair, in their order")
     add("--rounds", type=int, default=5)
+    add("--warm-ups", type=int, default=1, help="rounds before those, which do not count; default: 1")
     add(
         "--task",
         choices=[*TASKS, ALL],
@@ -198,7 +201,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     add("--against", help="command to compare with instead of the task's, with {capture}")
     add("--output-dir", type=Path, help="keep the commands' output here; default: discarded")
     chosen = parser.parse_args(arguments)
-    if chosen.rounds < 1 or not (chosen.captures or chosen.pair):
+    if chosen.rounds < 1 or chosen.warm_ups < 0 or not (chosen.captures or chosen.pair):
         parser.error("needs at least one round and one capture or --pair")
     chosen.task = list(TASKS) if ALL in (chosen.task or ()) else chosen.task or ["list"]
     return chosen
@@ -227,7 +230,7 @@ def main(arguments: list[str]) -> int:
         chosen.output_dir.mkdir(parents=True, exist_ok=True)
     pairs = pairs_of(chosen)
     try:
-        runs = interleave(pairs, chosen.rounds, chosen.output_dir)
+        runs = interleave(pairs, chosen.rounds, chosen.output_dir, chosen.warm_ups)
     except FileNotFoundError as error:
         print(f"compare: no such command: {error.filename}", file=sys.stderr)
         return 2

@@ -46,8 +46,12 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_rounds_are_interleaved_after_a_warm_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log"
     sides = [command(f"open({str(log)!r}, 'a').write({letter!r})") for letter in "abcd"]
-    run(["--pair", *sides[:2], "--pair", *sides[2:], "--rounds", "2"], capsys)
+    pairs = ["--pair", *sides[:2], "--pair", *sides[2:]]
+    run([*pairs, "--rounds", "2"], capsys)
     assert log.read_text() == "abcd" * 3
+    log.unlink()
+    run([*pairs, "--rounds", "1", "--warm-ups", "0"], capsys)
+    assert log.read_text() == "abcd"
 
 
 def test_peak_memory_is_each_process_own(benchmarks_on_path: Path) -> None:
