@@ -20,9 +20,11 @@ from kdissect.decoders.plain_values import (
     SPECIAL_IDS,
     enumerated,
     known_codes,
+    plain_values,
 )
-from kdissect.decoders.records.sections import SECTION_NAMES, SectionPlaces
+from kdissect.decoders.records.sections import SECTION_NAMES, SectionPlaces, has_pieces
 from kdissect.decoders.sinks import ObjectSink
+from kdissect.decoders.values import value_class
 from kdissect.model.native import native
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 from kdissect.schema.walk import has_records
@@ -46,17 +48,18 @@ def plain_decoder(message: Message, version: int) -> PlainDecoder:
 
 def _compiled(layout: Layout) -> PlainDecoder | None:
     """The compiled one, where there is one that knows all that stands in the body."""
-    if native is None:
+    message, version = layout.message, layout.version
+    if native is None or has_pieces(message):
         return None
-    from kdissect.decoders.plain_parts import plain_parts  # of no use without it
+    from kdissect.decoders.native_layout import native_layout  # of no use without it
 
-    parts = plain_parts(layout)
-    if parts is None:
-        return None
-    holds = has_records(layout.message)
-    decode: PlainDecoder = native.PlainBody(
-        parts, layout.version, holds, tuple.__new__, Decoded, SECTION_NAMES["Section"]
-    ).decode
+    known, structs, fields_of = native_layout(message, version)
+    specs = [
+        (value_class(message, of), [plain_values(field) for field in fields])
+        for of, fields in zip(structs, fields_of, strict=True)
+    ]
+    section = SECTION_NAMES["Section"]
+    decode: PlainDecoder = native.PlainBody(known, specs, version, tuple.__new__, Decoded, section).decode
     return decode
 
 

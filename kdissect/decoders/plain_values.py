@@ -2,7 +2,7 @@
 
 from kdissect.schema.enums import enumeration
 from kdissect.schema.errors import all_codes
-from kdissect.schema.types import Field
+from kdissect.schema.types import Array, Field, Primitive
 
 LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16
 # ZERO_UUID and METADATA_TOPIC_ID of Apache Kafka (org.apache.kafka.common.Uuid)
@@ -26,3 +26,19 @@ def enumerated(field: Field) -> frozenset[int] | None:
         return None
     numbers = frozenset(value for value in known.values if isinstance(value, int))
     return numbers or None
+
+
+def plain_values(field: Field) -> frozenset[int] | frozenset[bytes] | bool | None:
+    """What is plain of the values of a fixed width in a field, for the compiled decoder.
+
+    None: all; True: those that are not negative; False: none; a set: these numbers, of ids none of these.
+    """
+    kind = field.type
+    if kind is Primitive.UUID:
+        return SPECIAL_IDS if field.entity == "topicId" else None
+    if isinstance(kind, Array):
+        if kind.element is Primitive.UUID or enumerated(field) is not None:
+            return False
+    elif (known := known_codes(field)) is not None:
+        return known
+    return True if field.name in NEVER_NEGATIVE else None

@@ -1,7 +1,6 @@
 """Summaries by the compiled walk (native/src/summaries.rs), for bodies that are ordinary."""
 
-from kdissect.decoders.outline import OutlineRoute
-from kdissect.decoders.program import program_of
+from kdissect.decoders.native_layout import native_layout
 from kdissect.decoders.summary import Summarizer, Summary, summarizer
 from kdissect.model.native import native
 from kdissect.schema.types import Message
@@ -17,7 +16,5 @@ def walking(message: Message, version: int) -> Summarizer:
             compiled = summarizer(message, version)
         return compiled(data, offset)
 
-    route = OutlineRoute(message, version)
-    summaries = native.Summaries(route.layout.flexible, program_of(route), Summary, odd)
-    summarize: Summarizer = summaries.summarize
+    summarize: Summarizer = native.Summaries(native_layout(message, version)[0], Summary, odd).summarize
     return summarize

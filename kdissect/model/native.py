@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 # What this version and the library expect of each other.
-INTERFACE = 1
+INTERFACE = 2
 
 
 def _load() -> Any:

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::batch_text::BatchText;
-use crate::body_program::{parts, Element, Part, Row, Value};
 use crate::json_out::{bytes, number, string, uuid};
+use crate::layout::{Field, Kind, Layout, Role};
 use crate::wire::{Form, Wire};
 
 /// Names of fields and digits make most small bodies twice as long, or thrice.
@@ -38,18 +38,17 @@ fn fit<T>(found: Option<T>) -> Done<T> {
 /// The bodies of one version of a message as text.
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct BodyText {
-    root: Vec<Part>,
+    layout: Py<Layout>,
     batches: Py<BatchText>,
     foreign: Vec<u8>,
 }
 
 #[pymethods]
 impl BodyText {
-    /// Rows of the root's fields: `body_program.Row`. Bodies that begin with `foreign`, if that is not empty,
-    /// may be in another version. Raises ValueError for what is no message.
+    /// Bodies that begin with `foreign`, if that is not empty, may be in another version.
     #[new]
-    fn new(rows: Vec<Row>, batches: Py<BatchText>, foreign: Vec<u8>) -> PyResult<Self> {
-        Ok(BodyText { root: parts(&rows, 0)?, batches, foreign })
+    fn new(layout: Py<Layout>, batches: Py<BatchText>, foreign: Vec<u8>) -> Self {
+        BodyText { layout, batches, foreign }
     }
 
     /// The text of the body from `offset` to the end; None where it is not plain.
@@ -71,9 +70,9 @@ impl BodyText {
         }
         let wire = Wire { data: all, at: offset };
         let out = Vec::with_capacity(GROWTH * body.len().min(LARGE));
-        let batches = self.batches.get();
-        let mut writer = Writer { py, data, nest, batches, wire, out, topic: None, topic_id: None };
-        match writer.fields(&self.root) {
+        let (layout, batches) = (self.layout.get(), self.batches.get());
+        let mut writer = Writer { py, data, nest, layout, batches, wire, out, topic: None, topic_id: None };
+        match writer.structure(0) {
             Ok(()) if writer.wire.at == all.len() => Ok(Some(PyBytes::new(py, &writer.out))),
             Ok(()) | Err(Stop::Unusual) => Ok(None),
             Err(Stop::Raised(error)) if error.is_instance_of::<PyValueError>(py) => Ok(None),
@@ -86,6 +85,7 @@ struct Writer<'a, 'py> {
     py: Python<'py>,
     data: &'a Bound<'py, PyBytes>,
     nest: Option<&'a Bound<'py, PyAny>>,
+    layout: &'a Layout,
     batches: &'a BatchText,
     wire: Wire<'a>,
     out: Vec<u8>,
@@ -98,57 +98,67 @@ impl<'a> Writer<'a, '_> {
         self.out.extend_from_slice(text);
     }
 
-    /// A struct.
-    fn fields(&mut self, parts: &[Part]) -> Done {
+    fn structure(&mut self, number: usize) -> Done {
+        let layout = self.layout;
+        let of = fit(layout.structs.get(number))?;
         self.out.push(b'{');
-        for part in parts {
-            self.out.extend_from_slice(&part.before);
-            self.value(&part.value)?;
+        for (index, field) in of.fields.iter().enumerate() {
+            self.say(field.label.get(usize::from(index == 0)..).unwrap_or_default());
+            self.field(field)?;
+        }
+        if layout.flexible {
+            let count = fit(self.wire.uvarint())?;
+            if count > 0 {
+                self.tags(count, &of.tagged)?;
+            }
         }
         self.out.push(b'}');
         Ok(())
     }
 
-    fn value(&mut self, value: &Value) -> Done {
-        match value {
-            Value::Bool => {
+    fn field(&mut self, field: &Field) -> Done {
+        match field.kind {
+            _ if field.is_array => self.array(field),
+            Kind::Struct(number) if field.nullable => {
+                let marker = i8::from_be_bytes(fit(self.wire.fixed())?);
+                self.nullable_struct(number, marker < 0)
+            }
+            _ => self.value(field, field.nullable),
+        }
+    }
+
+    /// A value, or an element of an array.
+    fn value(&mut self, field: &Field, nullable: bool) -> Done {
+        let form = self.form(nullable);
+        match field.kind {
+            Kind::Bool => {
                 let is_true = fit(self.wire.byte())? != 0;
                 self.say(if is_true { b"true" } else { b"false" });
             }
-            Value::Int8 => self.number(|wire| Some(i8::from_be_bytes(wire.fixed()?)))?,
-            Value::Int16 => self.number(|wire| Some(i16::from_be_bytes(wire.fixed()?)))?,
-            Value::Uint16 => self.number(|wire| Some(u16::from_be_bytes(wire.fixed()?)))?,
-            Value::Int32 => self.number(|wire| Some(i32::from_be_bytes(wire.fixed()?)))?,
-            Value::Uint32 => self.number(|wire| Some(u32::from_be_bytes(wire.fixed()?)))?,
-            Value::Int64 => self.number(|wire| Some(i64::from_be_bytes(wire.fixed()?)))?,
-            Value::Uuid => {
-                self.uuid()?;
-            }
-            Value::TopicId => self.topic_id = Some(self.uuid()?),
-            Value::Text(form) => {
-                self.text(*form)?;
-            }
-            Value::Topic(form) => self.topic = self.text(*form)?,
-            Value::Bytes(form) => self.bytes(*form)?,
-            Value::Payload(form) => self.payload(*form)?,
-            Value::Records(form) => self.records(*form)?,
-            Value::Struct(parts) => self.fields(parts)?,
-            Value::NullableStruct(parts) => self.nullable_struct(parts)?,
-            Value::TaggedStruct(parts) => self.tagged_struct(parts)?,
-            Value::Array(form, element) => self.array(*form, element)?,
-            Value::Tags(known) => {
-                let count = fit(self.wire.uvarint())?;
-                if count > 0 {
-                    self.tags(count, known)?;
+            Kind::Number(kind) => number(&mut self.out, fit(kind.read(&mut self.wire))?),
+            Kind::Float64 => return Err(Stop::Unusual),
+            Kind::Uuid => {
+                let found = self.uuid()?;
+                if field.is_part {
+                    self.topic_id = Some(found);
                 }
             }
+            Kind::String => {
+                let found = self.text(form)?;
+                if field.is_part {
+                    self.topic = found;
+                }
+            }
+            Kind::Bytes if field.role == Role::Payload => self.payload(form)?,
+            Kind::Bytes => self.bytes(form)?,
+            Kind::Records => self.records(form)?,
+            Kind::Struct(number) => self.structure(number)?,
         }
         Ok(())
     }
 
-    fn number<T: Into<i64>>(&mut self, read: impl Fn(&mut Wire<'a>) -> Option<T>) -> Done {
-        number(&mut self.out, fit(read(&mut self.wire))?.into());
-        Ok(())
+    fn form(&self, nullable: bool) -> Form {
+        Form { compact: self.layout.flexible, nullable }
     }
 
     fn uuid(&mut self) -> Done<&'a [u8; 16]> {
@@ -190,26 +200,17 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    fn nullable_struct(&mut self, parts: &[Part]) -> Done {
-        if i8::from_be_bytes(fit(self.wire.fixed())?) < 0 {
+    fn nullable_struct(&mut self, number: usize, is_null: bool) -> Done {
+        if is_null {
             self.say(b"null");
             return Ok(());
         }
-        self.fields(parts)
-    }
-
-    /// Its marker is another than that of a struct that is no tag: `Emitter._struct`.
-    fn tagged_struct(&mut self, parts: &[Part]) -> Done {
-        if fit(self.wire.uvarint())? == 0 {
-            self.say(b"null");
-            return Ok(());
-        }
-        self.fields(parts)
+        self.structure(number)
     }
 
     /// The tags at the end of a struct, which stand in ascending order (KIP-482); those that the schema does
     /// not know under `_tags`.
-    fn tags(&mut self, count: u32, known: &[Part]) -> Done {
+    fn tags(&mut self, count: u32, known: &[Field]) -> Done {
         let mut least = 0;
         let mut unknown = 0;
         for _ in 0..count {
@@ -218,8 +219,8 @@ impl<'a> Writer<'a, '_> {
                 return Err(Stop::Unusual);
             }
             least = u64::from(tag) + 1;
-            match known.iter().find(|part| part.tag == tag) {
-                Some(part) if unknown == 0 => self.tag(part, size)?,
+            match known.iter().find(|field| field.tag == tag) {
+                Some(field) if unknown == 0 => self.tag(field, size)?,
                 Some(_) => return Err(Stop::Unusual), // `_tags` stand where the first of them does
                 None => {
                     self.unknown_tag(tag, size, unknown == 0)?;
@@ -233,37 +234,36 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    fn tag(&mut self, part: &Part, size: usize) -> Done {
+    fn tag(&mut self, field: &Field, size: usize) -> Done {
         let stop = self.wire.at.saturating_add(size);
-        self.comma();
-        self.say(&part.before);
-        self.value(&part.value)?;
+        let is_first = self.out.last() == Some(&b'{'); // no value ends with its brace
+        self.say(field.label.get(usize::from(is_first)..).unwrap_or_default());
+        match field.kind {
+            // Its marker is another than that of a struct that is no tag: `Emitter._struct`.
+            Kind::Struct(number) if field.nullable && !field.is_array => {
+                let marker = fit(self.wire.uvarint())?;
+                self.nullable_struct(number, marker == 0)?;
+            }
+            _ => self.field(field)?,
+        }
         fit((self.wire.at == stop).then_some(()))
     }
 
     fn unknown_tag(&mut self, tag: u32, size: usize, is_first: bool) -> Done {
-        if is_first {
-            self.comma();
-            self.say(b"\"_tags\":{\"");
-        } else {
-            self.say(b",\"");
-        }
+        self.say(match (is_first, self.out.last()) {
+            (false, _) => b",\"",
+            (true, Some(b'{')) => b"\"_tags\":{\"",
+            (true, _) => b",\"_tags\":{\"",
+        });
         number(&mut self.out, tag.into());
         self.say(b"\":");
         bytes(&mut self.out, fit(self.wire.take(size))?);
         Ok(())
     }
 
-    /// A comma, but for the first in an object: no value ends with its brace.
-    fn comma(&mut self) {
-        if self.out.last() != Some(&b'{') {
-            self.out.push(b',');
-        }
-    }
-
-    fn array(&mut self, form: Form, element: &Element) -> Done {
-        let Some(count) = self.length(form, false)? else { return Ok(()) };
-        if count > self.wire.left() / element.least {
+    fn array(&mut self, field: &Field) -> Done {
+        let Some(count) = self.length(self.form(field.nullable), false)? else { return Ok(()) };
+        if count > self.wire.left() / self.layout.least_element(field.kind) {
             return Err(Stop::Unusual);
         }
         self.out.push(b'[');
@@ -271,7 +271,7 @@ impl<'a> Writer<'a, '_> {
             if index > 0 {
                 self.out.push(b',');
             }
-            self.value(&element.value)?;
+            self.value(field, false)?;
         }
         self.out.push(b']');
         Ok(())

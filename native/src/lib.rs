@@ -8,7 +8,6 @@
 use pyo3::prelude::*;
 
 mod batch_text;
-mod body_program;
 mod body_text;
 mod capture;
 mod decimal;
@@ -21,12 +20,12 @@ mod in_order;
 mod json_out;
 mod kind;
 mod lanes;
+mod layout;
 mod lines;
 mod names;
 mod pairing;
 mod places;
 mod plain_body;
-mod plain_parts;
 mod reader;
 mod recent;
 mod record_text;
@@ -43,7 +42,7 @@ mod walk;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
-const INTERFACE: u32 = 1;
+const INTERFACE: u32 = 2;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -79,6 +78,7 @@ fn add_session(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<layout::Layout>()?;
     module.add_class::<summaries::Summaries>()?;
     module.add_class::<plain_body::PlainBody>()?;
     module.add_class::<body_text::BodyText>()?;

@@ -1,13 +1,35 @@
 //! Plain bodies to values: `kdissect.decoders.plain`, without code emitted for each kind of body.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyFloat, PyList, PyMemoryView, PySlice, PyString};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyFrozenSet, PyList, PyMemoryView, PySlice, PyString};
 
-use crate::plain_parts::{structure, Plain, Struct, Value, Width, SECTION_PARTS};
+use crate::layout::{Field, Kind, Layout, Role, Struct};
 use crate::wire::{Form, Wire};
 
 /// The length of a classic string is an int16.
 const LONGEST_STRING: usize = 0x7FFF;
+
+/// The parts of a section that fields tell: topic, topic id, partition (`records.sections.Section`).
+const SECTION_PARTS: usize = 3;
+
+/// A struct as `kdissect.decoders.plain` tells it: the class of its values, what is plain of its fields. None:
+/// all of them; True: those that are not negative; False: none; a set: these numbers, or of ids none of these.
+type Spec<'py> = (Py<PyAny>, Vec<Bound<'py, PyAny>>);
+
+/// What a struct becomes; `plain` are names and plain values of its fields.
+struct Made {
+    class: Py<PyAny>,
+    plain: Vec<(Py<PyString>, Plain)>,
+}
+
+/// Which values are plain.
+enum Plain {
+    All,
+    NotNegative,
+    None,
+    Listed(Py<PyFrozenSet>),
+}
 
 /// Why there is no value: it is not plain, or Python raised.
 enum Stop {
@@ -26,9 +48,9 @@ type Found<T> = Result<T, Stop>;
 /// One version of a message: `decode` is a `PlainDecoder`.
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct PlainBody {
-    root: Struct,
+    layout: Py<Layout>,
+    made: Vec<Made>,
     version: i64,
-    has_records: bool,
     new: Py<PyAny>,
     decoded: Py<PyAny>,
     section: Py<PyAny>,
@@ -36,17 +58,20 @@ pub struct PlainBody {
 
 #[pymethods]
 impl PlainBody {
-    /// `spec`: see `plain_parts`; `new` is that of tuples, `decoded` and `section` the classes to be made.
+    /// Of each struct of the layout a spec; `new` is that of tuples, `decoded` and `section` the classes to be made.
     #[new]
     fn make(
-        spec: &Bound<'_, PyAny>,
+        py: Python<'_>,
+        layout: Py<Layout>,
+        specs: Vec<Spec<'_>>,
         version: i64,
-        has_records: bool,
         new: Py<PyAny>,
         decoded: Py<PyAny>,
         section: Py<PyAny>,
     ) -> PyResult<PlainBody> {
-        Ok(PlainBody { root: structure(spec, 0)?, version, has_records, new, decoded, section })
+        let structs = layout.get().structs.iter();
+        let made = structs.zip(specs).map(|(of, spec)| made(py, of, spec)).collect::<PyResult<_>>()?;
+        Ok(PlainBody { layout, made, version, new, decoded, section })
     }
 
     /// The body at `offset` as a `Decoded`; None where it is not plain.
@@ -59,10 +84,11 @@ impl PlainBody {
             owner: data,
             wire: Wire { data: data.as_bytes(), at: offset },
             parts: [const { None }; SECTION_PARTS],
-            sections: if self.has_records { Some(PyList::empty(data.py())) } else { None },
+            sections: if self.layout.get().has_records { Some(PyList::empty(data.py())) } else { None },
+            layout: self.layout.get(),
             of: self,
         };
-        match run.structure(&self.root) {
+        match run.structure(0) {
             Ok(value) => run.decoded(value).map(Some),
             Err(Stop::Odd) => Ok(None),
             Err(Stop::Raised(error)) => Err(error),
@@ -77,6 +103,7 @@ struct Run<'a, 'py> {
     wire: Wire<'a>,
     parts: [Option<Bound<'py, PyAny>>; SECTION_PARTS],
     sections: Option<Bound<'py, PyList>>,
+    layout: &'a Layout,
     of: &'a PlainBody,
 }
 
@@ -88,79 +115,82 @@ impl<'a, 'py> Run<'a, 'py> {
         self.of.new.bind(self.py).call1((self.of.decoded.bind(self.py), all))
     }
 
-    fn structure(&mut self, of: &Struct) -> Found<Bound<'py, PyAny>> {
-        let made = of.class.bind(self.py).call0()?;
-        for field in &of.fields {
-            let value = self.value(&field.value)?;
-            if let Some(part) = field.part {
-                if let Some(place) = self.parts.get_mut(part) {
-                    *place = Some(value.clone());
-                }
+    fn structure(&mut self, number: usize) -> Found<Bound<'py, PyAny>> {
+        let (Some(of), Some(own)) = (self.layout.structs.get(number), self.of.made.get(number)) else {
+            return Err(Stop::Odd);
+        };
+        let made = own.class.bind(self.py).call0()?;
+        for (field, (name, plain)) in of.fields.iter().zip(&own.plain) {
+            let value = self.field(field, plain)?;
+            if field.is_part {
+                self.parts[part_of(field.role)] = Some(value.clone());
             }
-            made.setattr(field.name.bind(self.py), value)?;
+            made.setattr(name.bind(self.py), value)?;
         }
-        if of.flexible && self.byte()? != 0 {
+        if self.layout.flexible && self.byte()? != 0 {
             return Err(Stop::Odd); // any tag deserves a look
         }
         Ok(made)
     }
 
-    fn value(&mut self, of: &Value) -> Found<Bound<'py, PyAny>> {
-        Ok(match of {
-            Value::Bool => match self.byte()? {
-                value @ 0..=1 => {
-                    (value == 1).into_pyobject(self.py).map_err(PyErr::from)?.to_owned().into_any()
-                }
-                _ => return Err(Stop::Odd),
-            },
-            Value::Float64 => PyFloat::new(self.py, f64::from_be_bytes(self.fixed()?)).into_any(),
-            Value::Number(width, plain) => self.number(*width, plain)?,
-            Value::Uuid(special) => {
-                let value = PyBytes::new(self.py, self.take(16)?);
-                match special {
-                    Some(special) if special.bind(self.py).contains(&value)? => return Err(Stop::Odd),
-                    _ => value.into_any(),
+    fn field(&mut self, field: &Field, plain: &Plain) -> Found<Bound<'py, PyAny>> {
+        if !field.is_array {
+            return self.value(field.kind, field.nullable, plain);
+        }
+        match self.length(field.nullable, false)? {
+            Some(count) => self.list(count, field.kind, plain),
+            None => Ok(self.null()),
+        }
+    }
+
+    fn value(&mut self, kind: Kind, nullable: bool, plain: &Plain) -> Found<Bound<'py, PyAny>> {
+        Ok(match kind {
+            Kind::Bool => self.boolean()?,
+            Kind::Number(kind) => {
+                let number = kind.read(&mut self.wire).ok_or(Stop::Odd)?;
+                self.number(number, plain)?
+            }
+            Kind::Float64 => PyFloat::new(self.py, f64::from_be_bytes(self.fixed()?)).into_any(),
+            Kind::Uuid => self.uuid(plain)?,
+            Kind::Struct(number) => self.structure(number)?,
+            Kind::String | Kind::Bytes | Kind::Records => {
+                match (self.length(nullable, kind == Kind::String)?, kind) {
+                    (None, _) => self.null(),
+                    (Some(length), Kind::String) => self.string(length)?,
+                    (Some(length), Kind::Bytes) => PyBytes::new(self.py, self.take(length)?).into_any(),
+                    (Some(length), _) => self.records(length)?,
                 }
             }
-            Value::String(form) => match self.length(*form, true)? {
-                Some(length) => self.string(length)?,
-                None => self.null(),
-            },
-            Value::Bytes(form) => match self.length(*form, false)? {
-                Some(length) => PyBytes::new(self.py, self.take(length)?).into_any(),
-                None => self.null(),
-            },
-            Value::Records(form) => match self.length(*form, false)? {
-                Some(length) => self.records(length)?,
-                None => self.null(),
-            },
-            Value::Never => return Err(Stop::Odd),
-            Value::Struct(of) => self.structure(of)?,
-            Value::List(form, least, element) => match self.length(*form, false)? {
-                Some(count) => self.list(count, *least, element)?,
-                None => self.null(),
-            },
         })
+    }
+
+    fn boolean(&mut self) -> Found<Bound<'py, PyAny>> {
+        match self.byte()? {
+            value @ 0..=1 => Ok(PyBool::new(self.py, value == 1).to_owned().into_any()),
+            _ => Err(Stop::Odd),
+        }
+    }
+
+    fn uuid(&mut self, plain: &Plain) -> Found<Bound<'py, PyAny>> {
+        let value = PyBytes::new(self.py, self.take(16)?);
+        match plain {
+            Plain::None => Err(Stop::Odd),
+            Plain::Listed(special) if special.bind(self.py).contains(&value)? => Err(Stop::Odd),
+            _ => Ok(value.into_any()),
+        }
     }
 
     fn null(&self) -> Bound<'py, PyAny> {
         self.py.None().into_bound(self.py)
     }
 
-    fn number(&mut self, width: Width, plain: &Plain) -> Found<Bound<'py, PyAny>> {
-        let value = match width {
-            Width::Int8 => i64::from(i8::from_be_bytes(self.fixed()?)),
-            Width::Int16 => i64::from(i16::from_be_bytes(self.fixed()?)),
-            Width::Uint16 => i64::from(u16::from_be_bytes(self.fixed()?)),
-            Width::Int32 => i64::from(i32::from_be_bytes(self.fixed()?)),
-            Width::Uint32 => i64::from(u32::from_be_bytes(self.fixed()?)),
-            Width::Int64 => i64::from_be_bytes(self.fixed()?),
-        };
+    fn number(&self, value: i64, plain: &Plain) -> Found<Bound<'py, PyAny>> {
         let found = value.into_pyobject(self.py).map_err(PyErr::from)?;
         let is_plain = match plain {
             Plain::All => true,
             Plain::NotNegative => value >= 0,
-            Plain::Known(known) => known.bind(self.py).contains(&found)?,
+            Plain::None => false,
+            Plain::Listed(known) => known.bind(self.py).contains(&found)?,
         };
         if is_plain {
             Ok(found.into_any())
@@ -193,20 +223,22 @@ impl<'a, 'py> Run<'a, 'py> {
         Ok(view.get_item(PySlice::new(self.py, start, stop, 1))?)
     }
 
-    fn list(&mut self, count: usize, least: usize, element: &Value) -> Found<Bound<'py, PyAny>> {
+    fn list(&mut self, count: usize, kind: Kind, plain: &Plain) -> Found<Bound<'py, PyAny>> {
+        let least = self.layout.least_element(kind);
         // Before anything is made of a count that cannot be.
         if count.checked_mul(least).is_none_or(|needed| needed > self.wire.left()) {
             return Err(Stop::Odd);
         }
         let found = PyList::empty(self.py);
         for _ in 0..count {
-            found.append(self.value(element)?)?;
+            found.append(self.value(kind, false, plain)?)?;
         }
         Ok(found.into_any())
     }
 
     /// The length of a value, or a count of elements; None for null. A varint that could be shorter is odd.
-    fn length(&mut self, form: Form, is_short: bool) -> Found<Option<usize>> {
+    fn length(&mut self, nullable: bool, is_short: bool) -> Found<Option<usize>> {
+        let form = Form { compact: self.layout.flexible, nullable };
         let start = self.wire.at;
         let found = self.wire.length(form, is_short).ok_or(Stop::Odd)?;
         let read = self.wire.data.get(start..self.wire.at).unwrap_or_default();
@@ -226,5 +258,33 @@ impl<'a, 'py> Run<'a, 'py> {
 
     fn take(&mut self, count: usize) -> Found<&'a [u8]> {
         self.wire.take(count).ok_or(Stop::Odd)
+    }
+}
+
+fn made(py: Python<'_>, of: &Struct, (class, specs): Spec<'_>) -> PyResult<Made> {
+    if of.fields.len() != specs.len() {
+        return Err(PyValueError::new_err("these are the parts of another message"));
+    }
+    let fields = of.fields.iter().zip(&specs);
+    // Interned names are found by identity, once a value: those of the schema were read from a file.
+    let plain = fields.map(|(field, spec)| Ok((PyString::intern(py, field.name()).unbind(), plain(spec)?)));
+    Ok(Made { class, plain: plain.collect::<PyResult<_>>()? })
+}
+
+fn plain(spec: &Bound<'_, PyAny>) -> PyResult<Plain> {
+    if spec.is_none() {
+        return Ok(Plain::All);
+    }
+    match spec.cast::<PyFrozenSet>() {
+        Ok(known) => Ok(Plain::Listed(known.clone().unbind())),
+        Err(_) => Ok(if spec.extract()? { Plain::NotNegative } else { Plain::None }),
+    }
+}
+
+fn part_of(role: Role) -> usize {
+    match role {
+        Role::Topic => 0,
+        Role::TopicId => 1,
+        _ => 2,
     }
 }

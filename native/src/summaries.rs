@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use crate::walk::{Program, StructRow, FOUND_ACKS, FOUND_ERROR, FOUND_ID, FOUND_TOPIC};
+use crate::layout::{Field, Layout, Role};
+use crate::walk::{Look, Program, What};
 
 /// Summaries of one kind; when so many are remembered they are forgotten. Topics and errors are few.
 const MOST_OF_A_KIND: usize = 1024;
@@ -16,6 +18,14 @@ const MOST_BYTES: usize = 2048;
 /// For all kinds together, about: hostile bodies can be new for ever. A summary takes some 1000 bytes.
 const ROOM: i64 = 16 << 20;
 const SUMMARY_ROOM: i64 = 1000;
+
+/// What is found stands behind one of these. A topic's bytes stand behind their number, an int32.
+const FOUND_ERROR: u8 = 1;
+const FOUND_ACKS: u8 = 2;
+const FOUND_ID: u8 = 3;
+const FOUND_TOPIC: u8 = 4;
+const NO_ERROR: &[u8] = &[0; 2];
+const NO_TOPIC_ID: &[u8] = &[0; 16];
 
 static LEFT: AtomicI64 = AtomicI64::new(ROOM);
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -63,6 +73,34 @@ impl Hasher for Mixer {
 
 pub type Mixed<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 
+/// What a summary tells of a body, as bytes: bodies with the same have the same summary.
+#[derive(Default)]
+struct Found(Vec<u8>);
+
+impl Look for Found {
+    fn wants(field: &Field) -> bool {
+        matches!(field.role, Role::Error | Role::Acks | Role::Topic | Role::TopicId)
+    }
+
+    fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()> {
+        let raw = data.get(place)?;
+        let kind = match what.role {
+            Role::Error if raw == NO_ERROR => return Some(()),
+            Role::TopicId if raw == NO_TOPIC_ID && !what.is_element => return Some(()), // it has no id
+            Role::Error => FOUND_ERROR,
+            Role::Acks => FOUND_ACKS,
+            Role::TopicId => FOUND_ID,
+            _ => FOUND_TOPIC,
+        };
+        self.0.push(kind);
+        if kind == FOUND_TOPIC {
+            self.0.extend_from_slice(&u32::try_from(raw.len()).ok()?.to_be_bytes());
+        }
+        self.0.extend_from_slice(raw);
+        Some(())
+    }
+}
+
 /// A summary, behind the number that only it has while it is remembered; 0 for one that is not.
 pub type Numbered = (u64, Py<PyAny>);
 
@@ -74,18 +112,18 @@ pub struct Summaries {
     odd: Py<PyAny>,
     known: Mixed<Box<[u8]>, usize>,
     summaries: Vec<Numbered>,
-    found: Vec<u8>,
+    found: Found,
     held: i64,
 }
 
 impl Summaries {
     /// The summary of the body from `offset` on. None where Python is to look at it.
     pub fn look(&mut self, py: Python<'_>, data: &[u8], offset: usize) -> PyResult<Option<Numbered>> {
-        self.found.clear();
-        if offset > data.len() || self.program.walk(data, offset, &mut self.found).is_none() {
+        self.found.0.clear();
+        if self.program.walk(data, offset, &mut self.found) != Some(data.len()) {
             return Ok(None);
         }
-        let at = match self.known.get(self.found.as_slice()) {
+        let at = match self.known.get(self.found.0.as_slice()) {
             Some(at) => *at,
             None => {
                 let Some(summary) = self.summary(py)? else { return Ok(None) };
@@ -93,7 +131,7 @@ impl Summaries {
                     return Ok(Some((0, summary)));
                 }
                 self.summaries.push((NEXT.fetch_add(1, Ordering::Relaxed), summary));
-                self.known.insert(self.found.as_slice().into(), self.summaries.len() - 1);
+                self.known.insert(self.found.0.as_slice().into(), self.summaries.len() - 1);
                 self.summaries.len() - 1
             }
         };
@@ -102,13 +140,13 @@ impl Summaries {
 
     /// Whether what was found can be remembered; then room for it is taken.
     fn has_room(&mut self) -> bool {
-        if self.found.len() > MOST_BYTES {
+        if self.found.0.len() > MOST_BYTES {
             return false;
         }
         if self.known.len() >= MOST_OF_A_KIND {
             self.forget();
         }
-        let takes = SUMMARY_ROOM + 2 * self.found.len() as i64;
+        let takes = SUMMARY_ROOM + 2 * self.found.0.len() as i64;
         if LEFT.fetch_sub(takes, Ordering::Relaxed) < takes {
             LEFT.fetch_add(takes, Ordering::Relaxed);
             return false;
@@ -129,7 +167,7 @@ impl Summaries {
     fn summary(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let (errors, topics, ids) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
         let mut acks = None;
-        let mut rest = self.found.as_slice();
+        let mut rest = self.found.0.as_slice();
         while let Some((kind, behind)) = rest.split_first() {
             let Some((raw, behind)) = split(*kind, behind) else { return Ok(None) };
             rest = behind;
@@ -166,18 +204,18 @@ fn number(raw: &[u8]) -> i16 {
 
 #[pymethods]
 impl Summaries {
-    /// `rows` are a program; `make` is the class Summary; `odd` makes summaries of bodies that are not ordinary.
+    /// `make` is the class Summary; `odd` makes summaries of bodies that are not ordinary.
     #[new]
-    fn new(flexible: bool, rows: Vec<StructRow>, make: Py<PyAny>, odd: Py<PyAny>) -> PyResult<Self> {
-        Ok(Summaries {
-            program: Program::new(flexible, rows)?,
+    fn new(layout: &Layout, make: Py<PyAny>, odd: Py<PyAny>) -> Self {
+        Summaries {
+            program: Program::of::<Found>(layout),
             make,
             odd,
             known: Mixed::default(),
             summaries: Vec::new(),
-            found: Vec::new(),
+            found: Found::default(),
             held: 0,
-        })
+        }
     }
 
     /// The summary of the body at `offset` of `data`.

@@ -1,154 +1,139 @@
-//! `kdissect.decoders.walk.Walk` over one body for what a summary tells, along a program of
-//! `kdissect.decoders.program`. What is not exactly one ordinary body is left to Python.
+//! `kdissect.decoders.walk.Walk` over one body for a few of its fields. What does not fit is left to Python.
 
-use pyo3::exceptions::PyValueError;
-use pyo3::prelude::*;
+use std::ops::Range;
 
+use crate::layout::{Field, Kind, Layout, Role, Struct};
 use crate::wire::{Form, Wire};
 
-/// Kinds of steps as `kdissect.decoders.program` numbers them; those of array elements stand `OF_ARRAY` higher.
-const PASS: u8 = 0;
-const ERROR: u8 = 1;
-const ACKS: u8 = 2;
-const ID: u8 = 3;
-const TEXT: u8 = 4;
-const STRING: u8 = 5;
-const BYTES: u8 = 6;
-const STRUCT: u8 = 7;
-const OF_ARRAY: u8 = 8;
+/// Takes what a walk finds.
+pub trait Look {
+    /// Whether a field is to be found.
+    fn wants(field: &Field) -> bool;
 
-/// Structs in structs; Kafka's messages have 5 at most. A walk takes a frame of the stack for each.
-const MOST_NESTED: usize = 32;
-const ID_BYTES: usize = 16;
+    /// The value of such a field stands there in the body; of an array, that of an element. None where Python
+    /// is to look at it.
+    fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()>;
+}
 
-/// What is found stands behind one of these. A topic's bytes stand behind their number, an int32.
-pub const FOUND_ERROR: u8 = 1;
-pub const FOUND_ACKS: u8 = 2;
-pub const FOUND_ID: u8 = 3;
-pub const FOUND_TOPIC: u8 = 4;
+/// Of which field a value is.
+#[derive(Clone, Copy)]
+pub struct What {
+    pub role: Role,
+    pub is_element: bool,
+}
 
-/// A step as Python has it: its kind, a width or the number of a struct, whether it may be null.
-pub type StepRow = (u8, usize, bool);
-/// A struct as Python has it: its steps, and the tags that are not passed over.
-pub type StructRow = (Vec<StepRow>, Vec<u32>);
-
-/// Where something stands whose length or count is read first; an int16 where `short` and not compact.
+/// A text, or bytes, behind its length.
 #[derive(Clone, Copy)]
 struct Sized {
-    short: bool,
+    is_short: bool,
     nullable: bool,
 }
 
-#[derive(Clone, Copy)]
 enum Step {
     Pass(usize),
-    Error,
-    Acks,
-    Id,
-    Text(Sized),
-    Skip(Sized),
-    Struct(usize, bool),
     PassEach(usize, bool),
-    IdEach(bool),
-    TextEach(Sized, bool),
-    SkipEach(Sized, bool),
-    StructEach(usize, bool),
+    Skip(Sized),
+    Fixed(usize, What),
+    Sized(Sized, What),
+    Struct(usize, bool),
+    Each(Box<Step>, bool),
 }
 
-impl Step {
-    fn of(row: StepRow) -> Option<Step> {
-        let (kind, number, nullable) = row;
-        let sized = Sized { short: kind & 7 != BYTES, nullable };
-        // Elements are never null (Apache Kafka's generated readers refuse it).
-        let each = Sized { nullable: false, ..sized };
-        Some(match kind {
-            PASS => Step::Pass(number),
-            ERROR => Step::Error,
-            ACKS => Step::Acks,
-            ID => Step::Id,
-            TEXT => Step::Text(sized),
-            STRING | BYTES => Step::Skip(sized),
-            STRUCT => Step::Struct(number, nullable),
-            _ => match kind.checked_sub(OF_ARRAY)? {
-                PASS => Step::PassEach(number, nullable),
-                ID => Step::IdEach(nullable),
-                TEXT => Step::TextEach(each, nullable),
-                STRING | BYTES => Step::SkipEach(each, nullable),
-                STRUCT => Step::StructEach(number, nullable),
-                _ => return None,
-            },
-        })
-    }
-
-    fn inner(&self) -> Option<usize> {
-        match self {
-            Step::Struct(number, _) | Step::StructEach(number, _) => Some(*number),
-            _ => None,
-        }
-    }
-}
-
-struct Struct {
+struct Steps {
     steps: Box<[Step]>,
+    /// Tags with something wanted in them, which are Python's.
     tags: Box<[u32]>,
 }
 
-/// What there is to know of one version of a message to walk its bodies. The first struct is the root; those
-/// in a struct have larger numbers than it.
+/// The way through the bodies of one version of a message.
 pub struct Program {
     flexible: bool,
-    structs: Box<[Struct]>,
+    structs: Box<[Steps]>,
 }
 
 impl Program {
-    /// Raises ValueError for rows that are none of `kdissect.decoders.program`.
-    pub fn new(flexible: bool, rows: Vec<StructRow>) -> PyResult<Program> {
-        let structs: Option<Vec<Struct>> = rows.into_iter().map(struct_of).collect();
-        let structs = structs.filter(|structs| is_bounded(structs));
-        let structs = structs.ok_or_else(|| PyValueError::new_err("no program"))?;
-        Ok(Program { flexible, structs: structs.into_boxed_slice() })
+    /// To all that `L` wants.
+    pub fn of<L: Look>(layout: &Layout) -> Program {
+        let mut wanted = Wanted { layout, wants: L::wants, structs: vec![false; layout.structs.len()] };
+        for (number, of) in layout.structs.iter().enumerate().rev() {
+            let found = of.fields.iter().chain(&of.tagged).any(|field| wanted.is_in(field));
+            wanted.structs[number] = found;
+        }
+        let structs = layout.structs.iter().map(|of| wanted.steps(of)).collect();
+        Program { flexible: layout.flexible, structs }
     }
 
-    /// Put what the body from `offset` to the end of `data` tells behind what is in `found`. None where it is
-    /// not exactly one body, or one that Python is to look at.
-    pub fn walk(&self, data: &[u8], offset: usize, found: &mut Vec<u8>) -> Option<()> {
-        let mut walk = Walk { program: self, wire: Wire { data, at: offset }, found };
+    /// Look at the body at `offset` of `data`; where it ends. None where it does not fit.
+    pub fn walk<L: Look>(&self, data: &[u8], offset: usize, look: &mut L) -> Option<usize> {
+        let mut walk = Walk { program: self, wire: Wire { data, at: offset }, look };
         walk.of_struct(0)?;
-        (walk.wire.left() == 0).then_some(())
+        (walk.wire.at <= data.len()).then_some(walk.wire.at)
     }
 }
 
-fn struct_of(row: StructRow) -> Option<Struct> {
-    let steps: Option<Box<[Step]>> = row.0.into_iter().map(Step::of).collect();
-    Some(Struct { steps: steps?, tags: row.1.into_boxed_slice() })
+/// What is wanted of a message: which fields, and which structs for something in them.
+struct Wanted<'a> {
+    layout: &'a Layout,
+    wants: fn(&Field) -> bool,
+    structs: Vec<bool>,
 }
 
-/// Whether every struct is there, none holds itself, and none lies too deep.
-fn is_bounded(structs: &[Struct]) -> bool {
-    let mut depths = vec![0; structs.len()];
-    for (number, of) in structs.iter().enumerate() {
-        for inner in of.steps.iter().filter_map(Step::inner) {
-            if inner <= number || inner >= structs.len() {
-                return false;
-            }
-            depths[inner] = depths[inner].max(depths[number] + 1);
+impl Wanted<'_> {
+    fn is_in(&self, field: &Field) -> bool {
+        match field.kind {
+            Kind::Struct(number) => self.structs.get(number) == Some(&true),
+            _ => (self.wants)(field),
         }
     }
-    !structs.is_empty() && depths.iter().all(|depth| *depth < MOST_NESTED)
+
+    fn steps(&self, of: &Struct) -> Steps {
+        let mut steps = Vec::new();
+        for field in &of.fields {
+            match (self.step(field), steps.last_mut()) {
+                (Step::Pass(more), Some(Step::Pass(width))) => *width += more,
+                (step, _) => steps.push(step),
+            }
+        }
+        let tags = of.tagged.iter().filter(|field| self.is_in(field)).map(|field| field.tag);
+        Steps { steps: steps.into(), tags: tags.collect() }
+    }
+
+    fn step(&self, field: &Field) -> Step {
+        if !field.is_array {
+            return self.one(field, field.nullable);
+        }
+        match self.layout.width(field.kind) {
+            Some(width) if !self.is_in(field) => Step::PassEach(width, field.nullable),
+            _ => Step::Each(Box::new(self.one(field, false)), field.nullable),
+        }
+    }
+
+    /// Through a value, or an element.
+    fn one(&self, field: &Field, nullable: bool) -> Step {
+        let what = What { role: field.role, is_element: field.is_array };
+        let sized = Sized { is_short: field.kind == Kind::String, nullable };
+        match (field.kind, self.layout.width(field.kind), self.is_in(field)) {
+            (Kind::Struct(number), _, _) => Step::Struct(number, nullable),
+            (_, Some(width), true) => Step::Fixed(width, what),
+            (_, Some(width), false) => Step::Pass(width),
+            (_, None, true) => Step::Sized(sized, what),
+            (_, None, false) => Step::Skip(sized),
+        }
+    }
 }
 
-struct Walk<'a> {
+struct Walk<'a, L> {
     program: &'a Program,
     wire: Wire<'a>,
-    found: &'a mut Vec<u8>,
+    look: &'a mut L,
 }
 
-impl Walk<'_> {
+impl<L: Look> Walk<'_, L> {
     fn of_struct(&mut self, number: usize) -> Option<()> {
         let program = self.program;
         let of = program.structs.get(number)?;
         for step in &of.steps {
-            self.step(*step)?;
+            self.step(step)?;
         }
         if program.flexible {
             self.tags(&of.tags)
@@ -157,82 +142,48 @@ impl Walk<'_> {
         }
     }
 
-    fn step(&mut self, step: Step) -> Option<()> {
+    fn step(&mut self, step: &Step) -> Option<()> {
         match step {
-            Step::Pass(width) => self.pass(width),
-            Step::Error => self.error(),
-            Step::Acks => self.keep(FOUND_ACKS, 2),
-            Step::Id => self.id(),
-            Step::Text(sized) => self.text(sized),
-            Step::Skip(sized) => self.skip(sized),
-            Step::Struct(number, nullable) => {
-                if nullable && self.is_null()? {
-                    Some(())
-                } else {
-                    self.of_struct(number)
-                }
-            }
+            Step::Pass(width) => self.wire.skip(*width),
             Step::PassEach(width, nullable) => {
-                let count = self.count(nullable)?;
-                self.pass(count.checked_mul(width)?)
+                let count = self.count(*nullable)?;
+                self.wire.skip(count.checked_mul(*width)?)
             }
-            Step::IdEach(nullable) => self.each(nullable, |walk| walk.keep(FOUND_ID, ID_BYTES)),
-            Step::TextEach(sized, nullable) => self.each(nullable, |walk| walk.text(sized)),
-            Step::SkipEach(sized, nullable) => self.each(nullable, |walk| walk.skip(sized)),
-            Step::StructEach(number, nullable) => self.each(nullable, |walk| walk.of_struct(number)),
+            Step::Skip(sized) => match self.length(*sized)? {
+                Some(size) => self.wire.skip(size),
+                None => Some(()),
+            },
+            Step::Fixed(width, what) => self.see(*width, *what),
+            Step::Sized(sized, what) => match self.length(*sized)? {
+                Some(size) => self.see(size, *what),
+                None => Some(()),
+            },
+            Step::Struct(number, nullable) => {
+                if *nullable && self.is_null()? {
+                    return Some(());
+                }
+                self.of_struct(*number)
+            }
+            Step::Each(one, nullable) => self.each(one, *nullable),
         }
     }
 
     /// Every element takes a byte at least: more elements than bytes are refused before the first.
-    fn each(&mut self, nullable: bool, mut one: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+    fn each(&mut self, one: &Step, nullable: bool) -> Option<()> {
         let count = self.count(nullable)?;
         if count > self.wire.left() {
             return None;
         }
         for _ in 0..count {
-            one(self)?;
+            self.step(one)?;
         }
         Some(())
     }
 
-    fn pass(&mut self, size: usize) -> Option<()> {
-        self.wire.skip(size)
-    }
-
-    fn keep(&mut self, kind: u8, width: usize) -> Option<()> {
-        let raw = self.wire.take(width)?;
-        self.found.push(kind);
-        self.found.extend_from_slice(raw);
-        Some(())
-    }
-
-    fn error(&mut self) -> Option<()> {
-        if self.wire.data.get(self.wire.at..)?.starts_with(&[0, 0]) {
-            return self.pass(2);
-        }
-        self.keep(FOUND_ERROR, 2)
-    }
-
-    fn id(&mut self) -> Option<()> {
-        if self.wire.data.get(self.wire.at..)?.starts_with(&[0; ID_BYTES]) {
-            return self.pass(ID_BYTES); // the topic has no id
-        }
-        self.keep(FOUND_ID, ID_BYTES)
-    }
-
-    fn text(&mut self, sized: Sized) -> Option<()> {
-        let Some(size) = self.length(sized)? else { return Some(()) };
-        self.found.push(FOUND_TOPIC);
-        self.found.extend_from_slice(&u32::try_from(size).ok()?.to_be_bytes());
-        self.found.extend_from_slice(self.wire.take(size)?);
-        Some(())
-    }
-
-    fn skip(&mut self, sized: Sized) -> Option<()> {
-        match self.length(sized)? {
-            Some(size) => self.pass(size),
-            None => Some(()),
-        }
+    fn see(&mut self, size: usize, what: What) -> Option<()> {
+        let start = self.wire.at;
+        self.wire.skip(size)?;
+        self.look.see(self.wire.data, start..self.wire.at, what)
     }
 
     fn is_null(&mut self) -> Option<bool> {
@@ -241,22 +192,21 @@ impl Walk<'_> {
 
     /// Elements of an array, none in one that is null.
     fn count(&mut self, nullable: bool) -> Option<usize> {
-        Some(self.length(Sized { short: false, nullable })?.unwrap_or(0))
+        Some(self.length(Sized { is_short: false, nullable })?.unwrap_or(0))
     }
 
     /// Some(None) for null.
     fn length(&mut self, sized: Sized) -> Option<Option<usize>> {
-        self.wire.length(Form { compact: self.program.flexible, nullable: sized.nullable }, sized.short)
+        self.wire.length(Form { compact: self.program.flexible, nullable: sized.nullable }, sized.is_short)
     }
 
-    /// Tags with something wanted in them are Python's.
-    fn tags(&mut self, known: &[u32]) -> Option<()> {
+    fn tags(&mut self, wanted: &[u32]) -> Option<()> {
         for _ in 0..self.wire.uvarint()? {
             let (tag, size) = (self.wire.uvarint()?, self.wire.uvarint()?);
-            if known.contains(&tag) {
+            if wanted.contains(&tag) {
                 return None;
             }
-            self.pass(size as usize)?;
+            self.wire.skip(size as usize)?;
         }
         Some(())
     }

@@ -2,7 +2,6 @@
 
 import struct
 from random import Random
-from typing import Any
 
 import orjson
 import pytest
@@ -133,25 +132,3 @@ def test_offsets() -> None:
     assert program.text(b"??\0\1k", 2, None) == b'{"key":"k"}'
     for offset in (0, 4, 5, 6, 1 << 60):
         assert program.text(b"??\0\1k", offset, None) is None
-
-
-def row(kind: str, inner: int = 0, tag: int = 0) -> tuple[bytes, str, bool, bool, int, int]:
-    return b'"a":', kind, False, False, tag, inner
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [row("float64")],
-        [row("int8", 1)],
-        [row("int8", 1), row("int8")],
-        [row("array")],
-        [row("array", 2), row("int8"), row("int8")],
-        [row("struct", 60 - depth) for depth in range(60)] + [row("int8")],
-        [row("int8", 1 << 40)],
-    ],
-)
-def test_rows_that_do_not_fit(rows: list[Any]) -> None:
-    batches = native.BatchText(len, len, [], 0, 0)
-    with pytest.raises(ValueError, match=r"rows|kind|deep"):
-        native.BodyText(rows, batches, b"")

@@ -69,11 +69,3 @@ def test_what_is_remembered_is_bounded() -> None:
     held = len(owner)
     assert summarize(large, 0) is not summarize(large, 0)
     assert len(owner) == held
-
-
-@pytest.mark.parametrize(
-    "rows", [[], [([(7, 0, False)], [])], [([(7, 5, False)], [])], [([(99, 0, False)], [])]]
-)
-def test_a_program_that_does_not_end_is_refused(rows: object) -> None:
-    with pytest.raises(ValueError, match="no program"):
-        native.Summaries(True, rows, None, None)

@@ -7,7 +7,7 @@ The same fields as `sections` keeps and passes over, in the same order; a test h
 from functools import cache
 
 from kdissect.decoders.layout import FIXED, Layout
-from kdissect.decoders.records.sections import part_of
+from kdissect.decoders.section_parts import part_of
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct
 from kdissect.schema.walk import holds_records
 

@@ -10,13 +10,11 @@ from typing import NamedTuple
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message
 from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.emitter import Emitter, Sink
+from kdissect.decoders.section_parts import POSITION, part_of
 from kdissect.model.errors import DecodeError
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 from kdissect.schema.walk import has_records, holds_records
 
-# The fields that say where the records belong, by the names of Produce, Fetch, ShareFetch and FetchSnapshot.
-_PARTITION = frozenset({"index", "partition", "partition_index"})
-_POSITION = "position"
 _SNAPSHOT = "snapshot_id"
 _SNAPSHOT_PARTS = ("end_offset", "epoch")
 
@@ -72,7 +70,7 @@ def _has_position(of: Type) -> bool:
     if not isinstance(of, Struct):
         return False
     kinds = [field.type for field in of.fields]
-    if Primitive.RECORDS in kinds and any(field.name == _POSITION for field in of.fields):
+    if Primitive.RECORDS in kinds and any(field.name == POSITION for field in of.fields):
         return True
     return any(_has_position(kind) for kind in kinds)
 
@@ -139,7 +137,7 @@ class SectionPlaces:
 
     def __init__(self) -> None:
         self._owners: set[str] = set()
-        self._parts = {"topic": "None", "topic_id": "None", "partition": "None", _POSITION: "None"}
+        self._parts = {"topic": "None", "topic_id": "None", "partition": "None", POSITION: "None"}
         self._snapshot = "None"
 
     def begin(self, owner: str, of: Struct) -> None:
@@ -166,16 +164,3 @@ class SectionPlaces:
     def section(self, start: str, stop: str) -> str:
         """The section of the records that come now."""
         return f"new(Section, ({', '.join(self._parts.values())}, {start}, {stop}, {self._snapshot}))"
-
-
-def part_of(field: Field) -> str | None:
-    """Which part of a section a field of a fixed width, a text or a blob is."""
-    if field.type is Primitive.RECORDS:
-        return "records"
-    if field.entity == "topicName":
-        return "topic"
-    if field.type is Primitive.UUID:
-        return "topic_id" if field.entity == "topicId" or field.name == "topic_id" else None
-    if field.name in _PARTITION:
-        return "partition"
-    return _POSITION if field.name == _POSITION else None
