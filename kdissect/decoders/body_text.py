@@ -11,7 +11,6 @@ from typing import Any, Protocol
 from kdissect.decoders.body_schemas import CACHE_SIZE
 from kdissect.decoders.native_layout import native_layout
 from kdissect.decoders.nested_json import foreign_start, plain_body
-from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.records.json_batches import inflated
 from kdissect.decoders.records.plain_records import PLAIN_BYTES, PLAIN_RECORDS
 from kdissect.model.native import native
@@ -52,4 +51,4 @@ def body_text(api_key: int, api_version: int, is_response: bool) -> BodyText | N
 @cache
 def _batches() -> Any:
     own = [log.name.encode() for log in all_logs()]
-    return native.BatchText(crc32c, inflated, own, PLAIN_BYTES, PLAIN_RECORDS)
+    return native.BatchText(inflated, own, PLAIN_BYTES, PLAIN_RECORDS)

@@ -5,14 +5,13 @@ Needs pyarrow (extra `arrow`) and the compiled hot path.
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
 from kdissect.decoders.body_schemas import body_message
-from kdissect.decoders.compression.codec import decompress
+from kdissect.decoders.compression.codec import decompress, growth
 from kdissect.decoders.records.batches import split_batches
-from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.records.programs import Step, program
 from kdissect.decoders.records.sections import Section
 from kdissect.engine.record_rows import TopicNames, record_topic
@@ -97,7 +96,7 @@ def _record_set(found: Any) -> RecordSet:
 class Help:
     """What the compiled decoder asks of Python: once a kind, a topic, a connection, or a batch."""
 
-    crc32c = staticmethod(crc32c)
+    growth = staticmethod(growth)
 
     def __init__(self, files: Sequence[str], topic_name: TopicNames | None) -> None:
         self._files = files
@@ -116,7 +115,21 @@ class Help:
         return (is_response, program(message, api_version)) if has_records(message) else None
 
     @staticmethod
-    def decompress(data: memoryview, codec: int) -> bytes | None:
+    def lz4() -> Callable[[bytes], bytes]:
+        """The library's function for frames whose content is bounded by their length."""
+        from lz4.frame import decompress
+
+        return cast("Callable[[bytes], bytes]", decompress)
+
+    @staticmethod
+    def zstd() -> Callable[[bytes], bytes]:
+        """The library's function for frames that tell their size."""
+        from kdissect.decoders.compression.zstd import whole_frames
+
+        return whole_frames()
+
+    @staticmethod
+    def decompress(data: bytes, codec: int) -> bytes | None:
         """The records of a batch; None where the bytes are not what the codec writes."""
         try:
             return decompress(codec, data)

@@ -1,8 +1,10 @@
 //! The batches of a records field as JSON: `kdissect.decoders.records.json_batches.user_batches`.
 
+use crc32c::crc32c;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::codecs::NAMES;
 use crate::json_out::number;
 use crate::record_text::{records, Base};
 use crate::wire::Wire;
@@ -16,13 +18,10 @@ const CURRENT_MAGIC: u8 = 2;
 const CODEC: i16 = 7;
 const LOG_APPEND_TIME: i16 = 8;
 const TRANSACTIONAL: i16 = 16;
-/// By their numbers (same place).
-const CODECS: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
 
-/// What batches need of Python: checksums, codecs, limits, the names of Kafka's own topics.
+/// What batches need of Python: codecs, limits, the names of Kafka's own topics.
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct BatchText {
-    crc32c: Py<PyAny>,
     inflate: Py<PyAny>,
     own_topics: Vec<Vec<u8>>,
     most_bytes: usize,
@@ -31,16 +30,10 @@ pub struct BatchText {
 
 #[pymethods]
 impl BatchText {
-    /// `crc32c(bytes)` gives a checksum; `inflate(codec, bytes)` bytes, None for what is left to others.
+    /// `inflate(codec, bytes)` gives bytes, None for what is left to others.
     #[new]
-    fn new(
-        crc32c: Py<PyAny>,
-        inflate: Py<PyAny>,
-        own_topics: Vec<Vec<u8>>,
-        most_bytes: usize,
-        most_records: i32,
-    ) -> Self {
-        BatchText { crc32c, inflate, own_topics, most_bytes, most_records }
+    fn new(inflate: Py<PyAny>, own_topics: Vec<Vec<u8>>, most_bytes: usize, most_records: i32) -> Self {
+        BatchText { inflate, own_topics, most_bytes, most_records }
     }
 }
 
@@ -69,8 +62,7 @@ impl BatchText {
     }
 
     fn batch(&self, py: Python<'_>, out: &mut Vec<u8>, batch: &Batch<'_>) -> PyResult<bool> {
-        let found: u32 = self.crc32c.call1(py, (PyBytes::new(py, batch.covered),))?.extract(py)?;
-        if found != batch.crc {
+        if crc32c(batch.covered) != batch.crc {
             return Ok(false);
         }
         batch.write_header(out);
@@ -125,7 +117,7 @@ impl<'a> Batch<'a> {
         if magic != CURRENT_MAGIC || !is_known || count > most_records {
             return None;
         }
-        CODECS.get(usize::try_from(attributes & CODEC).ok()?)?;
+        NAMES.get(usize::try_from(attributes & CODEC).ok()?)?;
         let append_time_ms = (attributes & LOG_APPEND_TIME != 0).then_some(max_time_ms);
         let base = Base { offset, time_ms, append_time_ms, count };
         let (covered, content) = (whole.get(ATTRIBUTES_AT..)?, whole.get(wire.at..)?);
@@ -168,7 +160,7 @@ impl<'a> Batch<'a> {
     fn write_kind(&self, out: &mut Vec<u8>) {
         let mut say = |text: &str| out.extend_from_slice(text.as_bytes());
         say(",\"crc_ok\":true,\"codec\":\"");
-        say(CODECS.get(self.codec()).copied().unwrap_or_default());
+        say(NAMES.get(self.codec()).copied().unwrap_or_default());
         let has = |bit: i16| self.attributes & bit != 0;
         say(if has(LOG_APPEND_TIME) {
             "\",\"timestamp_type\":\"log_append_time\""

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 mod batch_text;
 mod body_text;
 mod capture;
+mod codecs;
 mod decimal;
 mod dialogue;
 mod exchange;

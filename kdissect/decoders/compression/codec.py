@@ -24,9 +24,15 @@ def decompress(codec: int, data: bytes | memoryview, limit: int | None = None, *
     and bytes that are not what the codec writes. Whatever the bytes, it takes about `limit` of memory.
     """
     run = _decompressor(codec)
+    most, free, ratio = growth()
+    most = most if limit is None else limit
+    return run(memoryview(data), min(most, max(free, ratio * len(data))), magic == 0)
+
+
+def growth() -> tuple[int, int, int]:
+    """What a batch may grow to at most, in any case, and how many times its size, by the process's limits."""
     limits = in_force()
-    most = limits.batch_bytes if limit is None else limit
-    return run(memoryview(data), min(most, max(FREE_OUTPUT, limits.batch_ratio * len(data))), magic == 0)
+    return limits.batch_bytes, FREE_OUTPUT, limits.batch_ratio
 
 
 def _decompressor(codec: int) -> Decompress:

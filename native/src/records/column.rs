@@ -1,9 +1,18 @@
 //! Columns as Arrow has them (Arrow columnar format, "Physical Memory Layout"), little-endian, while rows come.
+//!
+//! What is taken of a column is copied once, and its memory kept for the rows that come next.
 
 use std::collections::HashMap;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+
+use super::bulk::Bulk;
+
+/// Rows whose memory is kept, some 100 bytes each: few groups (`held_fields.GROUP_BYTES`) have more.
+const KEPT_ROWS: usize = 1 << 18;
+/// Bytes of short values whose memory is kept.
+const KEPT_BYTES: usize = 32 << 20;
 
 /// Bits, the lowest first. Those of a bitmap without zeros are not there.
 #[derive(Default)]
@@ -26,7 +35,7 @@ impl Bits {
     fn fill(&mut self, is_set: bool, from: usize) {
         if !self.zeros {
             self.zeros = true;
-            self.bytes = vec![0xFF; from / 8];
+            self.bytes.resize(from / 8, 0xFF);
             self.bytes.push((1_u16 << (from % 8)).wrapping_sub(1) as u8);
         }
         self.bytes.resize(self.len / 8 + 1, 0);
@@ -40,49 +49,47 @@ impl Bits {
     }
 
     /// A bitmap, None where all bits are set.
-    fn some<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        self.zeros.then(|| PyBytes::new(py, &self.bytes))
-    }
-
-    /// A bitmap in any case.
-    fn all<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        self.some(py).unwrap_or_else(|| PyBytes::new(py, &vec![0xFF; self.len / 8 + 1]))
+    fn take<'py>(&mut self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        let found = self.zeros.then(|| bytes(py, &self.bytes));
+        self.bytes.clear();
+        (self.len, self.zeros) = (0, false);
+        found
     }
 }
 
 /// The buffers of a column as Arrow has them; of texts that repeat those of the dictionary behind its own.
-pub type Buffers<'py> = Vec<Option<Bound<'py, PyBytes>>>;
+pub type Buffers<'py> = Vec<Option<Bound<'py, PyAny>>>;
 
-/// Integers of 1, 2, 4 or 8 bytes.
-pub struct Numbers {
-    width: usize,
-    valid: Bits,
-    bytes: Vec<u8>,
+fn bytes<'py>(py: Python<'py>, found: &[u8]) -> Bound<'py, PyAny> {
+    PyBytes::new(py, found).into_any()
 }
 
-impl Numbers {
-    pub fn new(width: usize) -> Self {
-        Numbers { width, valid: Bits::default(), bytes: Vec::new() }
-    }
+/// Integers of `WIDTH` bytes, 8 at most.
+#[derive(Default)]
+pub struct Numbers<const WIDTH: usize> {
+    valid: Bits,
+    values: Vec<[u8; WIDTH]>,
+}
 
+impl<const WIDTH: usize> Numbers<WIDTH> {
     /// `count` rows with a value, or null.
     #[inline]
     pub fn push(&mut self, value: Option<i64>, count: u32) {
-        // Hot, once a column and record. Widths that are known make stores of calls.
         self.valid.push(value.is_some(), count);
-        let value = value.unwrap_or(0);
-        for _ in 0..count {
-            match self.width {
-                8 => self.bytes.extend_from_slice(&value.to_le_bytes()),
-                4 => self.bytes.extend_from_slice(&(value as i32).to_le_bytes()),
-                _ => self.bytes.extend(value.to_le_bytes().iter().take(self.width)),
-            }
+        let bytes = value.unwrap_or(0).to_le_bytes();
+        let Some(&own) = bytes.first_chunk::<WIDTH>() else { return };
+        match count {
+            1 => self.values.push(own), // hot, once a column and record
+            _ => self.values.resize(self.values.len() + count as usize, own),
         }
     }
 
     /// Validity, values.
-    pub fn buffers<'py>(&self, py: Python<'py>) -> Buffers<'py> {
-        vec![self.valid.some(py), Some(PyBytes::new(py, &self.bytes))]
+    pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
+        let found = vec![self.valid.take(py), Some(bytes(py, self.values.as_flattened()))];
+        self.values.clear();
+        self.values.shrink_to(KEPT_ROWS);
+        found
     }
 }
 
@@ -95,29 +102,33 @@ impl Flags {
         self.0.push(value, count);
     }
 
-    pub fn buffers<'py>(&self, py: Python<'py>) -> Buffers<'py> {
-        vec![None, Some(self.0.all(py))]
+    pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
+        let size = self.0.len / 8 + 1;
+        vec![None, self.0.take(py).or_else(|| Some(bytes(py, &vec![0xFF; size])))]
     }
 }
 
 /// Texts that repeat, as numbers of a dictionary.
+#[derive(Default)]
 pub struct Repeated {
-    codes: Numbers,
+    codes: Numbers<4>,
     texts: Vec<Box<[u8]>>,
     numbers: HashMap<Box<[u8]>, u32>,
     last: u32,
 }
 
 impl Repeated {
-    pub fn new() -> Self {
-        Repeated { codes: Numbers::new(4), texts: Vec::new(), numbers: HashMap::new(), last: 0 }
+    /// The number of a text among those of these rows.
+    #[inline]
+    pub fn code(&mut self, text: &[u8]) -> u32 {
+        match self.texts.get(self.last as usize) {
+            Some(last) if **last == *text => self.last,
+            _ => self.other(text),
+        }
     }
 
-    /// The number of a text among those of these rows.
-    pub fn code(&mut self, text: &[u8]) -> u32 {
-        if self.texts.get(self.last as usize).is_some_and(|last| **last == *text) {
-            return self.last;
-        }
+    /// The number of a text that is not the last one.
+    fn other(&mut self, text: &[u8]) -> u32 {
         self.last = match self.numbers.get(text) {
             Some(&number) => number,
             None => {
@@ -130,47 +141,54 @@ impl Repeated {
         self.last
     }
 
-    /// `count` rows with the text of a number that `code` gave.
-    pub fn coded(&mut self, code: u32, count: u32) {
-        self.codes.push(Some(i64::from(code)), count);
+    /// `count` rows with the text of a number that `code` gave, or null.
+    #[inline]
+    pub fn coded(&mut self, code: Option<u32>, count: u32) {
+        self.codes.push(code.map(i64::from), count);
     }
 
     /// `count` rows with a text, or null.
     pub fn push(&mut self, text: Option<&[u8]>, count: u32) {
-        let code = text.map(|text| i64::from(self.code(text)));
-        self.codes.push(code, count);
+        let code = text.map(|text| self.code(text));
+        self.coded(code, count);
     }
 
     /// Validity and numbers; ends and bytes of the dictionary.
-    pub fn buffers<'py>(&self, py: Python<'py>) -> Buffers<'py> {
+    pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
         let mut texts = Blobs::default();
         self.texts.iter().for_each(|text| texts.push(Some(text)));
-        let mut found = self.codes.buffers(py);
-        found.extend(texts.buffers(py).into_iter().skip(1));
+        self.texts.clear();
+        self.numbers.clear();
+        self.last = 0;
+        let mut found = self.codes.take(py);
+        found.extend(texts.take(py).into_iter().skip(1));
         found
     }
 }
 
 /// Where values end, from 0 on.
-struct Ends(Vec<u8>);
-
-impl Default for Ends {
-    fn default() -> Self {
-        Ends(vec![0; 4])
-    }
-}
+#[derive(Default)]
+struct Ends(Vec<[u8; 4]>);
 
 impl Ends {
+    #[inline]
     fn push(&mut self, end: usize) {
-        self.0.extend_from_slice(&(end as u32).to_le_bytes());
+        if self.0.is_empty() {
+            self.0.push([0; 4]);
+        }
+        self.0.push((end as u32).to_le_bytes());
     }
 
-    fn buffer<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        Some(PyBytes::new(py, &self.0))
+    fn take<'py>(&mut self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        let found = if self.0.is_empty() { &[0; 4] } else { self.0.as_flattened() };
+        let found = bytes(py, found);
+        self.0.clear();
+        self.0.shrink_to(KEPT_ROWS);
+        Some(found)
     }
 }
 
-/// Short values, copied as they come; `None` is null.
+/// Short values; `None` is null.
 #[derive(Default)]
 pub struct Blobs {
     valid: Bits,
@@ -179,6 +197,7 @@ pub struct Blobs {
 }
 
 impl Blobs {
+    #[inline]
     pub fn push(&mut self, value: Option<&[u8]>) {
         self.valid.push(value.is_some(), 1);
         self.bytes.extend_from_slice(value.unwrap_or_default());
@@ -190,53 +209,38 @@ impl Blobs {
     }
 
     /// Validity, ends, bytes.
-    pub fn buffers<'py>(&self, py: Python<'py>) -> Buffers<'py> {
-        vec![self.valid.some(py), self.ends.buffer(py), Some(PyBytes::new(py, &self.bytes))]
+    pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
+        let found = vec![self.valid.take(py), self.ends.take(py), Some(bytes(py, &self.bytes))];
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT_BYTES);
+        found
     }
 }
 
-/// Values that may be long: where they stand, so that each is copied once, in the end.
+/// Values that may be long; `None` is null.
 #[derive(Default)]
-pub struct Places {
+pub struct Values {
     valid: Bits,
     ends: Ends,
-    /// Number of the bytes they stand in, start, length.
-    places: Vec<(u32, u32, u32)>,
-    size: usize,
+    bytes: Bulk,
 }
 
-impl Places {
-    pub fn push(&mut self, content: u32, place: Option<(usize, usize)>) {
-        self.valid.push(place.is_some(), 1);
-        let (start, end) = place.unwrap_or_default();
-        self.size += end - start;
-        self.places.push((content, start as u32, (end - start) as u32));
-        self.ends.push(self.size);
+impl Values {
+    #[inline]
+    pub fn push(&mut self, py: Python<'_>, value: Option<&[u8]>) -> PyResult<()> {
+        self.valid.push(value.is_some(), 1);
+        self.bytes.push(py, value.unwrap_or_default())?;
+        self.ends.push(self.bytes.len());
+        Ok(())
     }
 
     pub fn size(&self) -> usize {
-        self.size
+        self.bytes.len()
     }
 
     /// Validity, ends, bytes.
-    pub fn buffers<'py>(&self, py: Python<'py>, contents: &[Py<PyBytes>]) -> PyResult<Buffers<'py>> {
-        let bytes = PyBytes::new_with(py, self.size, |buffer| {
-            let mut left = buffer;
-            for &(content, start, length) in &self.places {
-                let Some(own) = contents.get(content as usize) else {
-                    continue;
-                };
-                let (start, end) = (start as usize, start as usize + length as usize);
-                let source = own.as_bytes(py).get(start..end).unwrap_or_default();
-                let Some((target, others)) = left.split_at_mut_checked(source.len()) else {
-                    break;
-                };
-                target.copy_from_slice(source);
-                left = others;
-            }
-            Ok(())
-        })?;
-        Ok(vec![self.valid.some(py), self.ends.buffer(py), Some(bytes)])
+    pub fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Buffers<'py>> {
+        Ok(vec![self.valid.take(py), self.ends.take(py), Some(self.bytes.take(py)?.into_any())])
     }
 }
 
@@ -250,7 +254,7 @@ impl Lists {
     }
 
     /// Validity, ends.
-    pub fn buffers<'py>(&self, py: Python<'py>) -> Buffers<'py> {
-        vec![None, self.0.buffer(py)]
+    pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
+        vec![None, self.0.take(py)]
     }
 }

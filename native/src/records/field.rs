@@ -1,128 +1,114 @@
 //! One records field decoded, if all of it fits: twin of `kdissect.engine.record_groups`.
 
+use crc32c::crc32c;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMemoryView, PySlice};
+use pyo3::types::PyBytes;
 
-use super::batch::{Batch, ATTRIBUTES_AT, CONTROL, HEADER};
+use super::batch::{Batch, ATTRIBUTES_AT, CONTROL};
+use super::content::{Content, Contents};
 use super::reader::Records;
-use super::table::CODECS;
+use crate::codecs::NAMES;
 
 /// `record_groups.GROUP_OUTPUT`: what a field may decompress to; more is read record by record, streaming.
 pub const GROUP_OUTPUT: usize = 48 << 20;
 /// Of more records a field is read the other way too: they are held here with 100 bytes each.
 pub const MOST_RECORDS: i64 = 1 << 20;
 
-/// The functions of Python that are asked.
-pub struct Asked {
-    /// CRC-32C of bytes: `decoders.records.checksum.crc32c`.
-    pub crc32c: Py<PyAny>,
-    /// `(bytes, codec) -> bytes or None`.
-    pub decompress: Py<PyAny>,
-    /// `(data, start, end, may_be_cut) -> bool`: whether what stands behind the batches is no fault.
-    pub rest_fits: Py<PyAny>,
-}
-
-/// The batches of a field, with the place of their records: in the frame, or in what they decompress to.
-#[derive(Default)]
+/// The batches of a field, decoded.
 pub struct Field {
-    pub batches: Vec<(Batch, Option<Py<PyBytes>>)>,
-    pub records: Vec<Records>,
+    /// `(data, start, end, may_be_cut) -> bool`: whether what stands behind the batches is no fault.
+    rest_fits: Py<PyAny>,
+    pub contents: Contents,
+    pub batches: Vec<Batch>,
+    /// Where their records stand.
+    places: Vec<Content>,
+    /// Of at least as many batches: the memory of others before is used again.
+    records: Vec<Records>,
 }
 
 impl Field {
-    /// The bytes that hold the records of a batch, and where they begin in them.
-    pub fn content<'a, 'py>(
-        frame: &'a Bound<'py, PyBytes>,
-        batch: &Batch,
-        own: &'a Option<Py<PyBytes>>,
-    ) -> (&'a Bound<'py, PyBytes>, usize) {
-        match own {
-            Some(own) => (own.bind(frame.py()), 0),
-            None => (frame, batch.start + HEADER),
-        }
+    /// `help` is a `kdissect.engine.compiled_tables.Help`.
+    pub fn new(help: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Field {
+            rest_fits: help.getattr("rest_fits")?.unbind(),
+            contents: Contents::new(help)?,
+            batches: Vec::new(),
+            places: Vec::new(),
+            records: Vec::new(),
+        })
     }
 
     /// Read `data[start..end]`; whether everything fits.
     pub fn read(
         &mut self,
-        asked: &Asked,
         frame: &Bound<'_, PyBytes>,
         (start, end): (usize, usize),
         may_be_cut: bool,
     ) -> PyResult<bool> {
-        let py = frame.py();
-        let data = frame.as_bytes();
+        let (py, data) = (frame.py(), frame.as_bytes());
         self.batches.clear();
         let (mut at, mut total) = (start, 0);
         while let Some(batch) = Batch::at(data, at, end) {
             at = batch.end;
             total += i64::from(batch.count);
-            self.batches.push((batch, None));
+            self.batches.push(batch);
         }
-        if total > MOST_RECORDS || !self.batches.iter().all(|(batch, _)| is_plain(batch)) {
+        if total > MOST_RECORDS || !self.batches.iter().all(|batch| is_plain(data, batch)) {
             return Ok(false);
         }
-        if at < end && !asked.rest_fits.call1(py, (frame, at, end, may_be_cut))?.extract::<bool>(py)? {
+        let rest_fits = |at| self.rest_fits.bind(py).call1((frame, at, end, may_be_cut))?.extract();
+        if at < end && !rest_fits(at)? {
             return Ok(false);
         }
-        Ok(self.check(asked, frame)? && self.decompress(asked, frame)? && self.decode(frame).is_some())
+        Ok(self.decompress(py, data)? && self.decode(py, data).is_some())
     }
 
-    fn check(&self, asked: &Asked, frame: &Bound<'_, PyBytes>) -> PyResult<bool> {
-        let view = PyMemoryView::from(frame)?;
-        for (batch, _) in &self.batches {
-            let part = part(&view, batch.start + ATTRIBUTES_AT, batch.end)?;
-            if asked.crc32c.call1(frame.py(), (part,))?.extract::<u32>(frame.py())? != batch.crc {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn decompress(&mut self, asked: &Asked, frame: &Bound<'_, PyBytes>) -> PyResult<bool> {
-        let py = frame.py();
+    fn decompress(&mut self, py: Python<'_>, data: &[u8]) -> PyResult<bool> {
+        self.places.clear();
         let mut total = 0;
-        for (batch, own) in &mut self.batches {
-            let start = batch.start + HEADER;
-            if batch.codec() == 0 || start == batch.end {
-                total += batch.end - start;
-                continue;
-            }
-            let part = part(&PyMemoryView::from(frame)?, start, batch.end)?;
-            let found = asked.decompress.call1(py, (part, batch.codec()))?;
-            let Ok(found) = found.into_bound(py).downcast_into::<PyBytes>() else {
-                return Ok(false);
-            };
-            total += found.as_bytes().len();
-            *own = Some(found.unbind());
+        for batch in &self.batches {
+            let Some(content) = self.contents.of(py, data, batch)? else { return Ok(false) };
+            total += content.size(py);
             if total > GROUP_OUTPUT {
                 return Ok(false);
             }
+            self.places.push(content);
         }
         Ok(true)
     }
 
-    fn decode(&mut self, frame: &Bound<'_, PyBytes>) -> Option<()> {
+    fn decode(&mut self, py: Python<'_>, data: &[u8]) -> Option<()> {
         self.records.resize_with(self.records.len().max(self.batches.len()), Records::default);
-        for ((batch, own), records) in self.batches.iter().zip(&mut self.records) {
+        for ((batch, place), records) in self.batches.iter().zip(&self.places).zip(&mut self.records) {
             records.clear();
-            let (content, start) = Self::content(frame, batch, own);
-            let end = if own.is_some() { content.as_bytes().len() } else { batch.end };
-            records.read(content.as_bytes().get(start..end)?, batch.count)?;
+            records.read(Contents::bytes(py, data, place), batch.count)?;
         }
         Some(())
     }
 
+    /// Each batch with the bytes that its records stand in, and their places there.
+    pub fn decoded<'a>(
+        &'a self,
+        py: Python<'a>,
+        data: &'a [u8],
+    ) -> impl Iterator<Item = (&'a Batch, &'a [u8], &'a Records)> {
+        let contents = self.places.iter().map(move |place| Contents::bytes(py, data, place));
+        self.batches
+            .iter()
+            .zip(contents)
+            .zip(&self.records)
+            .map(|((batch, data), records)| (batch, data, records))
+    }
+
+    /// How many records there are.
     pub fn count(&self) -> u32 {
         self.records.iter().take(self.batches.len()).map(|records| records.records.len() as u32).sum()
     }
 }
 
-/// Whether a batch is neither control records nor of a codec that there is not.
-fn is_plain(batch: &Batch) -> bool {
-    (batch.codec() as usize) < CODECS.len() && batch.attributes & CONTROL == 0
-}
-
-fn part<'py>(view: &Bound<'py, PyMemoryView>, start: usize, end: usize) -> PyResult<Bound<'py, PyAny>> {
-    view.get_item(PySlice::new(view.py(), start as isize, end as isize, 1))
+/// Whether a batch is neither control records nor of a codec that there is not, and its checksum right.
+fn is_plain(data: &[u8], batch: &Batch) -> bool {
+    let is_known = (batch.codec() as usize) < NAMES.len() && batch.attributes & CONTROL == 0;
+    let covered = data.get(batch.start + ATTRIBUTES_AT..batch.end).unwrap_or_default();
+    is_known && crc32c(covered) == batch.crc
 }

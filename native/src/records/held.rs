@@ -5,7 +5,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::field::{Asked, Field, GROUP_OUTPUT, MOST_RECORDS};
+use super::field::{Field, GROUP_OUTPUT, MOST_RECORDS};
+use super::frame::data;
 use super::known::{utf8, Facts, Known};
 use super::program::{run, Section, Step, Topic};
 use super::quick::QuickMap;
@@ -37,7 +38,6 @@ struct Held {
 #[pyclass(module = "kdissect._native")]
 pub struct HeldRecords {
     help: Py<PyAny>,
-    asked: Asked,
     ways: QuickMap<(i16, i16), Option<Way>>,
     held: Vec<Held>,
     sections: Vec<Section>,
@@ -53,22 +53,17 @@ pub struct HeldRecords {
 impl HeldRecords {
     #[new]
     fn new(py: Python<'_>, help: Py<PyAny>) -> PyResult<Self> {
-        let asked = Asked {
-            crc32c: help.getattr(py, "crc32c")?,
-            decompress: help.getattr(py, "decompress")?,
-            rest_fits: help.getattr(py, "rest_fits")?,
-        };
+        let field = Field::new(help.bind(py))?;
         Ok(HeldRecords {
             help,
-            asked,
             ways: QuickMap::default(),
             held: Vec::new(),
             sections: Vec::new(),
             next: (0, 0, 0),
             bytes: 0,
-            field: Field::default(),
+            field,
             known: Known::default(),
-            table: Table::new(),
+            table: Table::default(),
         })
     }
 
@@ -99,9 +94,7 @@ impl HeldRecords {
             return Ok(TAKEN);
         }
         let offset = exchange.getattr(names.1)?.extract()?;
-        let Ok(data) = frame.getattr(intern!(py, "data"))?.downcast_into::<PyBytes>() else {
-            return Ok(LOOK);
-        };
+        let Ok(data) = data(&frame) else { return Ok(LOOK) };
         let before = self.sections.len();
         if run(steps, data.as_bytes(), offset, &mut self.sections).is_none() {
             self.sections.truncate(before);
@@ -118,14 +111,18 @@ impl HeldRecords {
         frame: &Bound<'_, PyAny>,
         sections: Vec<Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let data = frame.getattr("data")?.downcast_into::<PyBytes>()?;
+        let data = data(frame)?;
         let is_response = exchange.getattr("response")?.is(frame);
         let count = sections.len();
         for section in sections {
             let topic = section.getattr("topic")?;
             let id = section.getattr("topic_id")?;
             self.sections.push(Section {
-                topic: if topic.is_none() { Topic::None } else { Topic::Told(utf8(&topic)?.into()) },
+                topic: if topic.is_none() {
+                    Topic::None
+                } else {
+                    Topic::Told(utf8(&topic)?.into_owned().into())
+                },
                 topic_id: if id.is_none() { None } else { Some(id.extract()?) },
                 partition: section.getattr("partition")?.extract()?,
                 start: section.getattr("start")?.extract()?,
@@ -138,7 +135,7 @@ impl HeldRecords {
     /// Hold a `RecordSet`, which Python makes rows of.
     fn add_set(&mut self, records: &Bound<'_, PyAny>) -> PyResult<bool> {
         let frame = records.getattr("frame")?;
-        let data = frame.getattr("data")?.downcast_into::<PyBytes>()?;
+        let data = data(&frame)?;
         self.sections.push(Section::default());
         let given = Some(records.clone().unbind());
         Ok(self.hold(&records.getattr("exchange")?, &frame, data, false, 1, given) == ENOUGH)
@@ -147,6 +144,7 @@ impl HeldRecords {
     /// Decode what is held, up to a field that Python has to read (what `place` tells of it), or until
     /// `columns` are due (True), or to the end (None).
     fn decode<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.field.contents.look(py)?;
         let held = std::mem::take(&mut self.held);
         let stopped = self.until(py, &held);
         self.held = held;
@@ -161,11 +159,8 @@ impl HeldRecords {
 
     /// The columns of what was decoded: names, buffers; number of rows and of headers.
     fn columns<'py>(&mut self, py: Python<'py>) -> PyResult<(Vec<Named<'py>>, usize, usize)> {
-        let columns = self.table.columns(py)?;
-        let (rows, headers) = (self.table.rows, self.table.headers());
-        self.table = Table::new();
         self.known = Known::default();
-        Ok((columns, rows, headers))
+        self.table.take(py)
     }
 
     /// Rows decoded and not taken.
@@ -214,12 +209,11 @@ impl HeldRecords {
         let mut facts = None;
         while let Some(held) = held.get(self.next.0) {
             while self.next.2 < held.count {
-                let Some(section) = self.sections.get(self.next.1 + self.next.2).cloned() else {
-                    break;
-                };
+                let Some(section) = self.sections.get_mut(self.next.1 + self.next.2) else { break };
                 if self.table.size() > GROUP_OUTPUT || self.table.rows as i64 > MOST_RECORDS {
                     return Ok(Some(true.into_pyobject(py)?.to_owned().into_any()));
                 }
+                let section = std::mem::take(section);
                 self.next.2 += 1;
                 if held.given.is_some() || !self.plain(py, held, &section, &mut facts)? {
                     return place_of(py, held, &section).map(Some);
@@ -243,7 +237,7 @@ impl HeldRecords {
         let data = frame.as_bytes();
         let end = section.end.min(data.len());
         let may_be_cut = held.is_response || section.end > data.len();
-        if !self.field.read(&self.asked, frame, (section.start, end), may_be_cut)? {
+        if !self.field.read(frame, (section.start, end), may_be_cut)? {
             return Ok(false);
         }
         let help = self.help.bind(py);
@@ -253,7 +247,7 @@ impl HeldRecords {
         }
         let Some(facts) = facts else { return Ok(false) };
         let named = match (&section.topic, section.topic_id) {
-            (Topic::None, Some(id)) => self.known.name(help, facts, id)?,
+            (Topic::None, Some(id)) => self.known.name(help, facts, (&held.exchange, &held.frame), id)?,
             _ => None,
         };
         let topic = match &section.topic {
@@ -266,10 +260,8 @@ impl HeldRecords {
         }
         let count = self.field.count();
         self.known.rows(&mut self.table, help, facts, (topic, section.topic_id, section.partition), count)?;
-        for (index, ((batch, own), records)) in (0..).zip(self.field.batches.iter().zip(&self.field.records))
-        {
-            let (content, start) = Field::content(frame, batch, own);
-            self.table.batch(index, batch, records, content, start);
+        for (index, (batch, content, records)) in (0..).zip(self.field.decoded(py, data)) {
+            self.table.batch(py, index, batch, records, content)?;
         }
         Ok(true)
     }

@@ -1,5 +1,6 @@
 //! What rows share, asked of Python once a row group: connections, directions, files, topics.
 
+use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 
@@ -7,6 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
+use super::frame::first_ref_and_time;
 use super::quick::QuickMap;
 use super::table::Table;
 
@@ -16,11 +18,11 @@ const NUMBER_MASK: i64 = (1 << FILE_SHIFT) - 1;
 
 /// What all records of a frame share.
 pub struct Facts {
-    exchange: Py<PyAny>,
-    frame: Py<PyAny>,
+    /// Where the object of its connection is.
     connection: usize,
     codes: [u32; 5],
-    client_id: Option<Vec<u8>>,
+    /// A text or None. It has a number only once there are rows: dictionaries hold nothing else.
+    client_id: Py<PyAny>,
     ordinal: i64,
     packet: i64,
     time_ns: i64,
@@ -38,6 +40,8 @@ pub struct Known {
     names: Names,
     ids: HashMap<[u8; 16], Vec<u8>>,
     own: HashMap<Vec<u8>, bool>,
+    /// The topic that was asked for last, and is none of Kafka's own.
+    users: Vec<u8>,
 }
 
 impl Known {
@@ -53,24 +57,22 @@ impl Known {
         let connection = exchange.getattr(intern!(py, "connection"))?;
         let [id, client, broker] = self.connection(table, &connection)?;
         let client_id = exchange.getattr(intern!(py, "client_id"))?;
-        let first: i64 = frame.getattr(intern!(py, "first_ref"))?.extract()?;
+        let (first, time_ns) = first_ref_and_time(frame)?;
         let api_key: i16 = exchange.getattr(intern!(py, "api_key"))?.extract()?;
         let direction = match self.directions.get(&api_key) {
             Some(&code) => code,
             None => {
-                let text = utf8(&help.call_method1("direction", (api_key,))?)?;
-                *self.directions.entry(api_key).or_insert(table.direction.code(&text))
+                let text = help.call_method1("direction", (api_key,))?;
+                *self.directions.entry(api_key).or_insert(table.direction.code(&utf8(&text)?))
             }
         };
         Ok(Facts {
-            exchange: exchange.clone().unbind(),
-            frame: frame.clone().unbind(),
             connection: connection.as_ptr() as usize,
             codes: [id, client, broker, direction, self.file(table, help, first >> FILE_SHIFT)?],
-            client_id: if client_id.is_none() { None } else { Some(utf8(&client_id)?) },
+            client_id: client_id.unbind(),
             ordinal: exchange.getattr(intern!(py, "ordinal"))?.extract()?,
             packet: first & NUMBER_MASK,
-            time_ns: frame.getattr(intern!(py, "time_ns"))?.extract()?,
+            time_ns,
         })
     }
 
@@ -79,14 +81,12 @@ impl Known {
         if let Some((_, codes)) = self.connections.get(&place) {
             return Ok(*codes);
         }
-        let mut codes = [0; 3];
-        for (code, name, column) in [
-            (0, "id", &mut table.connection),
-            (1, "client_text", &mut table.client),
-            (2, "broker_text", &mut table.broker),
-        ] {
-            codes[code] = column.code(&utf8(&connection.getattr(name)?)?);
-        }
+        let py = connection.py();
+        let codes = [
+            table.connection.code(&utf8(&connection.getattr(intern!(py, "id"))?)?),
+            table.client.code(&utf8(&connection.getattr(intern!(py, "client_text"))?)?),
+            table.broker.code(&utf8(&connection.getattr(intern!(py, "broker_text"))?)?),
+        ];
         self.connections.insert(place, (connection.clone().unbind(), codes));
         Ok(codes)
     }
@@ -95,35 +95,44 @@ impl Known {
         if let Some(&code) = self.files.get(&number) {
             return Ok(code);
         }
-        let text = utf8(&help.call_method1("file", (number,))?)?;
-        Ok(*self.files.entry(number).or_insert(table.file.code(&text)))
+        let text = help.call_method1("file", (number,))?;
+        Ok(*self.files.entry(number).or_insert(table.file.code(&utf8(&text)?)))
     }
 
-    /// The name of a topic id, None where nobody knows it.
+    /// The name of a topic id in a frame of an exchange, None where nobody knows it.
     pub fn name(
         &mut self,
         help: &Bound<'_, PyAny>,
         facts: &Facts,
+        (exchange, frame): (&Py<PyAny>, &Py<PyAny>),
         id: [u8; 16],
     ) -> PyResult<Option<Vec<u8>>> {
         let key = (facts.connection, id);
         if let Some(name) = self.names.get(&key) {
             return Ok(name.clone());
         }
-        let found =
-            help.call_method1("name", (&facts.exchange, &facts.frame, PyBytes::new(help.py(), &id)))?;
-        let name = if found.is_none() { None } else { Some(utf8(&found)?) };
+        let found = help.call_method1("name", (exchange, frame, PyBytes::new(help.py(), &id)))?;
+        let name = if found.is_none() { None } else { Some(utf8(&found)?.into_owned()) };
         self.names.insert(key, name.clone());
         Ok(name)
     }
 
     /// Whether a topic is one of Kafka's own, whose records are told otherwise.
     pub fn is_own(&mut self, help: &Bound<'_, PyAny>, topic: &[u8]) -> PyResult<bool> {
-        if let Some(&is_own) = self.own.get(topic) {
-            return Ok(is_own);
+        if self.users == topic && !topic.is_empty() {
+            return Ok(false);
         }
-        let is_own = help.call_method1("is_own", (String::from_utf8_lossy(topic),))?.extract()?;
-        self.own.insert(topic.to_vec(), is_own);
+        let is_own = match self.own.get(topic) {
+            Some(&is_own) => is_own,
+            None => {
+                let is_own = help.call_method1("is_own", (String::from_utf8_lossy(topic),))?.extract()?;
+                *self.own.entry(topic.to_vec()).or_insert(is_own)
+            }
+        };
+        if !is_own {
+            self.users.clear();
+            self.users.extend_from_slice(topic);
+        }
         Ok(is_own)
     }
 
@@ -137,16 +146,20 @@ impl Known {
         count: u32,
     ) -> PyResult<()> {
         let [connection, client, broker, direction, file] = facts.codes;
-        table.connection.coded(connection, count);
-        table.client.coded(client, count);
-        table.broker.coded(broker, count);
-        table.direction.coded(direction, count);
-        table.file.coded(file, count);
+        table.connection.coded(Some(connection), count);
+        table.client.coded(Some(client), count);
+        table.broker.coded(Some(broker), count);
+        table.direction.coded(Some(direction), count);
+        table.file.coded(Some(file), count);
         table.exchange.push(Some(facts.ordinal), count);
         table.packet.push(Some(facts.packet), count);
         table.time_ns.push(Some(facts.time_ns), count);
         let (topic, id, partition) = place;
-        table.client_id.push(facts.client_id.as_deref(), count);
+        let client_id = facts.client_id.bind(help.py());
+        match client_id.is_none() {
+            true => table.client_id.push(None, count),
+            false => table.client_id.push(Some(&utf8(client_id)?), count),
+        }
         table.topic.push(topic, count);
         table.partition.push(partition.map(i64::from), count);
         let Some(id) = id else {
@@ -156,7 +169,8 @@ impl Known {
         let text = match self.ids.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
-                place.insert(utf8(&help.call_method1("topic_id_text", (PyBytes::new(help.py(), &id),))?)?)
+                let text = help.call_method1("topic_id_text", (PyBytes::new(help.py(), &id),))?;
+                place.insert(utf8(&text)?.into_owned())
             }
         };
         table.topic_id.push(Some(text), count);
@@ -165,11 +179,11 @@ impl Known {
 }
 
 /// A text as UTF-8, with `?` for what is none (`arrow_values.strings_array`).
-pub fn utf8(text: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+pub fn utf8<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]>> {
     let text = text.downcast::<PyString>()?;
     if let Ok(found) = text.to_str() {
-        return Ok(found.as_bytes().to_vec());
+        return Ok(Cow::Borrowed(found.as_bytes()));
     }
     let encoded = text.call_method1("encode", ("utf-8", "replace"))?;
-    Ok(encoded.downcast::<PyBytes>()?.as_bytes().to_vec())
+    Ok(Cow::Owned(encoded.downcast::<PyBytes>()?.as_bytes().to_vec()))
 }

@@ -1,8 +1,11 @@
 //! Records fields of exchanges as columns, the plain ones: what `kdissect.engine.compiled_tables` asks.
 
 pub mod batch;
+mod bulk;
 pub mod column;
+pub mod content;
 pub mod field;
+pub mod frame;
 pub mod held;
 pub mod known;
 pub mod program;

@@ -1,53 +1,50 @@
 //! Rows of records as columns: twin of `kdissect.engine.record_tables._Rows`.
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 use super::batch::{Batch, TRANSACTIONAL};
-use super::column::{Blobs, Buffers, Flags, Lists, Numbers, Places, Repeated};
-use super::reader::{Record, Records};
+use super::column::{Blobs, Buffers, Flags, Lists, Numbers, Repeated, Values};
+use super::reader::{Header, Place, Record, Records};
+use crate::codecs::NAMES;
 
 /// `model.record_batch`: NO_TIMESTAMP, NO_PRODUCER_ID and NO_SEQUENCE are all this.
 const NONE: i64 = -1;
 const MAX_SEQUENCE: i64 = i32::MAX as i64;
-/// `model.record_batch.CODEC_NAMES`.
-pub const CODECS: [&[u8]; 5] = [b"none", b"gzip", b"snappy", b"lz4", b"zstd"];
 
 /// Numbers whose width is that of their column, by the names of `kdissect.engine.record_fields.RECORD_FIELDS`.
+#[derive(Default)]
 pub struct Table {
     pub rows: usize,
-    /// Bytes that keys and values stand in.
-    contents: Vec<Py<PyBytes>>,
     // What exchange, frame and field decide.
     pub connection: Repeated,
-    pub exchange: Numbers,
+    pub exchange: Numbers<8>,
     pub direction: Repeated,
     pub client: Repeated,
     pub broker: Repeated,
     pub client_id: Repeated,
     pub file: Repeated,
-    pub packet: Numbers,
-    pub time_ns: Numbers,
+    pub packet: Numbers<8>,
+    pub time_ns: Numbers<8>,
     pub topic: Repeated,
     pub topic_id: Repeated,
-    pub partition: Numbers,
+    pub partition: Numbers<4>,
     // What the batch decides.
-    batch: Numbers,
+    batch: Numbers<4>,
     timestamp_type: Repeated,
-    producer_id: Numbers,
-    producer_epoch: Numbers,
+    producer_id: Numbers<8>,
+    producer_epoch: Numbers<2>,
     transactional: Flags,
     codec: Repeated,
-    leader_epoch: Numbers,
+    leader_epoch: Numbers<4>,
     // The records.
-    record: Numbers,
-    offset: Numbers,
-    timestamp_ms: Numbers,
-    key: Places,
-    value: Places,
-    key_bytes: Numbers,
-    value_bytes: Numbers,
-    sequence: Numbers,
+    record: Numbers<4>,
+    offset: Numbers<8>,
+    timestamp_ms: Numbers<8>,
+    key: Blobs,
+    value: Values,
+    key_bytes: Numbers<4>,
+    value_bytes: Numbers<4>,
+    sequence: Numbers<4>,
     headers: Headers,
 }
 
@@ -63,80 +60,34 @@ struct Headers {
 pub type Named<'py> = (&'static str, Buffers<'py>);
 
 impl Table {
-    pub fn new() -> Self {
-        let (short, int, long) = (|| Numbers::new(2), || Numbers::new(4), || Numbers::new(8));
-        Table {
-            rows: 0,
-            contents: Vec::new(),
-            connection: Repeated::new(),
-            exchange: long(),
-            direction: Repeated::new(),
-            client: Repeated::new(),
-            broker: Repeated::new(),
-            client_id: Repeated::new(),
-            file: Repeated::new(),
-            packet: long(),
-            time_ns: long(),
-            topic: Repeated::new(),
-            topic_id: Repeated::new(),
-            partition: int(),
-            batch: int(),
-            timestamp_type: Repeated::new(),
-            producer_id: long(),
-            producer_epoch: short(),
-            transactional: Flags::default(),
-            codec: Repeated::new(),
-            leader_epoch: int(),
-            record: int(),
-            offset: long(),
-            timestamp_ms: long(),
-            key: Places::default(),
-            value: Places::default(),
-            key_bytes: int(),
-            value_bytes: int(),
-            sequence: int(),
-            headers: Headers::default(),
-        }
-    }
-
     /// Bytes of keys, values and headers.
     pub fn size(&self) -> usize {
         self.key.size() + self.value.size() + self.headers.keys.size() + self.headers.values.size()
     }
 
-    /// The records of a batch, number `index` of its field, whose places are in `content` from `before` on.
+    /// The records of a batch, number `index` of its field, whose places are in `data`.
     pub fn batch(
         &mut self,
+        py: Python<'_>,
         index: u32,
         batch: &Batch,
         found: &Records,
-        content: &Bound<'_, PyBytes>,
-        before: usize,
-    ) {
-        let number = self.content(content);
+        data: &[u8],
+    ) -> PyResult<()> {
         self.of_batch(index, batch, found.records.len() as u32);
-        let data = content.as_bytes().get(before..).unwrap_or_default();
         let mut headers = found.headers.as_slice();
+        let bytes = |place: Place| place.and_then(|(start, end)| data.get(start..end));
         for (place, record) in (0..).zip(&found.records) {
             self.record.push(Some(place), 1);
             self.of_record(batch, record);
-            let shifted =
-                |place: Option<(usize, usize)>| place.map(|(start, end)| (before + start, before + end));
-            self.key.push(number, shifted(record.key));
-            self.value.push(number, shifted(record.value));
+            self.key.push(bytes(record.key));
+            self.value.push(py, bytes(record.value))?;
             let (own, others) = headers.split_at_checked(record.headers).unwrap_or_default();
             headers = others;
             self.headers.row(data, own);
         }
         self.rows += found.records.len();
-    }
-
-    /// The number of bytes that records stand in.
-    fn content(&mut self, content: &Bound<'_, PyBytes>) -> u32 {
-        if !self.contents.last().is_some_and(|last| last.is(content)) {
-            self.contents.push(content.clone().unbind());
-        }
-        self.contents.len() as u32 - 1
+        Ok(())
     }
 
     fn of_batch(&mut self, index: u32, batch: &Batch, count: u32) {
@@ -148,7 +99,7 @@ impl Table {
         self.producer_id.push(producer, count);
         self.producer_epoch.push(producer.map(|_| i64::from(batch.producer_epoch)), count);
         self.transactional.push(batch.attributes & TRANSACTIONAL != 0, count);
-        self.codec.push(CODECS.get(batch.codec() as usize).copied(), count);
+        self.codec.push(NAMES.get(batch.codec() as usize).map(|name| name.as_bytes()), count);
         self.leader_epoch.push((epoch >= 0).then_some(epoch), count);
     }
 
@@ -168,51 +119,47 @@ impl Table {
         self.sequence.push((base != NONE).then_some(sequence), 1);
     }
 
-    /// All columns but those that others are made of.
-    pub fn columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Named<'py>>> {
-        Ok(vec![
-            ("connection", self.connection.buffers(py)),
-            ("exchange", self.exchange.buffers(py)),
-            ("direction", self.direction.buffers(py)),
-            ("client", self.client.buffers(py)),
-            ("broker", self.broker.buffers(py)),
-            ("client_id", self.client_id.buffers(py)),
-            ("file", self.file.buffers(py)),
-            ("packet", self.packet.buffers(py)),
-            ("time_ns", self.time_ns.buffers(py)),
-            ("topic", self.topic.buffers(py)),
-            ("topic_id", self.topic_id.buffers(py)),
-            ("partition", self.partition.buffers(py)),
-            ("batch", self.batch.buffers(py)),
-            ("timestamp_type", self.timestamp_type.buffers(py)),
-            ("producer_id", self.producer_id.buffers(py)),
-            ("producer_epoch", self.producer_epoch.buffers(py)),
-            ("transactional", self.transactional.buffers(py)),
-            ("codec", self.codec.buffers(py)),
-            ("leader_epoch", self.leader_epoch.buffers(py)),
-            ("record", self.record.buffers(py)),
-            ("offset", self.offset.buffers(py)),
-            ("timestamp_ms", self.timestamp_ms.buffers(py)),
-            ("key", self.key.buffers(py, &self.contents)?),
-            ("value", self.value.buffers(py, &self.contents)?),
-            ("key_bytes", self.key_bytes.buffers(py)),
-            ("value_bytes", self.value_bytes.buffers(py)),
-            ("sequence", self.sequence.buffers(py)),
-            ("headers", self.headers.lists.buffers(py)),
-            ("headers.key", self.headers.keys.buffers(py)),
-            ("headers.value", self.headers.values.buffers(py)),
-        ])
-    }
-
-    /// How many headers all rows have.
-    pub fn headers(&self) -> usize {
-        self.headers.count
+    /// All columns but those that others are made of, number of rows and of headers; there are none then.
+    pub fn take<'py>(&mut self, py: Python<'py>) -> PyResult<(Vec<Named<'py>>, usize, usize)> {
+        let columns = vec![
+            ("connection", self.connection.take(py)),
+            ("exchange", self.exchange.take(py)),
+            ("direction", self.direction.take(py)),
+            ("client", self.client.take(py)),
+            ("broker", self.broker.take(py)),
+            ("client_id", self.client_id.take(py)),
+            ("file", self.file.take(py)),
+            ("packet", self.packet.take(py)),
+            ("time_ns", self.time_ns.take(py)),
+            ("topic", self.topic.take(py)),
+            ("topic_id", self.topic_id.take(py)),
+            ("partition", self.partition.take(py)),
+            ("batch", self.batch.take(py)),
+            ("timestamp_type", self.timestamp_type.take(py)),
+            ("producer_id", self.producer_id.take(py)),
+            ("producer_epoch", self.producer_epoch.take(py)),
+            ("transactional", self.transactional.take(py)),
+            ("codec", self.codec.take(py)),
+            ("leader_epoch", self.leader_epoch.take(py)),
+            ("record", self.record.take(py)),
+            ("offset", self.offset.take(py)),
+            ("timestamp_ms", self.timestamp_ms.take(py)),
+            ("key", self.key.take(py)),
+            ("value", self.value.take(py)?),
+            ("key_bytes", self.key_bytes.take(py)),
+            ("value_bytes", self.value_bytes.take(py)),
+            ("sequence", self.sequence.take(py)),
+            ("headers", self.headers.lists.take(py)),
+            ("headers.key", self.headers.keys.take(py)),
+            ("headers.value", self.headers.values.take(py)),
+        ];
+        Ok((columns, std::mem::take(&mut self.rows), std::mem::take(&mut self.headers.count)))
     }
 }
 
 impl Headers {
     /// The headers of one more row.
-    fn row(&mut self, data: &[u8], headers: &[super::reader::Header]) {
+    fn row(&mut self, data: &[u8], headers: &[Header]) {
         for &(key, value) in headers {
             self.keys.push(data.get(key.0..key.1));
             self.values.push(value.and_then(|(start, end)| data.get(start..end)));

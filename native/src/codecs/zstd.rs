@@ -1,0 +1,31 @@
+//! Which frames of zstd (RFC 8878) may be given to the library whole: those whose header tells what they become,
+//! as `compression.zstd` does it.
+
+/// RFC 8878 section 3.1.1: Magic_Number.
+const MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
+/// Section 3.1.1.1.1, Frame_Header_Descriptor: Single_Segment_flag, and where Frame_Content_Size_flag begins.
+const SINGLE_SEGMENT: u8 = 1 << 5;
+const SIZE_SHIFT: u8 = 6;
+/// Section 3.1.1.1.4: a size of two bytes counts from here.
+const TWO_BYTES_FROM: u64 = 256;
+
+/// Whether the header tells a size, of at most `most` bytes.
+pub fn is_bounded(frame: &[u8], most: usize) -> bool {
+    content_size(frame).is_some_and(|size| (1..=most as u64).contains(&size))
+}
+
+/// Frame_Content_Size (RFC 8878 section 3.1.1.1.4), None where there is none.
+fn content_size(frame: &[u8]) -> Option<u64> {
+    let descriptor = *frame.strip_prefix(&MAGIC)?.first()?;
+    let is_single = descriptor & SINGLE_SEGMENT != 0;
+    let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)]; // Dictionary_ID_flag
+    let at = MAGIC.len() + 1 + usize::from(!is_single) + dictionary; // Window_Descriptor
+    let field = frame.get(at..)?;
+    match descriptor >> SIZE_SHIFT {
+        0 if is_single => Some(u64::from(*field.first()?)),
+        0 => None,
+        1 => Some(u64::from(u16::from_le_bytes(*field.first_chunk()?)) + TWO_BYTES_FROM),
+        2 => Some(u64::from(u32::from_le_bytes(*field.first_chunk()?))),
+        _ => Some(u64::from_le_bytes(*field.first_chunk()?)),
+    }
+}

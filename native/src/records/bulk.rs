@@ -1,0 +1,66 @@
+//! Many bytes for Python, written once: into a bytearray, which grows without being cleared before.
+
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
+
+/// Room that there is at first, if nothing is known of what comes.
+const LEAST: usize = 1 << 16;
+
+#[derive(Default)]
+pub struct Bulk {
+    /// The bytearray, locked against other sizes, and the same as memory.
+    room: Option<(Py<PyByteArray>, PyBuffer<u8>)>,
+    used: usize,
+    /// How much there was last time.
+    before: usize,
+}
+
+impl Bulk {
+    pub fn len(&self) -> usize {
+        self.used
+    }
+
+    pub fn push(&mut self, py: Python<'_>, bytes: &[u8]) -> PyResult<()> {
+        let end = self.used + bytes.len();
+        if self.capacity() < end {
+            self.grow(py, end)?;
+        }
+        let cells = self.room.as_ref().and_then(|(_, buffer)| buffer.as_mut_slice(py));
+        if let Some(cells) = cells.and_then(|cells| cells.get(self.used..end)) {
+            cells.iter().zip(bytes).for_each(|(cell, byte)| cell.set(*byte));
+            self.used = end;
+        }
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        self.room.as_ref().map_or(0, |(_, buffer)| buffer.item_count())
+    }
+
+    fn grow(&mut self, py: Python<'_>, least: usize) -> PyResult<()> {
+        let capacity = (self.capacity() + self.capacity() / 2).max(self.before).max(LEAST).max(least);
+        let owner = match self.room.take() {
+            Some((owner, buffer)) => {
+                buffer.release(py);
+                owner
+            }
+            None => PyByteArray::new(py, b"").unbind(),
+        };
+        owner.bind(py).resize(capacity)?;
+        let buffer = PyBuffer::get(owner.bind(py))?;
+        self.room = Some((owner, buffer));
+        Ok(())
+    }
+
+    /// What was pushed; there is nothing then.
+    pub fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
+        let used = std::mem::take(&mut self.used);
+        self.before = used;
+        let Some((owner, buffer)) = self.room.take() else { return Ok(PyByteArray::new(py, b"")) };
+        buffer.release(py);
+        let owner = owner.into_bound(py);
+        owner.resize(used)?;
+        Ok(owner)
+    }
+}

@@ -1,0 +1,88 @@
+//! Where the records of a batch stand: in the frame, or in what they decompress to.
+
+use std::ops::Range;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::batch::{Batch, HEADER};
+use crate::codecs::library::Library;
+use crate::codecs::{lz4, zstd, Growth, LZ4, NONE, ZSTD};
+
+pub enum Content {
+    Frame(Range<usize>),
+    Own(Py<PyBytes>),
+}
+
+impl Content {
+    pub fn size(&self, py: Python<'_>) -> usize {
+        match self {
+            Content::Frame(range) => range.len(),
+            Content::Own(bytes) => bytes.as_bytes(py).len(),
+        }
+    }
+}
+
+/// Decompresses the batches of one field after the other.
+pub struct Contents {
+    /// `compression.codec.growth`.
+    growth: Py<PyAny>,
+    bounds: Growth,
+    lz4: Library,
+    zstd: Library,
+    /// `(bytes, codec) -> bytes or None`, for what is not decompressed here.
+    decompress: Py<PyAny>,
+}
+
+impl Contents {
+    /// `help` is a `kdissect.engine.compiled_tables.Help`.
+    pub fn new(help: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut contents = Contents {
+            growth: help.getattr("growth")?.unbind(),
+            bounds: Growth { most: 0, free: 0, ratio: 0 },
+            lz4: Library::new(help.getattr("lz4")?.unbind()),
+            zstd: Library::new(help.getattr("zstd")?.unbind()),
+            decompress: help.getattr("decompress")?.unbind(),
+        };
+        contents.look(help.py())?;
+        Ok(contents)
+    }
+
+    /// Look which limits hold: they may be set anew between groups.
+    pub fn look(&mut self, py: Python<'_>) -> PyResult<()> {
+        let (most, free, ratio) = self.growth.call0(py)?.extract(py)?;
+        self.bounds = Growth { most, free, ratio };
+        Ok(())
+    }
+
+    /// The records of a batch; None where they are not what the codec writes.
+    pub fn of(&mut self, py: Python<'_>, frame: &[u8], batch: &Batch) -> PyResult<Option<Content>> {
+        let place = batch.start + HEADER..batch.end;
+        let data = frame.get(place.clone()).unwrap_or_default();
+        let most = self.bounds.of(data.len());
+        let found = match batch.codec() {
+            _ if data.is_empty() => return Ok(Some(Content::Frame(place))),
+            NONE => return Ok(Some(Content::Frame(place))),
+            LZ4 if lz4::is_bounded(data, most) => self.lz4.decompress(py, data),
+            ZSTD if zstd::is_bounded(data, most) => self.zstd.decompress(py, data),
+            _ => None,
+        };
+        let found = match found {
+            None => {
+                let asked = self.decompress.bind(py).call1((PyBytes::new(py, data), batch.codec()))?;
+                asked.downcast_into().ok()
+            }
+            found => found,
+        };
+        Ok(found.map(|bytes| Content::Own(bytes.unbind())))
+    }
+
+    /// The bytes of what `of` gave for a frame.
+    pub fn bytes<'a>(py: Python<'a>, frame: &'a [u8], content: &'a Content) -> &'a [u8] {
+        let found = match content {
+            Content::Frame(range) => frame.get(range.clone()),
+            Content::Own(bytes) => Some(bytes.as_bytes(py)),
+        };
+        found.unwrap_or_default()
+    }
+}
