@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compression.codec import decompress, growth
+from kdissect.decoders.native_layout import native_layout
 from kdissect.decoders.records.batches import split_batches
-from kdissect.decoders.records.programs import Step, program
-from kdissect.decoders.records.sections import Section
+from kdissect.decoders.records.sections import Section, has_pieces
 from kdissect.engine.record_rows import TopicNames, record_topic
 from kdissect.engine.record_schema import arrow_schema
 from kdissect.engine.record_sets import RecordSet, direction_of, records_side
@@ -103,8 +103,8 @@ class Help:
         self._topic_name = topic_name
 
     @staticmethod
-    def way(api_key: int, api_version: int) -> tuple[bool, list[Step] | None] | None:
-        """The side that has records (True: the response) and the way to them, None where there is none."""
+    def way(api_key: int, api_version: int) -> tuple[bool, Any] | None:
+        """The side that has records (True: the response) and its layout, None for pieces of snapshots."""
         is_response = records_side(api_key)
         if is_response is None:
             return None
@@ -112,7 +112,9 @@ class Help:
             message = body_message(api_key, api_version, is_response)
         except DecodeError:
             return None
-        return (is_response, program(message, api_version)) if has_records(message) else None
+        if not has_records(message):
+            return None
+        return is_response, None if has_pieces(message) else native_layout(message, api_version)[0]
 
     @staticmethod
     def lz4() -> Callable[[bytes], bytes]:

@@ -14,7 +14,6 @@ from zstandard import ZstdCompressor
 from kdissect.api import Dissection
 from kdissect.decoders.compression.xxh32 import xxh32
 from kdissect.decoders.records.checksum import crc32c
-from kdissect.decoders.records.programs import program
 from kdissect.engine.held_fields import ENOUGH, LOOK
 from kdissect.engine.record_sets import exchange_sections
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -84,13 +83,17 @@ def test_shipped_captures(path: Path) -> None:
     ))  # fmt: skip
 
 
-def test_every_message_with_records_but_pieces_of_snapshots_has_a_program() -> None:
+def test_records_but_those_of_pieces_of_snapshots_are_found_by_the_compiled_walk() -> None:
+    from kdissect.engine.compiled_tables import Help
+
     for api in all_apis():
-        for message in (api.request, api.response):
-            if not has_records(message):
-                continue
-            for version in range(message.versions.first, message.versions.last + 1):
-                assert (program(message, version) is None) == (api.key == FETCH_SNAPSHOT)
+        holds = has_records(api.request) or has_records(api.response)
+        for version in range(api.versions.first, api.versions.last + 1):
+            way = Help.way(api.key, version)
+            assert (way is not None) == holds
+            if way is not None:
+                assert way[0] == has_records(api.response)
+                assert (way[1] is None) == (api.key == FETCH_SNAPSHOT)
 
 
 def produce(*fields: bytes, end: bytes = b"") -> Exchange:

@@ -8,9 +8,11 @@ use pyo3::types::PyBytes;
 use super::field::{Field, GROUP_OUTPUT, MOST_RECORDS};
 use super::frame::data;
 use super::known::{utf8, Facts, Known};
-use super::program::{run, Section, Step, Topic};
+use super::program::{run, Section, Sections, Topic};
 use super::quick::QuickMap;
 use super::table::{Named, Table};
+use crate::layout::Layout;
+use crate::walk::Program;
 
 /// `held_fields`: bytes of frames and number of fields after which there is enough.
 const GROUP_BYTES: usize = 8 << 20;
@@ -21,7 +23,7 @@ const ENOUGH: u8 = 1;
 const LOOK: u8 = 2;
 
 /// On which side an API in a version has records, and the way to them; None where Python has to go it.
-type Way = (bool, Option<Vec<Step>>);
+type Way = (bool, Option<Program>);
 
 /// The fields of one frame: the next `count` ones.
 struct Held {
@@ -172,11 +174,10 @@ impl HeldRecords {
 
 impl HeldRecords {
     fn way(&self, py: Python<'_>, key: i16, version: i16) -> PyResult<Option<Way>> {
-        type Told = Option<(bool, Option<Vec<(u8, u8, usize, usize)>>)>;
+        type Told = Option<(bool, Option<Py<Layout>>)>;
         let found: Told = self.help.call_method1(py, "way", (key, version))?.extract(py)?;
-        Ok(found.map(|(is_response, steps)| {
-            (is_response, steps.and_then(|all| all.into_iter().map(Step::of).collect()))
-        }))
+        let program = |layout: Py<Layout>| Program::of::<Sections>(layout.get());
+        Ok(found.map(|(is_response, layout)| (is_response, layout.map(program))))
     }
 
     fn hold(
