@@ -5,7 +5,9 @@
     python benchmarks/compare.py --task all mtu.pcap       # every work, ratios beside what is aimed at
     python benchmarks/compare.py --pair 'sort big.txt' 'sort -n big.txt' --name sort --output-dir out
 
-Rounds are interleaved (A B A B ...), so that a machine that slows down slows both. Nothing is judged.
+Rounds are interleaved (A B A B ...), so that a machine that slows down slows both. A capture is read once
+before each round of its own: what the machine takes to fetch it from its disk would be the first command's.
+Nothing is judged.
 """
 
 from __future__ import annotations
@@ -52,6 +54,7 @@ AIMS = {
 }
 ALL = "all"
 CPU_INFO = Path("/proc/cpuinfo")
+MB = 1_000_000
 
 
 class Run(NamedTuple):
@@ -75,6 +78,14 @@ class Pair(NamedTuple):
     against: list[str]
     task: str = ""
     """Key of `TASKS`, empty for commands of a --pair."""
+    capture: Path | None = None
+
+
+def fetch(path: Path) -> None:
+    """Have a file in memory."""
+    with path.open("rb", buffering=0) as file:
+        while file.read(MB):
+            pass
 
 
 def measure(command: list[str], output: Path | None = None) -> Run:
@@ -101,6 +112,8 @@ def interleave(
     runs: list[list[tuple[Run, Run]]] = [[] for _ in pairs]
     for number in range(warm_ups + rounds):
         for index, pair in enumerate(pairs):
+            if pair.capture is not None and pair.capture.is_file():
+                fetch(pair.capture)
             place = output_dir and output_dir / f"{pair.task}{pair.task and '.'}{pair.name}"
             work = measure(pair.work, place and place.with_name(f"{place.name}.work.out"))
             against = measure(pair.against, place and place.with_name(f"{place.name}.against.out"))
@@ -127,7 +140,7 @@ def ratio(work: float, against: float) -> str:
 def row(name: str, kind: str, run: Run) -> str:
     """One line of the table for one side."""
     failed = f" (exit {run.status})" if run.status else ""
-    return f"| {name} | {kind}{failed} | {run.cpu:.3f} | {run.wall:.3f} | {run.rss / 1e6:.0f} |"
+    return f"| {name} | {kind}{failed} | {run.cpu:.3f} | {run.wall:.3f} | {run.rss / MB:.0f} |"
 
 
 def table(pairs: list[Pair], runs: list[list[tuple[Run, Run]]]) -> str:
@@ -155,7 +168,7 @@ def aims_table(pairs: list[Pair], runs: list[list[tuple[Run, Run]]]) -> str:
         lines.append(
             f"| {pair.task} | {pair.name} | {work.cpu:.2f} | {against.cpu:.2f} "
             f"| {ratio(work.cpu, against.cpu)} | {AIMS[pair.task]} "
-            f"| {ratio(work.wall, against.wall)} | {work.rss / 1e6:.0f} | {against.rss / 1e6:.0f} |"
+            f"| {ratio(work.wall, against.wall)} | {work.rss / MB:.0f} | {against.rss / MB:.0f} |"
         )
     return "\n".join(lines)
 
@@ -216,7 +229,7 @@ def pairs_of(chosen: argparse.Namespace) -> list[Pair]:
         for capture in chosen.captures:
             place = shlex.quote(str(capture))
             work, against = (shlex.split(text.format(capture=place)) for text in commands)
-            pairs.append(Pair(capture.name, work, against, task))
+            pairs.append(Pair(capture.name, work, against, task, capture))
     for index, (work, against) in enumerate(chosen.pair):
         name = chosen.name[index] if index < len(chosen.name) else f"pair {index + 1}"
         pairs.append(Pair(name, shlex.split(work), shlex.split(against)))

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from compare import TASKS, measure
+from compare import MB, TASKS, fetch, measure
 from traffic.options import parse_size
 
 GENERATE = Path(__file__).parent / "generate.py"
@@ -38,7 +38,6 @@ TEMPLATE_CONNECTIONS = 10
 # Between two packets of a copied capture: thousands of connections in turns still answer within seconds.
 STEP_NS = 5_000
 BROKER_PORT = 9092
-MB = 1_000_000
 SECONDS, INSTRUCTIONS = "seconds", "instructions"
 # Of each way to count: the head of its column, what a rate is told in, and how many of those a unit has.
 UNITS = {
@@ -127,7 +126,7 @@ def _run(work: str, capture: Path, count: str) -> tuple[float, float]:
         command[:1] = [sys.executable, "-m", "kdissect"]
     if count == INSTRUCTIONS:
         return _instructions(command) / 1e6, 0.0
-    _fetch(capture)
+    fetch(capture)
     run = measure(command)
     if run.status:
         raise SystemExit(f"{shlex.join(command)}: exit code {run.status}")
@@ -142,13 +141,6 @@ def _instructions(command: list[str]) -> int:
     if done.returncode or found is None:
         raise SystemExit(f"{shlex.join(counted)}: exit code {done.returncode}")
     return int(found[1])
-
-
-def _fetch(path: Path) -> None:
-    """Have a file in memory."""
-    with path.open("rb", buffering=0) as file:
-        while file.read(MB):
-            pass
 
 
 def _generated(path: Path, *options: str) -> Path:
