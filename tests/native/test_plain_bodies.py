@@ -1,5 +1,7 @@
 """The compiled hot path decodes plain bodies as the code that Python emits does, and nothing else."""
 
+import gc
+import sys
 from functools import cache
 from random import Random
 from typing import Any
@@ -112,6 +114,21 @@ def test_bodies_that_are_cut_or_damaged() -> None:
             plain += found is not None
             assert shown(found) == shown(emitted(damaged, offset))
     assert plain > 1000
+
+
+def test_nothing_is_kept() -> None:
+    """A number that is not given back is nowhere to be seen, but that memory grows."""
+
+    def blocks_after_decoding() -> int:
+        for data, offset, compiled, _ in cases():
+            compiled(data, offset)
+            compiled(data[:-1], offset)
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    blocks_after_decoding()  # what is made once
+    before = blocks_after_decoding()
+    assert blocks_after_decoding() - before < 20
 
 
 def damage(data: bytes, offset: int, random: Random) -> bytes:
