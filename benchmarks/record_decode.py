@@ -25,7 +25,7 @@ from kdissect.session.exchange import Exchange
 
 GROUP_BYTES = 8 << 20  # `engine.record_groups.GROUP_BYTES`
 BATCHES = 400
-ROUNDS = 5
+ROUNDS = 15
 # Records a batch, bytes of a value, headers: one at a time, what a linger of some ms gives, large values.
 SHAPES = {"1 x 200 B": (1, 200, 0), "20 x 100 B": (20, 100, 0), "20 x 100 B, 2 headers": (20, 100, 2),
           "100 x 1 KB": (100, 1000, 0), "500 x 30 B": (500, 30, 0)}  # fmt: skip
