@@ -15,10 +15,11 @@ pub enum Content {
 }
 
 impl Content {
-    pub fn size(&self, py: Python<'_>) -> usize {
+    /// The bytes, of a batch in `frame`.
+    pub fn bytes<'a>(&'a self, py: Python<'a>, frame: &'a [u8]) -> &'a [u8] {
         match self {
-            Content::Frame(range) => range.len(),
-            Content::Own(bytes) => bytes.as_bytes(py).len(),
+            Content::Frame(range) => frame.get(range.clone()).unwrap_or_default(),
+            Content::Own(bytes) => bytes.as_bytes(py),
         }
     }
 }
@@ -75,14 +76,5 @@ impl Contents {
             found => found,
         };
         Ok(found.map(|bytes| Content::Own(bytes.unbind())))
-    }
-
-    /// The bytes of what `of` gave for a frame.
-    pub fn bytes<'a>(py: Python<'a>, frame: &'a [u8], content: &'a Content) -> &'a [u8] {
-        let found = match content {
-            Content::Frame(range) => frame.get(range.clone()),
-            Content::Own(bytes) => Some(bytes.as_bytes(py)),
-        };
-        found.unwrap_or_default()
     }
 }

@@ -68,7 +68,7 @@ impl Field {
         let mut total = 0;
         for batch in &self.batches {
             let Some(content) = self.contents.of(py, data, batch)? else { return Ok(false) };
-            total += content.size(py);
+            total += content.bytes(py, data).len();
             if total > GROUP_OUTPUT {
                 return Ok(false);
             }
@@ -81,7 +81,7 @@ impl Field {
         self.records.resize_with(self.records.len().max(self.batches.len()), Records::default);
         for ((batch, place), records) in self.batches.iter().zip(&self.places).zip(&mut self.records) {
             records.clear();
-            records.read(Contents::bytes(py, data, place), batch.count)?;
+            records.read(place.bytes(py, data), batch.count)?;
         }
         Some(())
     }
@@ -92,7 +92,7 @@ impl Field {
         py: Python<'a>,
         data: &'a [u8],
     ) -> impl Iterator<Item = (&'a Batch, &'a [u8], &'a Records)> {
-        let contents = self.places.iter().map(move |place| Contents::bytes(py, data, place));
+        let contents = self.places.iter().map(move |place| place.bytes(py, data));
         self.batches
             .iter()
             .zip(contents)
