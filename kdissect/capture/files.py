@@ -58,7 +58,7 @@ def ends_of(files: Iterable[CaptureFile]) -> dict[str, int]:
     ends: dict[str, int] = {}
     for file in files:
         if file.last_time_ns is not None:
-            ends[file.capture_set] = max(file.last_time_ns, ends.get(file.capture_set, 0))
+            ends[file.capture_set] = max(file.last_time_ns, ends.get(file.capture_set, file.last_time_ns))
     return ends
 
 

@@ -5,14 +5,15 @@ from types import TracebackType
 from typing import BinaryIO
 
 from kdissect.capture.whole_file import WholeFile
-from kdissect.capture.writer import PcapngWriter
+from kdissect.capture.writer import BEFORE_1970, PcapngWriter
 from kdissect.model.packet import Packet
 
 APPLICATION = "kdissect"
 
 
 class PacketFile:
-    """Writes packets with nanoseconds; an interface is added for each link type when its first packet comes.
+    """Writes packets with nanoseconds; an interface is added for each link type when its first packet comes,
+    and another for times before 1970, which timestamps reach only from an earlier beginning.
 
     Used with `with`: the file is moved to its place at the end, an error leaves what was there before. `-` is
     standard output. Raises OSError. `comment` is about the file.
@@ -22,7 +23,7 @@ class PacketFile:
         self._file = _StandardOutput() if path == "-" else WholeFile(path)
         self._comment = comment
         self._application = application
-        self._interfaces: dict[tuple[int, str], int] = {}
+        self._interfaces: dict[tuple[int, str, int], int] = {}
         self._writer: PcapngWriter | None = None
 
     def __enter__(self) -> "PacketFile":
@@ -45,10 +46,11 @@ class PacketFile:
         """Write a packet as it is; `interface` names where it was captured, one for each link type."""
         writer = self._writer
         assert writer is not None, "used without with"
-        key = packet.link_type, interface
+        offset = BEFORE_1970 if packet.time_ns < 0 else 0
+        key = packet.link_type, interface, offset
         number = self._interfaces.get(key)
         if number is None:
-            number = self._interfaces[key] = writer.interface(packet.link_type, name=interface)
+            number = self._interfaces[key] = writer.interface(packet.link_type, offset=offset, name=interface)
         writer.write(packet.time_ns, packet.data, packet.wire_length, interface=number, comment=comment)
 
 

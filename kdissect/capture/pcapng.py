@@ -9,10 +9,10 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812  an exception class, whatever its case
 
 from kdissect.capture.parser import PCAPNG_MAGIC, CaptureParser
-from kdissect.capture.pcapng_interface import MAX_TIME_NS, Interface, parse_drops, parse_interface
+from kdissect.capture.pcapng_interface import Interface, parse_drops, parse_interface
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import native
-from kdissect.model.packet import PackedPlaces, PlacedPacket
+from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS, PackedPlaces, PlacedPacket
 
 # Block types, section 11.1 of the draft; every other one is skipped.
 INTERFACE = 1
@@ -41,6 +41,9 @@ _FEW_INTERFACES = 64
 _UNKNOWN_DROPS = 0xFFFF  # appendix A "drops_count"
 _NOTHING = -1  # no type a block can have
 _NO_INTERFACE = Interface(0, 0)
+_EMPTY = "captured length 0"
+_MANY_SECRETS = f"more than {MAX_SECRET_BYTES} bytes of TLS secrets: further ones are not kept"
+_FAR = "its time is before 1677-09-21 or after 2262-04-11, as later ones may be: held there"
 _Handler = Callable[[bytes, list[PlacedPacket]], str]
 
 
@@ -51,8 +54,8 @@ class PcapngParser(CaptureParser):
     """
 
     __slots__ = (
-        "_body_at", "_enhanced", "_handlers", "_head", "_interfaces", "_order", "_secret_bytes",
-        "_time_ns", "_trailer", "_zero_noted",
+        "_body_at", "_enhanced", "_handlers", "_head", "_interfaces", "_noted", "_order", "_secret_bytes",
+        "_time_ns", "_trailer",
     )  # fmt: skip
 
     format = "pcapng"
@@ -63,7 +66,7 @@ class PcapngParser(CaptureParser):
         self._body_at = 0  # where the body of the block in hand begins in the bytes given
         self._secret_bytes = 0
         self._time_ns = 0
-        self._zero_noted = False
+        self._noted: set[str] = set()  # kinds of oddity that are told once
         self._use_order("")
         self._handlers: dict[int, tuple[int, _Handler]] = {
             # block type: (least bytes of a body, method that says what is wrong, if anything)
@@ -121,7 +124,7 @@ class PcapngParser(CaptureParser):
             ):  # fmt: skip
                 time_ns = (high << 32 | low) * multiplier
                 if not 0 < time_ns <= most_ns:
-                    time_ns = interface.time_ns(high << 32 | low)
+                    time_ns = self._odd_time(interface, high << 32 | low, known + len(places))
                 start = position + 28
                 if length != like or total != like_total:
                     like, like_total = length, total
@@ -223,8 +226,18 @@ class PcapngParser(CaptureParser):
         if length > len(body) - 20:
             return f"a captured length of {length} in {len(body) - 20} bytes"
         interface = self._interfaces[index]
-        self._deliver(interface, interface.time_ns(stamp), (20, length), wire, places)
+        time_ns = self._odd_time(interface, stamp, self.packets)
+        self._deliver(interface, time_ns, (20, length), wire, places)
         return ""
+
+    def _odd_time(self, interface: Interface, stamp: int, packets: int) -> int:
+        """The time of the packet behind `packets` others; one that nanoseconds cannot tell is noted."""
+        time_ns = interface.time_ns(stamp)
+        if _FAR not in self._noted and not MIN_TIME_NS < time_ns < MAX_TIME_NS:
+            self._noted.add(_FAR)
+            self.packets = packets
+            self._note(AnomalyKind.LIMIT_REACHED, f"packet {packets + 1}: {_FAR}")
+        return time_ns
 
     def _simple_packet(self, body: bytes, places: list[PlacedPacket]) -> str:
         if not self._interfaces:
@@ -243,9 +256,9 @@ class PcapngParser(CaptureParser):
         self.packets += 1
         self.captured_bytes += length
         places.append((start, time_ns, interface.link_type, start + length, max(wire, length)))
-        if not length and not self._zero_noted:  # the block is sound, so reading goes on
-            self._zero_noted = True
-            self._flaw(f"packet {self.packets}: captured length 0, wire length {wire}")
+        if not length and _EMPTY not in self._noted:  # the block is sound, so reading goes on
+            self._noted.add(_EMPTY)
+            self._flaw(f"packet {self.packets}: {_EMPTY}, wire length {wire}")
 
     def _statistics(self, body: bytes, _places: list[PlacedPacket]) -> str:
         (index,) = Struct(self._order + "I").unpack_from(body)
@@ -264,7 +277,7 @@ class PcapngParser(CaptureParser):
         if self._secret_bytes + length <= MAX_SECRET_BYTES:
             self._secret_bytes += length
             self.secrets.append((kind, body[8 : 8 + length]))
-        elif not self.anomaly_counts[AnomalyKind.LIMIT_REACHED]:
-            why = f"more than {MAX_SECRET_BYTES} bytes of TLS secrets: further ones are not kept"
-            self._note(AnomalyKind.LIMIT_REACHED, why)
+        elif _MANY_SECRETS not in self._noted:
+            self._noted.add(_MANY_SECRETS)
+            self._note(AnomalyKind.LIMIT_REACHED, _MANY_SECRETS)
         return ""

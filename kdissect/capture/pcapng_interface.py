@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from struct import Struct
 
 from kdissect.capture.pcap import plain_link_type
+from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS
 
-MAX_TIME_NS = (1 << 63) - 1  # packet times are int64 nanoseconds; a damaged clock must not exceed that
 _SECOND = 1_000_000_000
 
 _OPT_END = 0  # section 3.5.1 opt_endofopt
@@ -53,7 +53,7 @@ class Interface:
 
     def time_ns(self, stamp: int) -> int:
         """Nanoseconds since 1970 UTC of a 64-bit timestamp, held inside int64."""
-        return min(stamp * self.multiplier // self.divisor + self.offset_ns, MAX_TIME_NS)
+        return max(MIN_TIME_NS, min(stamp * self.multiplier // self.divisor + self.offset_ns, MAX_TIME_NS))
 
 
 def parse_interface(body: bytes, order: str) -> Interface:
@@ -64,8 +64,7 @@ def parse_interface(body: bytes, order: str) -> Interface:
         if code == _IF_TSRESOL and value:
             interface.set_resolution(value[0])
         elif code == _IF_TSOFFSET and len(value) >= 8:
-            offset_ns = Struct(order + "q").unpack_from(value)[0] * _SECOND
-            interface.offset_ns = max(-MAX_TIME_NS, min(offset_ns, MAX_TIME_NS))
+            interface.offset_ns = Struct(order + "q").unpack_from(value)[0] * _SECOND
             interface.is_unusual = True
     return interface
 

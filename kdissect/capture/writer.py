@@ -7,12 +7,13 @@ from struct import Struct
 from typing import BinaryIO, Literal
 
 from kdissect.model.link import LinkType
-from kdissect.model.packet import Packet
+from kdissect.model.packet import MIN_TIME_NS, Packet
 
 ByteOrder = Literal["big", "little"]
 
 _SECOND = 1_000_000_000
 _ORDERS = {"big": ">", "little": "<"}
+_LAST_SECOND = 0xFFFFFFFF  # draft-ietf-opsawg-pcap section 5
 _SNAPLEN = 262144  # libpcap MAXIMUM_SNAPLEN
 
 _SECTION, _INTERFACE, _SIMPLE, _STATISTICS, _ENHANCED, _SECRETS = 0x0A0D0D0A, 1, 3, 5, 6, 10
@@ -22,6 +23,8 @@ _BPF_TEXT = b"\x00"  # if_filter's first byte: the filter follows as libpcap's t
 # The length of an option is 16 bits (pcapng section 3.5); a comment that is longer is cut.
 _MAX_OPTION = 0xFFFF
 _MICROSECONDS = 6
+# An if_tsoffset from which nanoseconds in 64 bits reach every packet time there is before 1970.
+BEFORE_1970 = MIN_TIME_NS // _SECOND
 
 
 class PcapWriter:
@@ -45,8 +48,13 @@ class PcapWriter:
         stream.write(Struct(order + "IHHiIII").pack(magic, 2, 4, 0, 0, snaplen, link_type))
 
     def write(self, time_ns: int, data: bytes, wire_length: int | None = None) -> None:
-        """Write one packet, cut to the snap length; `wire_length` is given if `data` is already cut."""
+        """Write one packet, cut to the snap length; `wire_length` is given if `data` is already cut.
+
+        Raises ValueError for a time before 1970 or after February 2106: the format has no place for it.
+        """
         seconds, fraction = divmod(time_ns, _SECOND)
+        if not 0 <= seconds <= _LAST_SECOND:
+            raise ValueError(f"second {seconds} since 1970 does not fit into a pcap file, which has 32 bits")
         wire = len(data) if wire_length is None else wire_length
         data = data[: self._snaplen]
         self._write(self._pack(seconds, fraction // self._unit, len(data), wire) + data)
@@ -115,9 +123,14 @@ class PcapngWriter:
         interface: int = 0,
         comment: str = "",
     ) -> None:
-        """Write an Enhanced Packet Block; the time is cut to the resolution of the interface."""
+        """Write an Enhanced Packet Block; the time is cut to the resolution of the interface.
+
+        Raises ValueError for one that its 64 bits do not reach: before 1970, more so its `offset`.
+        """
         units, offset = self._resolutions[interface]
         stamp = (time_ns - offset * _SECOND) * units // _SECOND
+        if not 0 <= stamp < 1 << 64:
+            raise ValueError(f"{time_ns} ns since 1970 do not fit into timestamps from second {offset} on")
         wire = len(data) if wire_length is None else wire_length
         head = self._pack("IIIII", interface, stamp >> 32, stamp & 0xFFFFFFFF, len(data), wire)
         self.block(_ENHANCED, head + _padded(data) + self._options([(_COMMENT, _text(comment))]))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from struct import Struct
 
 from kdissect.engine.analyzer import Analyzer
-from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK, PlainPacket
+from kdissect.model.packet import FILE_SHIFT, NEVER_NS, NUMBER_MASK, PlainPacket
 from kdissect.model.segment import PlainSegment
 from kdissect.session.events import Event
 from kdissect.session.info import ConnectionInfo
@@ -42,7 +42,7 @@ class OrderedAnalyzer:
     def __init__(self, analyzer: Analyzer, number_of: Callable[[int], int] | None = None) -> None:
         self.analyzer = analyzer
         self._number_of = number_of or int
-        self._now_ns = 0
+        self._now_ns = NEVER_NS
 
     def feed_batch(self, packets: Sequence[PlainPacket]) -> Iterator[list[Placed]]:
         """Take packets in canonical order; gives events before the next packet changes what they point at."""

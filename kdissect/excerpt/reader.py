@@ -10,7 +10,7 @@ from kdissect.excerpt.headers import MAX_PAYLOAD, Headers, headers_of
 from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.plan import ConnectionPlan, FramePlan
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.packet import Packet, PlainPacket
+from kdissect.model.packet import NEVER_NS, Packet, PlainPacket
 from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment, Segment, reverse_flow
 from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.tcp import TcpConnection
@@ -227,7 +227,7 @@ def _merged(parts: list[list[ExcerptPacket]]) -> list[ExcerptPacket]:
         return parts[0]
     keyed = []
     for part in parts:
-        latest = 0
+        latest = NEVER_NS
         for item in part:
             latest = max(latest, item.packet.time_ns)
             keyed.append((latest, item))

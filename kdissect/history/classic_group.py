@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from kdissect.history.fact import Evidence
 from kdissect.history.table import Table
+from kdissect.model.packet import NEVER_NS
 
 MEMBERS_KEPT = 5_000  # of one group; group.max.size is unlimited by default, thousands are rare
 REBALANCES_KEPT = 100  # the last ones of a group; further ones are counted only
@@ -68,7 +69,7 @@ class Rebalance:
 
     `causes` are those that were seen, with the members they name; `reasons` what members said of themselves
     (KIP-800). `first` is the member whose JoinGroup was sent first, at `first_ns`; `stable_ns` the time of
-    the last SyncGroup answer.
+    the last SyncGroup answer, NEVER_NS before the first.
     """
 
     __slots__ = ("began", "causes", "first", "first_ns", "generation", "members", "reasons", "stable_ns")
@@ -78,7 +79,7 @@ class Rebalance:
         self.began = began
         self.first = ""
         self.first_ns = 0
-        self.stable_ns = 0
+        self.stable_ns = NEVER_NS
         self.members: set[str] = set()
         self.causes: dict[Cause, set[str]] = {}
         self.reasons: dict[str, str] = {}

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kdissect.history.classic_group import REBALANCES_KEPT, Cause
 from kdissect.history.fact import Evidence
 from kdissect.history.table import Table
+from kdissect.model.packet import NEVER_NS
 
 MEMBERS_KEPT = 5_000  # of one group; group.consumer.max.size is unlimited by default
 
@@ -47,7 +48,7 @@ class ModernMember:
         self.is_joined = False
         self.joined_by: Evidence | None = None
         self.last: Evidence | None = None
-        self.last_ns = 0
+        self.last_ns = NEVER_NS
         self.interval_ms = 0
         self.assigned: frozenset[Holding] | None = None
         self.owned: frozenset[Holding] | None = None

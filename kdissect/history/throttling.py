@@ -11,6 +11,7 @@ from typing import ClassVar
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
+from kdissect.model.packet import NEVER_NS
 from kdissect.schema import registry
 
 CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest brokers; a state is 200 bytes
@@ -42,7 +43,7 @@ class Throttle:
     __slots__ = ("answered_ns", "by", "ignored", "throttled", "total_ms", "until_ns")
 
     def __init__(self) -> None:
-        self.until_ns = 0  # 0: not throttled
+        self.until_ns = NEVER_NS  # then it is not throttled
         self.answered_ns = 0
         self.by: Evidence | None = None
         self.throttled = 0
@@ -109,7 +110,7 @@ def _start(turn: Turn, known: Throttle, throttle_ms: int) -> None:
 
 def _next_request(turn: Turn, known: Throttle) -> list[Fact]:
     """Whether a request keeps the silence that an earlier answer asked for."""
-    if not known.until_ns or turn.exchange.request is None:
+    if known.until_ns == NEVER_NS or turn.exchange.request is None:
         return []
     sent = turn.sent_ns
     if sent <= known.answered_ns + GRACE_NS:
@@ -118,7 +119,7 @@ def _next_request(turn: Turn, known: Throttle) -> list[Fact]:
     kind = ThrottleFact.IGNORED if early else ThrottleFact.RESPECTED
     expected = (known.until_ns - known.answered_ns) // _MS
     seen = (sent - known.answered_ns) // _MS
-    earlier, known.until_ns = known.by, 0
+    earlier, known.until_ns = known.by, NEVER_NS
     known.ignored += early
     return [
         Fact(kind, (turn.info.id,), turn.evidence, "request", "", expected, seen, earlier, not turn.losses)

@@ -4,6 +4,7 @@ from collections import Counter, deque
 from enum import StrEnum
 
 from kdissect.history.fact import Evidence
+from kdissect.model.packet import NEVER_NS
 
 ENDED_KEPT = 100  # transactions that ended, of one id; further ones are counted only
 PARTITIONS_KEPT = 2_000  # of one transaction
@@ -48,7 +49,7 @@ class Transaction:
         self.partitions: set[tuple[str | bytes, int]] = set()
         self.groups: set[str] = set()
         self.batches = self.records = self.offsets = 0
-        self.last_produce_ns = 0
+        self.last_produce_ns = NEVER_NS
         self.wanted: bool | None = None
         self.wanted_by: Evidence | None = None
         self.outcome: Outcome | None = None

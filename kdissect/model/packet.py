@@ -13,6 +13,11 @@ _time_of = itemgetter(1)  # of a packet's place
 # 40 bits of number: a trillion packets a file.
 FILE_SHIFT = 40
 NUMBER_MASK = (1 << FILE_SHIFT) - 1
+# Packet times are int64 nanoseconds since 1970 UTC: what a capture says beyond is held at the limit.
+MAX_TIME_NS = (1 << 63) - 1
+MIN_TIME_NS = -MAX_TIME_NS
+# Before all of them: where a latest time begins. 0 is 1970, and clocks that were never set stand before it.
+NEVER_NS = MIN_TIME_NS - 1
 
 
 def packet_ref(file: int, number: int) -> int:

@@ -12,6 +12,7 @@ from typing import Self
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import Pickled
+from kdissect.model.packet import NEVER_NS
 from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
@@ -93,7 +94,7 @@ class Reassembly(StreamState, Pickled):
         self.wait_until = self.wait_packets = self.wait_time_ns = 0  # the grace that runs, see TcpConnection
         self._stray_next, self._stray_count = -1, 0
         self.syn_id = self.fin_id = 0
-        self.syn_time_ns = self.fin_time_ns = -1  # not seen yet
+        self.syn_time_ns = self.fin_time_ns = NEVER_NS  # not seen yet
         self.retransmissions = self.out_of_order = self.duplicates = 0
         self.zero_windows = self.resets = self.gaps = self.gap_bytes = self.snapped_bytes = 0
 
@@ -128,7 +129,7 @@ class Reassembly(StreamState, Pickled):
 
     def count_syn_again(self, ip_id: int, time_ns: int) -> None:
         """A SYN with the number this stream has: a copy, a retransmission, or the first one after data."""
-        if self.syn_time_ns < 0:
+        if self.syn_time_ns == NEVER_NS:
             return
         copied = is_copy(ip_id, time_ns, self.syn_id, self.syn_time_ns)
         self.duplicates += copied

@@ -14,6 +14,7 @@ from collections import Counter
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.native import Pickled
+from kdissect.model.packet import NEVER_NS
 from kdissect.model.segment import ACK, FIN, PSH, RST, SYN, PlainSegment, Segment
 from kdissect.model.stream import CloseKind, CollectingSink, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
@@ -87,7 +88,11 @@ class TcpConnection(TcpState, Pickled):
     @property
     def closed_by(self) -> tuple[int, CloseKind, int] | None:
         """Which direction sent the first FIN or RST, which of them, and when; None while nobody did."""
-        ends = [(each.fin_time_ns, side) for side, each in enumerate(self._pairs[0]) if each.fin_time_ns >= 0]
+        ends = [
+            (each.fin_time_ns, side)
+            for side, each in enumerate(self._pairs[0])
+            if each.fin_time_ns > NEVER_NS
+        ]
         if ends:
             time_ns, side = min(ends)
             return side, CloseKind.FIN, time_ns

@@ -13,6 +13,7 @@ from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.engine.tables.registry import TABLES
 from kdissect.engine.tables.table import Table
 from kdissect.history.topics import TopicNames
+from kdissect.model.packet import NEVER_NS
 from kdissect.pipeline.packet_rows import packet_batches, segment_batches
 from kdissect.pipeline.packet_tables import PACKETS, SEGMENTS
 from kdissect.pipeline.run import flow_key
@@ -99,7 +100,7 @@ def _events(dissection: Dissection, share: Share) -> Iterator[Placed]:
     numbers = numbers_in_sets(file.capture_set for file in dissection.captures.files)
     analyzer = OrderedAnalyzer(dissection.analyzer, numbers.__getitem__)
     captures, parse = dissection.captures, dissection.analyzer.parser.parse_batch
-    now_ns = 0
+    now_ns = NEVER_NS
     for packets in captures.batches():
         for (ref, time_ns, _, _, _), segment in zip(packets, parse(packets), strict=True):
             now_ns = max(now_ns, time_ns)

@@ -5,6 +5,7 @@ from copy import copy
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
+from kdissect.model.packet import NEVER_NS
 from kdissect.rules.exercise import Exercise
 from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.rule import REQUEST, RESPONSE
@@ -54,7 +55,7 @@ class ConnectionView:
     def __init__(self, info: ConnectionInfo, large: LargeExchanges | None = None) -> None:
         self.info = info
         self.advertised: dict[int, tuple[int, int]] | None = None
-        self.advertised_ns = 0
+        self.advertised_ns = NEVER_NS
         self.refused_versions: tuple[int, int] | None = None
         self.first: Exchange | None = None
         self.previous: Exchange | None = None
@@ -69,7 +70,7 @@ class ConnectionView:
         """What counts for its software, as far as that was known when it was asked for last."""
         self.software: tuple[str | None, str | None] = None, None
         self._highest_id = -1
-        self._answered_ns = 0
+        self._answered_ns = NEVER_NS
         """When the last answer to one of `_waiting` came."""
         self._settled: dict[tuple[int | None, int | None, str | None], int] = {}
         """API, version and client id of which the rules found nothing to say -> length of the header."""

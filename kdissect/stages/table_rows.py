@@ -14,6 +14,7 @@ DAY_NS = 86_400_000_000_000
 # Rows kept as Python objects before they become Arrow: 1 KB each, and the bytes of records in them.
 BATCH_ROWS = 4096
 BATCH_BYTES = 16 << 20
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 class TableRows:
@@ -54,7 +55,23 @@ def batch_of(table: str, rows: list[Row]) -> Any:
     """Rows as a record batch of the table's schema. Counts by name are sorted by name."""
     import pyarrow as pa
 
-    return pa.RecordBatch.from_pylist(rows, schema=arrow_schema(TABLES[table]))
+    schema = arrow_schema(TABLES[table])
+    try:
+        return pa.RecordBatch.from_pylist(rows, schema=schema)
+    except OverflowError:  # between packets of 1677 and 2262 lies more than 64 bits of nanoseconds
+        return pa.RecordBatch.from_pylist([_held(row) for row in rows], schema=schema)
+
+
+def _held(value: Any) -> Any:
+    """A value with all numbers inside int64; those beyond at its limits."""
+    if isinstance(value, int):
+        return max(_LEAST, min(value, _MOST))
+    if isinstance(value, dict):
+        return {name: _held(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        held = [_held(each) for each in value]
+        return held if isinstance(value, list) else tuple(held)  # pairs of a map column are tuples
+    return value
 
 
 def counts(held: dict[str, int]) -> list[tuple[str, int]]:

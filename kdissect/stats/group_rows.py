@@ -8,6 +8,7 @@ from typing import Any
 from kdissect.engine.times import rfc3339
 from kdissect.history.classic_group import Cause, ClassicGroup, Rebalance
 from kdissect.history.modern_group import ModernGroup, ModernRebalance
+from kdissect.model.packet import NEVER_NS
 from kdissect.stats.group_log import GroupLog
 from kdissect.stats.groups import GroupKey, GroupTraffic
 from kdissect.stats.member_log import MemberLog
@@ -115,7 +116,7 @@ def _rebalance(rebalance: Rebalance, group: ClassicGroup, log: GroupLog) -> Fact
     return {
         "generation": rebalance.generation,
         "time": rfc3339(began),
-        "took_ns": max(rebalance.stable_ns - began, 0) if rebalance.stable_ns else None,
+        "took_ns": max(rebalance.stable_ns - began, 0) if rebalance.stable_ns > NEVER_NS else None,
         "members": len({_identity(log, member) for member in rebalance.members}),
         "causes": _causes(causes.items(), log),
         "reasons": {_name(log, member): reason for member, reason in sorted(rebalance.reasons.items())},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kdissect.model.packet import NEVER_NS
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.client import Client
 from kdissect.stats.group_links import ClientKey
@@ -32,12 +33,12 @@ class MemberLog:
         self.reason = ""
         self.held: list[str] | None = None
         self.heartbeats = 0
-        self.last_heartbeat_ns = 0
+        self.last_heartbeat_ns = NEVER_NS
         self.gaps = Distribution()
 
     def beat(self, time_ns: int) -> None:
         """The member sent a heartbeat."""
-        if self.last_heartbeat_ns:
+        if self.last_heartbeat_ns > NEVER_NS:
             self.gaps.add(time_ns - self.last_heartbeat_ns)
         self.last_heartbeat_ns = max(time_ns, self.last_heartbeat_ns)
         self.heartbeats += 1
