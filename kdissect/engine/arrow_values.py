@@ -137,3 +137,28 @@ def values_array(data: bytes, spans: Spans, form: str | None) -> Any:
         None if value is None else text_of(value, form) for value in binary_views(data, spans).to_pylist()
     ]
     return strings_array(found)
+
+
+def in_order_of_use(column: Any) -> Any:
+    """A column of texts as a dictionary of those that rows have, by the first of these.
+
+    A file would hold the others as well. The twin is `Repeated` in `native/src/records/column.rs`.
+    """
+    return pa.chunked_array([_in_order_of_use(chunk) for chunk in column.chunks], column.type)
+
+
+def _in_order_of_use(texts: Any) -> Any:
+    valid, codes = texts.indices.buffers()
+    rows = slice(texts.offset, texts.offset + len(texts))
+    numbers = np.frombuffer(codes, np.int32)[rows]
+    used = np.ones(len(texts), np.bool_)
+    if valid is not None:
+        used = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")[rows].astype(np.bool_)
+    found, first = np.unique(numbers[used], return_index=True)
+    found = found[np.argsort(first)]
+    places = np.zeros(len(texts.dictionary), np.int32)
+    places[found] = np.arange(len(found))
+    names = strings_array([texts.dictionary[number].as_py() for number in found.tolist()])
+    taken = np.where(used, numbers, found[0] if len(found) else 0)
+    indices = places[taken] if len(found) else np.zeros(len(texts), np.int32)
+    return pa.DictionaryArray.from_arrays(numbers_array(indices, None if used.all() else ~used), names)

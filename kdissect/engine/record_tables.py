@@ -11,7 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from kdissect.decoders.records.columns import Spans
-from kdissect.engine.arrow_values import bytes_array, fitted, numbers_array, strings_array, values_array
+from kdissect.engine.arrow_values import (
+    bytes_array,
+    fitted,
+    in_order_of_use,
+    numbers_array,
+    strings_array,
+    values_array,
+)
 from kdissect.engine.field_columns import FieldColumns
 from kdissect.engine.held_fields import HeldFields
 from kdissect.engine.record_groups import RecordGroup, decode_groups
@@ -77,6 +84,9 @@ class RecordTables:
             numbers = numbers_array(np.arange(self._count + 1, self._count + 1 + table.num_rows))
             table = table.set_column(place, self.schema.field(place), numbers)
         self._count += table.num_rows
+        for place, field in enumerate(self.schema):
+            if pa.types.is_dictionary(field.type):
+                table = table.set_column(place, field, in_order_of_use(table.column(place)))
         yield table
 
 

@@ -108,11 +108,15 @@ impl Flags {
     }
 }
 
-/// Texts that repeat, as numbers of a dictionary.
+/// Texts that repeat, as numbers of a dictionary: those that rows have, by their first rows (the twin of
+/// `in_order_of_use` in `kdissect/engine/arrow_values.py`).
 #[derive(Default)]
 pub struct Repeated {
     codes: Numbers<4>,
     texts: Vec<Box<[u8]>>,
+    /// Of each text its place in the dictionary, if a row has it.
+    places: Vec<Option<u32>>,
+    used: Vec<u32>,
     numbers: HashMap<Box<[u8]>, u32>,
     last: u32,
 }
@@ -134,6 +138,7 @@ impl Repeated {
             None => {
                 let number = self.texts.len() as u32;
                 self.texts.push(text.into());
+                self.places.push(None);
                 self.numbers.insert(text.into(), number);
                 number
             }
@@ -144,7 +149,17 @@ impl Repeated {
     /// `count` rows with the text of a number that `code` gave, or null.
     #[inline]
     pub fn coded(&mut self, code: Option<u32>, count: u32) {
-        self.codes.push(code.map(i64::from), count);
+        if count == 0 {
+            return;
+        }
+        let place = code.and_then(|code| {
+            let place = self.places.get_mut(code as usize)?;
+            Some(*place.get_or_insert_with(|| {
+                self.used.push(code);
+                (self.used.len() - 1) as u32
+            }))
+        });
+        self.codes.push(place.map(i64::from), count);
     }
 
     /// `count` rows with a text, or null.
@@ -156,8 +171,12 @@ impl Repeated {
     /// Validity and numbers; ends and bytes of the dictionary.
     pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
         let mut texts = Blobs::default();
-        self.texts.iter().for_each(|text| texts.push(Some(text)));
+        for &code in &self.used {
+            texts.push(self.texts.get(code as usize).map(|text| &**text));
+        }
         self.texts.clear();
+        self.places.clear();
+        self.used.clear();
         self.numbers.clear();
         self.last = 0;
         let mut found = self.codes.take(py);
