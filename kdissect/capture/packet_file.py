@@ -1,6 +1,8 @@
 """A pcapng file of packets of any link types, with comments: complete, or not there at all."""
 
+import os
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import BinaryIO
 
@@ -9,6 +11,7 @@ from kdissect.capture.writer import BEFORE_1970, PcapngWriter
 from kdissect.model.packet import Packet
 
 APPLICATION = "kdissect"
+_STDOUT = 1
 
 
 class PacketFile:
@@ -55,13 +58,19 @@ class PacketFile:
 
 
 class _StandardOutput:
-    """Takes the place of a file."""
+    """Takes the place of a file. Not Python's own stream, which would write what failed once more at exit."""
 
     def __enter__(self) -> BinaryIO:
-        return sys.stdout.buffer
+        if sys.stdout is not None:
+            sys.stdout.flush()  # what was printed the usual way comes first
+        self._stream = os.fdopen(os.dup(_STDOUT), "wb")
+        return self._stream
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
-            sys.stdout.buffer.flush()
+            self._stream.close()
+            return
+        with suppress(OSError):  # it is told already
+            self._stream.close()

@@ -1,10 +1,21 @@
-"""A file that is there complete, or not at all."""
+"""Files that are there complete, or not at all, and what is left of them where a process was killed.
+
+What is being written stands beside its place as `NAME.PID.part`, locked by its writer, and is moved there at
+the end. The next who writes the same place deletes what is so called and has no writer any more: a process
+that lives keeps its own, and so does one that cannot be seen from here (another container) by its lock.
+"""
 
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import BinaryIO
 
 _NEVER_REPLACED = ("/dev/", "/proc/")  # /dev/stdout may lead to a regular file, and must stay where it is
+# Bytes of a name that `.PID.part` is put behind: file systems take 255.
+_LONGEST = 220
+_PART = re.compile(r"(.+)\.(\d{1,10})\.part", re.DOTALL)
 
 
 def is_special(path: str) -> bool:
@@ -12,6 +23,47 @@ def is_special(path: str) -> bool:
     if os.path.abspath(path).startswith(_NEVER_REPLACED):  # noqa: PTH100  paths stay strings
         return True
     return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
+
+
+def beside(path: str) -> str:
+    """Where this process writes what is to stand at `path`."""
+    folder, name = os.path.split(path)
+    name = os.fsdecode(os.fsencode(name)[:_LONGEST])
+    return os.path.join(folder, f"{name}.{os.getpid()}.part")  # noqa: PTH118
+
+
+def forget_killed(path: str) -> None:
+    """Delete what processes that were killed left beside a place. Raises nothing: it is in nobody's way."""
+    mine = beside(path)
+    wanted = _PART.fullmatch(os.path.basename(mine))  # noqa: PTH119
+    for name, part in abandoned(os.path.dirname(path)):  # noqa: PTH120
+        if wanted is not None and name == wanted[1]:
+            _delete(part)
+
+
+def abandoned(folder: str) -> Iterator[tuple[str, str]]:
+    """(NAME, path) of each `NAME.PID.part` in a folder whose writer is no more."""
+    try:
+        names = os.listdir(folder or os.curdir)  # noqa: PTH208
+    except OSError:
+        return
+    for name in names:
+        found = _PART.fullmatch(name)
+        part = os.path.join(folder, name)  # noqa: PTH118
+        if found is not None and not _lives(int(found[2])) and not _is_locked(part):
+            yield found[1], part
+
+
+@contextmanager
+def claimed(path: str) -> Iterator[None]:
+    """Say with an empty file beside it that a place, such as a folder of many files, is being written."""
+    mark = beside(path)
+    with open(mark, "wb") as stream:  # noqa: PTH123
+        _lock(stream.fileno())
+        try:
+            yield
+        finally:
+            _delete(mark)
 
 
 class WholeFile:
@@ -23,11 +75,15 @@ class WholeFile:
 
     def __init__(self, path: str) -> None:
         self._path = path if is_special(path) else os.path.realpath(path)  # a link stays a link
-        self._beside = path if is_special(path) else f"{self._path}.{os.getpid()}.part"
+        self._beside = path if is_special(path) else beside(self._path)
         self._stream: BinaryIO | None = None
 
     def __enter__(self) -> BinaryIO:
+        if self._beside != self._path:
+            forget_killed(self._path)
         self._stream = open(self._beside, "wb")  # noqa: PTH123  paths stay strings
+        if self._beside != self._path:
+            _lock(self._stream.fileno())
         return self._stream
 
     def __exit__(
@@ -53,3 +109,96 @@ class WholeFile:
     def _forget(self) -> None:
         if self._beside != self._path:
             os.unlink(self._beside)  # noqa: PTH108
+
+
+class WholeFiles:
+    """Writes files in a folder beside, and moves them into their own at the end: all of them, or an error
+    leaves what was there. Those of an earlier run, by the `pattern` of their names, go away.
+
+    Used with `with`; gives the folder to write to. Raises OSError.
+    """
+
+    def __init__(self, folder: str, pattern: re.Pattern[str]) -> None:
+        self._folder = folder
+        self._pattern = pattern
+        self._place = os.path.join(folder, "files")  # noqa: PTH118
+        self._staging = beside(self._place)
+        self._handle = -1
+
+    def __enter__(self) -> str:
+        forget_killed(self._place)
+        _delete(self._staging)  # of a killed process with our number
+        os.mkdir(self._staging)  # noqa: PTH102
+        with suppress(OSError):  # Windows opens no folders
+            self._handle = os.open(self._staging, os.O_RDONLY)
+            _lock(self._handle)
+        return self._staging
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self._move()
+        finally:
+            _delete(self._staging)
+            if self._handle >= 0:
+                os.close(self._handle)
+
+    def _move(self) -> None:
+        made = os.listdir(self._staging)  # noqa: PTH208
+        for name in made:
+            os.replace(os.path.join(self._staging, name), os.path.join(self._folder, name))  # noqa: PTH105, PTH118
+        for name in set(os.listdir(self._folder)).difference(made):  # noqa: PTH208
+            if self._pattern.fullmatch(name):
+                os.unlink(os.path.join(self._folder, name))  # noqa: PTH108, PTH118
+
+
+def _delete(path: str) -> None:
+    """A file, or a folder with what is in it. Raises nothing."""
+    if os.path.isdir(path):  # noqa: PTH112
+        import shutil  # costs more than the list of a small capture
+
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    with suppress(OSError):
+        os.unlink(path)  # noqa: PTH108
+
+
+def _lives(pid: int) -> bool:
+    """Whether there is a process of this number. Without signals that ask (Windows) the file itself tells."""
+    if os.name != "posix":
+        return False  # a file that is open there cannot be deleted
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OverflowError, OSError):  # of somebody else, or no number that a process can have
+        return pid < 1 << 31
+    return True
+
+
+def _lock(handle: int) -> bool:
+    """Lock what is open; False where another holds the lock. File systems without locks lock nothing."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _is_locked(path: str) -> bool:
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return True  # not ours to judge
+    try:
+        return not _lock(handle)
+    finally:
+        os.close(handle)

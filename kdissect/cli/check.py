@@ -11,11 +11,11 @@ from kdissect.cli.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.check_evidence import add_evidence, check_evidence, write_evidence
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
 from kdissect.cli.filters import add_filter, filter_of, open_filtered
-from kdissect.cli.inputs import add_inputs
+from kdissect.cli.inputs import add_inputs, was_read
 from kdissect.cli.metering import Metering, add_metrics
 from kdissect.cli.output import Output, OutputError
 from kdissect.cli.parser import command_parser
-from kdissect.cli.printing import printing
+from kdissect.cli.printing import written_and_read
 from kdissect.cli.reports import FORMATS, PrintSchema, ReportFiles, render, report_option
 from kdissect.cli.taken_exchanges import TakenExchanges
 from kdissect.cli.turns import events_of
@@ -44,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
     dissection = open_filtered(parser, options)
     check_evidence(options, dissection)
     verdicts: list[Verdict] = []
-    failed: list[int] = []
+    evidence: list[int] = [OK]
 
     def new_judge() -> Judge:
         return Judge(rules, who, dict(options.label))
@@ -57,14 +57,18 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         verdict = _judge(dissection, new_judge(), options, baseline)
         verdicts.append(verdict)
-        if options.evidence:
-            failed.append(write_evidence(options, verdict, new_judge))
-        reports.write(verdict, options.statistics)
+        if was_read(dissection):  # else the files of an earlier run stay
+            if options.evidence:
+                evidence.append(write_evidence(options, verdict, new_judge))
+            reports.write(verdict, options.statistics)
         output.write(render(options.format, verdict, options.statistics))
 
     with reports:
-        code = printing(parser, options, dissection, body)
-    return _exit_code(verdicts[0], options, code or max(failed, default=OK)) if verdicts else code
+        wrote, read = written_and_read(parser, options, dissection, body)
+    failed = max(wrote, *evidence)
+    if failed or not verdicts:  # what was found does not stand where it was asked for
+        return failed
+    return _exit_code(verdicts[0], options, read, was_read(dissection))
 
 
 def _parser() -> ArgumentParser:
@@ -142,9 +146,9 @@ def _taken(dissection: Dissection, judge: Judge, options: CheckOptions) -> Taken
     return taken
 
 
-def _exit_code(verdict: Verdict, options: CheckOptions, reading: int) -> int:
+def _exit_code(verdict: Verdict, options: CheckOptions, reading: int, was_read: bool) -> int:
     """Findings first: they stand whatever else could not be read. An empty capture is not green."""
-    if options.write_baseline:
+    if options.write_baseline and was_read:
         return write_baseline(options.write_baseline, verdict) or reading
     if options.exit_zero:
         return reading

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
+from kdissect.capture.whole_file import WholeFiles
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.inputs import open_inputs
@@ -35,18 +36,19 @@ def check_evidence(options: Namespace, dissection: Dissection) -> None:
 
 
 def write_evidence(options: Namespace, verdict: Verdict, judge: Callable[[], Judge]) -> int:
-    """Write the files; gives the exit code. Files of an earlier run in the directory go away."""
+    """Write the files; gives the exit code. They take the place of those of an earlier run, all or none."""
     from kdissect.report.evidence import collect_evidence
 
     findings = verdict.findings
     made = collect_evidence(findings, lambda: open_inputs(options), judge, options.show_secrets)
     names = dict(zip(map(id, findings), file_names(findings), strict=True))
     try:
-        _empty(options.evidence)
-        for evidence in made:
-            path = os.path.join(options.evidence, names[id(evidence.finding)])  # noqa: PTH118
-            _write(path, evidence, verdict.files, options.show_secrets)
-            evidence.finding.evidence = path
+        os.makedirs(options.evidence, exist_ok=True)  # noqa: PTH103
+        with WholeFiles(options.evidence, _OURS) as staging:
+            for evidence in made:
+                name = names[id(evidence.finding)]
+                _write(os.path.join(staging, name), evidence, verdict.files, options.show_secrets)  # noqa: PTH118
+                evidence.finding.evidence = os.path.join(options.evidence, name)  # noqa: PTH118
     except OSError as error:
         say(f"{error.filename or options.evidence}: {error.strerror or error}")
         return UNREADABLE
@@ -76,13 +78,6 @@ def _write(path: str, evidence: "Evidence", files: Sequence[str], show_secrets: 
             text = packet_comment(evidence, item)
             file.write(item.packet, text if text != last else "")
             last = text or last
-
-
-def _empty(folder: str) -> None:
-    os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-    for name in os.listdir(folder):  # noqa: PTH208
-        if _OURS.fullmatch(name):
-            os.unlink(os.path.join(folder, name))  # noqa: PTH108, PTH118
 
 
 def _say_what_is_missing(findings: Sequence[Finding], unshown: Sequence[Finding]) -> None:

@@ -10,7 +10,7 @@ from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.cli.filters import add_filter, open_filtered, selected
-from kdissect.cli.inputs import add_inputs, add_topic_ids, is_input, is_live, open_inputs, report
+from kdissect.cli.inputs import add_inputs, add_topic_ids, is_input, is_live, open_inputs, report, was_read
 from kdissect.cli.parser import command_parser
 from kdissect.cli.selection import add_selection
 
@@ -35,7 +35,8 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        say(f"{error.filename or options.output}: {error.strerror or error}")
+        place = "standard output" if options.output == "-" else options.output
+        say(f"{error.filename or place}: {error.strerror or error}")
         code = UNREADABLE
     return report(dissection) or code
 
@@ -98,6 +99,8 @@ def _extract(options: Namespace, dissection: Dissection) -> int:
             "fewer exchanges" + ("" if options.redact else ", or whole connections with --connections")
         )
         return UNREADABLE
+    if not was_read(dissection):
+        return OK  # the file of an earlier run stays
     _say_what_is_left_out(options, harvested)
     _write(options, harvested)
     return OK

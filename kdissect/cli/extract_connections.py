@@ -9,7 +9,7 @@ from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK
 from kdissect.cli.filters import selected
-from kdissect.cli.inputs import open_inputs
+from kdissect.cli.inputs import open_inputs, was_read
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 
@@ -47,6 +47,8 @@ def copy(options: Namespace, dissection: Dissection) -> int:
     from kdissect.excerpt.copying import copy_connections
 
     found = matching(options, dissection)
+    if not was_read(dissection):
+        return OK  # the file of an earlier run stays
     if not found.ids:
         say("no exchange is taken: the file holds no packets")
     again = open_inputs(options)

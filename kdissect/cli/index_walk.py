@@ -32,6 +32,7 @@ class IndexWalk:
             except OSError as error:
                 self._troubles.tell(f"{path}: {error.strerror}")
                 continue
+            self._troubles.opened = True
             yield from self._entries(path, index)
 
     def _entries(self, path: str, index: IndexFile) -> Iterator[Row]:

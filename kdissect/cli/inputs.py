@@ -136,14 +136,20 @@ def report(dissection: Dissection) -> int:
     return code
 
 
+def was_read(dissection: Dissection) -> bool:
+    """Whether any input could be opened so far, and is a capture: else there is nothing to write."""
+    return is_live(dissection) or any(file.format is not None for file in dissection.captures.files)
+
+
 class InputStates(NamedTuple):
     """What is wrong with inputs as far as they are read: for each its error or None, and warnings; names of
-    topic ids and TLS sessions that were not kept.
+    topic ids and TLS sessions that were not kept. `was_read` says whether any could be opened.
     """
 
     files: tuple[tuple[str | None, tuple[str, ...]], ...]
     names_dropped: int
     sessions_dropped: int
+    was_read: bool
 
 
 def states_of(dissection: Dissection) -> InputStates:
@@ -155,7 +161,7 @@ def states_of(dissection: Dissection) -> InputStates:
         )
         for file in dissection.captures.files
     )
-    return InputStates(files, dissection.topics.dropped, dissection.key_logs.dropped)
+    return InputStates(files, dissection.topics.dropped, dissection.key_logs.dropped, was_read(dissection))
 
 
 def say_states(states: InputStates) -> int:

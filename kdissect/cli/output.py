@@ -35,6 +35,7 @@ class Output:
         self._fd = _STDOUT if path is None else self._create(path)
         self._parts: list[bytes | memoryview] = []
         self._held = 0
+        self._unwanted: OutputError | None = None
         self.before_write: Callable[[], None] | None = None
         """Called before each write: takes a progress line off the terminal."""
         self.most_held = 0 if live else _TERMINAL_BYTES if self.is_terminal else BUFFER_BYTES
@@ -49,7 +50,7 @@ class Output:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Writes what is held, also when the reading was interrupted."""
-        wrong = None if isinstance(error, KeyboardInterrupt) else error
+        wrong = self._unwanted if error is None else None if isinstance(error, KeyboardInterrupt) else error
         try:
             if not isinstance(error, (BrokenPipeError, OutputError)):
                 self.flush()
@@ -58,6 +59,12 @@ class Output:
             raise
         finally:
             self._close(wrong)
+
+    def keep_old(self) -> None:
+        """Leave the file that is there when this one is closed: nothing was read that is worth its place."""
+        if self._whole is not None:
+            self._parts.clear()
+            self._unwanted = OutputError("nothing was read")
 
     def drop(self) -> None:
         """Close, and leave what was there before."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
-from kdissect.cli.inputs import is_input, is_live, report
+from kdissect.cli.inputs import is_input, is_live, report, was_read
 from kdissect.cli.output import Output, OutputError
 
 
@@ -21,7 +21,9 @@ def add_printing(parser: ArgumentParser, formats: Sequence[str]) -> None:
 
 def add_output(add: Callable[..., object]) -> None:
     """Add `-o` and `--color` to a parser or group."""
-    add("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    add(
+        "-o", "--output", metavar="FILE", help="write to FILE, or - for standard output, which is the default"
+    )
     add("--color", choices=("auto", "always", "never"), default="auto", help="default: auto, on a terminal")
 
 
@@ -29,9 +31,24 @@ def printing(
     parser: ArgumentParser, options: Namespace, dissection: Dissection, body: Callable[[Output], None]
 ) -> int:
     """Run `body` with the output open, then say what was wrong with the inputs; gives the exit code."""
+    wrote, read = written_and_read(parser, options, dissection, body)
+    return wrote or read
+
+
+def written_and_read(
+    parser: ArgumentParser, options: Namespace, dissection: Dissection, body: Callable[[Output], None]
+) -> tuple[int, int]:
+    """The same; gives the exit codes of the output and of the inputs apart."""
     if options.output and is_input(dissection, options.output):
         parser.error(f"{options.output} is one of the captures to be read")
-    return writing(parser, options, body, is_live(dissection)) or report(dissection)
+
+    def read_body(output: Output) -> None:
+        body(output)
+        if not was_read(dissection):
+            output.keep_old()
+
+    wrote = writing(parser, options, read_body, is_live(dissection))
+    return wrote, OK if wrote else report(dissection)
 
 
 def writing(
@@ -39,7 +56,7 @@ def writing(
 ) -> int:
     """Run `body` with the output open; gives the exit code."""
     try:
-        output = Output(options.output, live)
+        output = Output(None if options.output == "-" else options.output, live)
     except OutputError as error:
         parser.error(str(error))
     try:

@@ -48,11 +48,13 @@ class SegmentWalk:
         self._checks.begin(path)
         try:
             for data in chunks(path):
+                self._troubles.opened = True
                 for placed in reader.feed(data):
                     yield from self._batch(placed, places)
         except OSError as error:
             self._troubles.tell(f"{path}: {error.strerror}")
             return
+        self._troubles.opened = True
         for placed in reader.close():
             yield from self._batch(placed, places)
         for fault in reader.faults:

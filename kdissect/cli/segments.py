@@ -48,6 +48,8 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         _print(kind, kind.rows(options, troubles), options, output)
+        if troubles.code and not troubles.opened:
+            output.keep_old()
 
     return writing(parser, options, body) or troubles.code
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import UNREADABLE, USAGE
-from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs, report
+from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs, report, was_read
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.progress import progress_of
@@ -120,7 +120,9 @@ def _columns(text: str) -> tuple[str, ...]:
 
 
 def _written(dissection: Dissection, options: Namespace) -> list[WrittenFile] | None:
-    """The files that were written; None where there are tables already. Raises OSError."""
+    """The files that were written, none where no input could be opened; None where there are tables already.
+    Raises OSError.
+    """
     from uuid import uuid4
 
     from kdissect.capture.filesystems import filesystem_of
@@ -135,15 +137,15 @@ def _written(dissection: Dissection, options: Namespace) -> list[WrittenFile] | 
     if before is not None and not options.overwrite:
         return None
     name = uuid4().hex[:12]
-    try:
-        parts = ParquetParts(filesystem, place.staging_of(name), options.partition_by, name)
+    with place.staged(name) as staging:
+        parts = ParquetParts(filesystem, staging, options.partition_by, name)
         _produce(dissection, options, parts)
         files = parts.close()
+        if not was_read(dissection):
+            return []
         if before is not None:
             place.clear(before)
         place.commit(name, files, {"inputs": list(dissection.file_names)})
-    finally:
-        place.discard(name)
     write_reports(filesystem, root, options.report)
     return files
 

@@ -38,9 +38,7 @@ def statistics(directory: Any, by: Sequence[str]) -> bytes:
 
 
 def _write(path: str, content: bytes) -> None:
-    from pathlib import Path
+    from kdissect.capture.whole_file import WholeFile
 
-    place = Path(path)
-    part = place.with_name(f"{place.name}.part")
-    part.write_bytes(content)
-    part.replace(place)
+    with WholeFile(path) as file:
+        file.write(content)

@@ -11,10 +11,11 @@ MAX_LINES = 20
 
 
 class Troubles:
-    """Tells them on stderr; `code` is the exit code that follows."""
+    """Tells them on stderr; `code` is the exit code that follows. `opened`: any file could be read at all."""
 
     def __init__(self) -> None:
         self.code = OK
+        self.opened = False
 
     def tell(self, text: str) -> None:
         """One line."""

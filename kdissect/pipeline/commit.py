@@ -11,9 +11,12 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from kdissect.capture.whole_file import abandoned, claimed
 from kdissect.engine.tables.registry import TABLES_VERSION
 from kdissect.pipeline.manifest_file import MANIFEST, Manifest, forget_next, read_manifest, write_manifest
 from kdissect.pipeline.parquet_parts import WrittenFile
@@ -49,12 +52,26 @@ class Place:
     def undo_killed(self) -> None:
         """Delete what a run that was killed left half-way, if one did. Before anything else is asked."""
         forget_next(self.filesystem, self.root)
+        self._forget_staged()
         pending = read_manifest(self.filesystem, self.root, PENDING)
         whole = self.manifest()
         if pending is None or (whole is not None and whole["run"] == pending["run"]):
             self._forget_pending()
         else:
             self._delete_all(pending)
+
+    def _forget_staged(self) -> None:
+        """Delete what runs of this machine staged that were killed."""
+        if self._is_local:
+            for run, mark in abandoned(f"{self.root}/{STAGING}"):
+                self.delete_directory(self.staging_of(run))
+                Path(mark).unlink(missing_ok=True)
+
+    @property
+    def _is_local(self) -> bool:
+        from pyarrow import fs
+
+        return isinstance(self.filesystem, fs.LocalFileSystem)
 
     def _delete_all(self, manifest: Manifest) -> None:
         self.delete_files(file["path"] for file in (*manifest["files"], *manifest.get("gone", ())))
@@ -63,6 +80,20 @@ class Place:
     def _forget_pending(self) -> None:
         self.delete_files((PENDING + NEXT, PENDING))
 
+    @contextmanager
+    def staged(self, run: str) -> Iterator[str]:
+        """A directory in which a run writes; forgotten afterwards, by the next run if this one is killed."""
+        staging = self.staging_of(run)
+        try:
+            if self._is_local:
+                self.filesystem.create_dir(f"{self.root}/{STAGING}", recursive=True)
+                with claimed(staging):
+                    yield staging
+            else:
+                yield staging
+        finally:
+            self.discard(run)
+
     def commit(self, run: str, files: Sequence[WrittenFile], facts: dict[str, Any]) -> None:
         """Move the files to their places and write the manifest."""
         manifest = {"run": run, **facts, "files": [told(file) for file in files]}
@@ -70,7 +101,6 @@ class Place:
         self.move_in(run, [(file.path, file.path) for file in files])
         self.write(manifest)
         self._forget_pending()
-        self.discard(run)
 
     def move_in(self, run: str, moves: Sequence[tuple[str, str]]) -> None:
         """Move staged files, given as (path when staged, path from now on)."""

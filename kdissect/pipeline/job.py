@@ -84,13 +84,11 @@ def run(spark: SparkSession, job: Job) -> Summary:
     if before is not None and not job.overwrite:
         raise OutputExistsError(job.output)
     name = uuid4().hex[:12]
-    try:
+    with place.staged(name):
         files = _written(spark, job, f"{job.output.rstrip('/')}/_staging/{name}")
         if before is not None:
             place.clear(before)
         place.commit(name, files, {"inputs": [file.name for file in job.inputs.files]})
-    finally:
-        place.discard(name)
     return Summary(tuple(files), tuple(_unread(place, files)))
 
 

@@ -7,13 +7,12 @@ place). A file that is damaged or cannot be written costs what stands in it, and
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from kdissect.capture.whole_file import WholeFile
 from kdissect.tui.state import State
 
 APPLICATION = "kdissect"
@@ -52,13 +51,8 @@ class KeptState(State):
         text = json.dumps(self._plain(), indent=1, ensure_ascii=True)
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=FILE_NAME, dir=self.path.parent)
-            try:
-                with os.fdopen(handle, "w", encoding="ascii") as file:
-                    file.write(text + "\n")
-                Path(name).replace(self.path)
-            except OSError:
-                Path(name).unlink()
+            with WholeFile(str(self.path)) as file:
+                file.write(text.encode("ascii") + b"\n")
 
     def _plain(self) -> dict[str, Any]:
         return {

@@ -28,7 +28,8 @@ def test_a_text_that_reads_as_a_formula_gets_an_apostrophe(
     assert main(command) == 0
     out = capfdbinary.readouterr().out.decode()
     _, _, row = csv.reader(io.StringIO(out, newline=""))
-    assert row == [f"'{text}", f"'{text}", "-7", ""]
+    shown = "'" + text.replace("\t", "\\t").replace("\r", "\\r")
+    assert row == [shown, shown, "-7", ""]
 
 
 def test_other_texts_are_as_they_are(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -37,3 +38,15 @@ def test_other_texts_are_as_they_are(tmp_path: Path, capfdbinary: pytest.Capture
     path = write_pcap(tmp_path / "a.pcap", talk.packets)
     assert main(["inspect", path, "--format", "csv", "-e", "client_id,topics"]) == 0
     assert capfdbinary.readouterr().out == b'client_id,topics\na=b,"t-1,u"\n'
+
+
+@pytest.mark.parametrize("evil", ["\x1b[2J", "\a", "\0", "\x9b1m", "\u202e", "\u2066", "\r", "\x7f"])
+def test_a_file_holds_nothing_that_acts_on_a_terminal(evil: str, tmp_path: Path) -> None:
+    talk = Conversation().handshake()
+    talk.client(encode_request(3, 1, 1, "me", {"topics": []}))
+    talk.client(encode_request(3, 1, 2, f"a{evil}b", {"topics": [{"name": f"t{evil}"}]}))
+    path, out = write_pcap(tmp_path / "a.pcap", talk.packets), tmp_path / "out.csv"
+    assert main(["inspect", path, "--format", "csv", "-o", str(out), "-e", "client_id,topics"]) == 0
+    text = out.read_text()
+    assert text.replace("\n", "").isprintable()
+    assert text.count("\n") == 3

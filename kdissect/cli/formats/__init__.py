@@ -22,7 +22,7 @@ def delimited(name: str, columns: Sequence[str], header: bool, for_terminal: boo
     if name == "csv":
         from kdissect.cli.formats.csv import CsvFormat
 
-        return CsvFormat(columns, header, for_terminal)
+        return CsvFormat(columns, header)
     if name == "jsonl":
         from kdissect.cli.formats.jsonl import JsonFormat
 

@@ -19,14 +19,15 @@ _FORMULA = re.compile(r"\s*[=+\-@\x00-\x1f\uff0b\uff0d\uff1d\uff20]")
 
 
 class CsvFormat:
-    """Strings are written as they are but for formulas, quoted where needed; escaped only for a terminal."""
+    """Strings are printable, quoted where needed. What is not printable is escaped in files as well: they are
+    looked at with `cat` and `less`, where it would act.
+    """
 
-    def __init__(self, columns: Sequence[str], header: bool, for_terminal: bool) -> None:
+    def __init__(self, columns: Sequence[str], header: bool) -> None:
         self._columns = [Column(name) for name in columns]
         self._header = header
-        self._for_terminal = for_terminal
         self._text = io.StringIO()
-        self._writer = csv.writer(self._text)  # with its own \r\n, as only then it quotes a \r
+        self._writer = csv.writer(self._text, lineterminator="\n")
 
     def head(self) -> bytes:
         """The names of the columns."""
@@ -34,8 +35,7 @@ class CsvFormat:
 
     def line(self, row: dict[str, Any]) -> bytes:
         """One row."""
-        cells = [_text(column.value(row)) for column in self._columns]
-        return self._record(map(printable, cells) if self._for_terminal else cells)
+        return self._record(printable(_text(column.value(row))) for column in self._columns)
 
     def tail(self) -> bytes:
         """Nothing: every row went out at once."""
@@ -43,7 +43,7 @@ class CsvFormat:
 
     def _record(self, cells: Iterable[str]) -> bytes:
         self._writer.writerow(cells)
-        record = self._text.getvalue().removesuffix("\r\n") + "\n"
+        record = self._text.getvalue()
         self._text.seek(0)
         self._text.truncate()
         return record.encode("utf-8", "replace")

@@ -51,6 +51,8 @@ def list_in_jobs(parser: ArgumentParser, options: Namespace, arguments: Sequence
     def body(output: Output) -> None:
         with Workers(options.jobs, arguments) as workers:
             listing.print(workers, output)
+        if not (listing.printed or listing.states.was_read):
+            output.keep_old()
 
     try:
         code = writing(parser, options, body)
@@ -68,6 +70,8 @@ class _Listing:
         self._dissection = dissection
         self._options = options
         self._writer: Writer | None = None
+        self.printed = 0
+        """Lines."""
 
     def print(self, workers: Workers, output: Output) -> None:
         """Print what the workers tell."""
@@ -80,6 +84,7 @@ class _Listing:
                 number += 1
                 write(b'{"number":%d,' % number)
                 write(thing[2])
+                self.printed += 1
                 left -= 1
                 if not left:
                     break
@@ -96,6 +101,7 @@ class _Listing:
                 continue
             write(b'{"number":%d,' % number)
             write(self._line(kind, told, output))
+            self.printed += 1
             left -= 1
             if not left:
                 break
