@@ -3,6 +3,7 @@
 from fuzz.target import Target
 from fuzz.targets.bodies import Frames, Hex, RequestBodies, ResponseBodies
 from fuzz.targets.capture_files import Compressed, Pcap, Pcapng
+from fuzz.targets.outputs import CompiledFiles, ExcerptFiles, FailingOutputs, Times
 from fuzz.targets.packets import Packets, ReassemblyTarget
 from fuzz.targets.payloads import Filters, KeyLogs, Payloads, RecordPayloads, Tls
 from fuzz.targets.records import Batches, Codecs, Columns, Indexes, MessageSets, Segments
@@ -34,5 +35,9 @@ _ALL: tuple[type[Target], ...] = (
     Filters,
     Tls,
     KeyLogs,
+    Times,
+    ExcerptFiles,
+    FailingOutputs,
+    CompiledFiles,
 )
 TARGETS: dict[str, type[Target]] = {target.name: target for target in _ALL}

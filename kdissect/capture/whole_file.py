@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 _NEVER_REPLACED = ("/dev/", "/proc/")  # /dev/stdout may lead to a regular file, and must stay where it is
+_MEMORY = "/dev/shm/"  # files like others
 # Bytes of a name that `.PID.part` is put behind: file systems take 255.
 _LONGEST = 220
 _PART = re.compile(r"(.+)\.(\d{1,10})\.part", re.DOTALL)
@@ -20,7 +21,8 @@ _PART = re.compile(r"(.+)\.(\d{1,10})\.part", re.DOTALL)
 
 def is_special(path: str) -> bool:
     """Whether a path must be written where it is: no other file may take its place."""
-    if os.path.abspath(path).startswith(_NEVER_REPLACED):  # noqa: PTH100  paths stay strings
+    place = os.path.abspath(path)  # noqa: PTH100  paths stay strings
+    if place.startswith(_NEVER_REPLACED) and not place.startswith(_MEMORY):
         return True
     return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
 

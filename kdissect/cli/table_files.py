@@ -162,7 +162,9 @@ def _produce(dissection: Dissection, options: Namespace, parts: ParquetParts) ->
             progress.tick()
         empty.discard(table)
         parts.add(table, batch)
-    for table in empty:  # a table without rows is a table: who queries it finds its columns
+    for table in filter(
+        empty.__contains__, TABLES
+    ):  # a table without rows is a table: who queries it finds its columns
         parts.add(table, batch_of(table, []))
     if progress is not None:
         progress.clear()

@@ -62,10 +62,12 @@ impl Places {
     }
 
     /// `PacketBlock.steps_back`, with indexes instead of references.
-    fn steps_back(&self, latest: Option<i64>, least_ns: i64) -> (Option<i64>, Vec<(usize, i64, i64)>) {
+    fn steps_back(&self, latest: Option<i64>, least_ns: i64) -> (Option<i64>, Vec<(usize, i64, u64)>) {
         let (mut latest, mut steps) = (latest, Vec::new());
+        let least_ns = u64::try_from(least_ns).unwrap_or(0);
         for (at, place) in self.items.iter().enumerate() {
-            let step = latest.map_or(0, |latest| latest.saturating_sub(place.time_ns));
+            let before = latest.filter(|&latest| latest > place.time_ns);
+            let step = before.map_or(0, |latest| latest.abs_diff(place.time_ns));
             if step > least_ns {
                 steps.push((at, place.time_ns, step));
             }

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -281,3 +282,14 @@ def test_tables_that_a_kill_left_staged_go_with_the_next(tmp_path: Path) -> None
     (staging / "0123456789ab").mkdir()  # of a run elsewhere, which left no mark here
     assert main(given) == 0
     assert [path.name for path in staging.iterdir()] == ["0123456789ab"]
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs /dev/shm")
+def test_files_in_memory_are_whole() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        out = Path(folder) / "out"
+        out.write_bytes(OLD)
+        with pytest.raises(RuntimeError), WholeFile(str(out)) as file:
+            file.write(b"half a")
+            raise RuntimeError
+        assert out.read_bytes() == OLD

@@ -7,6 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kdissect.capture.capture_file import STEP_NS
+from kdissect.capture.pcapng import PcapngParser
+from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS
 from tests.capture.capture_samples import SECOND, block, interface, option, pcap_header, pcap_packet, section
 from tests.native.packets import packets_of
 from tests.native.python_side import PythonSide
@@ -96,3 +99,24 @@ def test_packets_are_found_without_python(native: object, monkeypatch: pytest.Mo
     found = packets_of(FILES["pcap"], [])[0]
     monkeypatch.setattr("kdissect.capture.pcap.PcapParser._packets", None)
     assert packets_of(FILES["pcap"], [])[0] == found
+
+
+def steps_of(times: list[int]) -> list[tuple[int, int, int]]:
+    """What a block of packets at these times tells of its clock."""
+    parser = PcapngParser(0)
+    second = MIN_TIME_NS // 1_000_000_000
+    unit = option(9, b"\x09")
+    earlier = unit + option(14, struct.pack("<q", second))
+    blocks = [section(), interface(options=unit), interface(options=earlier)]
+    for time_ns in times:
+        offset = second * 1_000_000_000 if time_ns < 0 else 0
+        blocks.append(enhanced("<", int(time_ns < 0), time_ns - offset, b"data"))
+    block_of = parser.feed_block(b"".join(blocks))
+    return block_of.steps_back(None, STEP_NS)[1]
+
+
+def test_steps_of_more_than_64_bits_are_told_alike(native: object, python_side: PythonSide) -> None:
+    times = [0, MAX_TIME_NS, MIN_TIME_NS, MAX_TIME_NS, -1, MIN_TIME_NS + 1, 5]
+    found = steps_of(times)
+    assert [step for _, _, step in found] == [2 * MAX_TIME_NS, MAX_TIME_NS + 1, MAX_TIME_NS - 2]
+    assert python_side.call(steps_of, times) == found
