@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Sequence
+from functools import partial
 
 from kdissect.api import Dissection
 from kdissect.cli.check_baseline import add_baseline, read_baseline, write_baseline
@@ -18,7 +19,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.reports import FORMATS, PrintSchema, ReportFiles, render, report_option
 from kdissect.cli.taken_exchanges import TakenExchanges
-from kdissect.cli.turns import events_of
+from kdissect.cli.turns import read_events
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
 from kdissect.report.baseline import Baseline
@@ -27,7 +28,7 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.selection import select
-from kdissect.session.events import ConnectionClosed
+from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
 
@@ -113,12 +114,7 @@ def _label(text: str) -> tuple[str, str]:
 def _judge(dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None) -> Verdict:
     taken = _taken(dissection, judge, options)
     with Metering(options, dissection, judge.findings.all):
-        for event in events_of(dissection):
-            if taken is not None and isinstance(event, Exchange):
-                taken.add(event)
-            judge.add(event)
-            if taken is not None and isinstance(event, ConnectionClosed):
-                taken.forget(event.connection.id)
+        read_events(dissection, judge.add if taken is None else partial(_add, taken, judge))
         judge.finish()
     files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
@@ -128,6 +124,14 @@ def _judge(dissection: Dissection, judge: Judge, options: CheckOptions, baseline
             if finding.level is Level.SHOULD:
                 finding.severity = Severity.ERROR
     return Verdict(judge, quality, dissection.file_names, options.suppressions, baseline)
+
+
+def _add(taken: TakenExchanges, judge: Judge, event: Event) -> None:
+    if isinstance(event, Exchange):
+        taken.add(event)
+    judge.add(event)
+    if isinstance(event, ConnectionClosed):
+        taken.forget(event.connection.id)
 
 
 def _taken(dissection: Dissection, judge: Judge, options: CheckOptions) -> TakenExchanges | None:

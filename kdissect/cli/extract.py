@@ -119,8 +119,7 @@ def _harvest(options: Namespace, dissection: Dissection) -> Harvested:
     else:
         accepts = selected(options, dissection)
         harvest = Harvest(accepts or (lambda _exchange: True), options.decrypted, redactor)
-    for event in dissection.events():
-        harvest.add(event)
+    dissection.guard.each(dissection.events(), harvest.add)
     if redactor is not None:
         _say_what_was_done(redactor)
     return harvest.result()

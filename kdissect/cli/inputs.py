@@ -137,8 +137,8 @@ def report(dissection: Dissection) -> int:
 
 
 class InputStates(NamedTuple):
-    """What is wrong with inputs as far as they are read: for each its error or None, and warnings; names of
-    topic ids and TLS sessions that were not kept.
+    """What is wrong with inputs as far as they are read: for each its error or None, and warnings, behind
+    them faults that are of no input; names of topic ids and TLS sessions that were not kept.
     """
 
     files: tuple[tuple[str | None, tuple[str, ...]], ...]
@@ -155,6 +155,7 @@ def states_of(dissection: Dissection) -> InputStates:
         )
         for file in dissection.captures.files
     )
+    files += tuple((fault, ()) for fault in dissection.guard.errors)
     return InputStates(files, dissection.topics.dropped, dissection.key_logs.dropped)
 
 
