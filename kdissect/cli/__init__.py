@@ -8,15 +8,16 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Protocol, cast
 
 from kdissect.cli.diagnostics import say, write_error
 from kdissect.cli.exits import INTERRUPTED, OK, UNREADABLE, USAGE
 from kdissect.cli.faults import DEBUG, listener_of
+from kdissect.cli.output import OutputError
 from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
 from kdissect.model import faults
-from kdissect.model.errors import KdissectError
 from kdissect.model.limits import in_force, use
 
 COMMANDS = {
@@ -91,7 +92,7 @@ def _guarded(arguments: list[str]) -> int:
             code = _dispatch(arguments)
         except SystemExit as stop:  # argparse: --help is 0, a usage error 2
             code = stop.code if isinstance(stop.code, int) else OK
-        flush()
+        _finish(code)
     except BrokenPipeError:
         forget_output()
         return OK
@@ -99,17 +100,28 @@ def _guarded(arguments: list[str]) -> int:
         return INTERRUPTED
     except Exception as error:
         say(_told(error))
-        try:
-            flush()  # what was printed before stays printed
-        except (OSError, KdissectError):
-            forget_output()
-        return UNREADABLE
+        code = UNREADABLE
+        with suppress(BrokenPipeError):
+            _finish(code)
     return code
 
 
+def _finish(code: int) -> None:
+    """What was printed goes out. Raises OutputError where it cannot, and nobody was told yet."""
+    try:
+        flush()
+    except OutputError:
+        forget_output()
+        if code != UNREADABLE:
+            raise
+
+
 def _told(error: Exception) -> str:
+    listener = faults.in_force()
     if faults.is_fault(error):
         return faults.told(error)
+    if listener is not None:
+        listener(error)
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)

@@ -10,7 +10,7 @@ from kdissect.api import Dissection
 from kdissect.cli.check_baseline import add_baseline, read_baseline, write_baseline
 from kdissect.cli.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.check_evidence import add_evidence, check_evidence, write_evidence
-from kdissect.cli.exits import FINDINGS, NOTHING, OK
+from kdissect.cli.exits import FINDINGS, NOTHING, OK, UNREADABLE
 from kdissect.cli.filters import add_filter, filter_of, open_filtered
 from kdissect.cli.inputs import add_inputs
 from kdissect.cli.metering import Metering, add_metrics
@@ -57,15 +57,17 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         verdict = _judge(dissection, new_judge(), options, baseline)
-        verdicts.append(verdict)
-        if options.evidence:
-            failed.append(write_evidence(options, verdict, new_judge))
+        failed.append(write_evidence(options, dissection, verdict, new_judge) if options.evidence else OK)
         reports.write(verdict, options.statistics)
         output.write(render(options.format, verdict, options.statistics))
+        output.flush()
+        verdicts.append(verdict)
 
     with reports:
         code = printing(parser, options, dissection, body)
-    return _exit_code(verdicts[0], options, code or max(failed, default=OK)) if verdicts else code
+    if not verdicts or failed[-1] or dissection.guard.has_faults:
+        return code or UNREADABLE  # what was asked for is not there, or not all of it can be trusted
+    return _exit_code(verdicts[0], options, code)
 
 
 def _parser() -> ArgumentParser:

@@ -9,7 +9,7 @@ from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK
 from kdissect.cli.filters import selected
-from kdissect.cli.inputs import open_inputs
+from kdissect.cli.inputs import open_again
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
@@ -52,7 +52,7 @@ def copy(options: Namespace, dissection: Dissection) -> int:
     found = matching(options, dissection)
     if not found.ids:
         say("no exchange is taken: the file holds no packets")
-    again = open_inputs(options)
+    again = open_again(options, dissection)
     files = again.captures.files
     comment = f"{len(found.ids)} connections with all their packets."
     with PacketFile(options.output, comment, f"{APPLICATION} {__version__}") as file:

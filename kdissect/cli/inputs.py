@@ -91,6 +91,16 @@ def open_inputs(options: Namespace) -> Dissection:
     return Dissection(paths, options.port, topic_ids, options.keylog, hosts, shard=shard)
 
 
+def open_again(options: Namespace, first: Dissection) -> Dissection:
+    """The same, to be read a second time, without what the first reading gave up."""
+    again = open_inputs(options)
+    given_up = {first.captures.files[index].path for index in first.guard.given_up}
+    for file in again.captures.files:
+        if file.path in given_up:
+            file.give_up("given up in the first reading")
+    return again
+
+
 def wants_live(options: Namespace) -> bool:
     """Whether the input is to be captured now."""
     return bool(getattr(options, "interfaces", None) or getattr(options, "live", False))

@@ -38,17 +38,21 @@ def run(arguments: Sequence[str]) -> int:
         reading = Reading()
         with reading:
             read_events(dissection, lambda event: audit.add(event, takes(accepts, event)))
-        found.append(facts := upgrade_facts(audit))
+        facts = upgrade_facts(audit)
         if options.format == "json":
             write_json(output, facts)
         else:
             from kdissect.cli.formats.upgrade_text import upgrade_text
 
             upgrade_text(facts, options, output)
+        output.flush()
+        found.append(facts)
         reading.over()
 
     code = printing(parser, options, dissection, body)
-    return _exit_code(found[0], options.fail_on, code) if found else code
+    if not found or dissection.guard.has_faults:
+        return code
+    return _exit_code(found[0], options.fail_on, code)
 
 
 def _parser() -> ArgumentParser:

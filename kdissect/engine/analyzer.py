@@ -74,6 +74,8 @@ class Analyzer:
     # What `feed_each` and `close` have yet to come to; empty in between, so that nobody pickles it.
     _rest: Rest = iter(())
     _ending: Sequence[ConnectionAnalyzer] = ()
+    ended: ConnectionInfo | None = None
+    """The connection that ended last."""
 
     def __init__(
         self,
@@ -332,6 +334,7 @@ class Analyzer:
         self._end(connection, how, time_ns)
 
     def _end(self, connection: ConnectionAnalyzer, how: CloseKind, time_ns: int) -> None:
+        self.ended = connection.info
         if self._twins is not None:
             self._twins.close(connection.info)
         connection.close(how, time_ns)

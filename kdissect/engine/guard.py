@@ -14,6 +14,7 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.model.faults import told
 from kdissect.model.packet import PacketBlock, PlainPacket, ref_file, ref_number
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 
 Thing = TypeVar("Thing")
 Events = TypeVar("Events", covariant=True)
@@ -86,7 +87,7 @@ class Guard:
             try:
                 return close()
             except Exception as error:
-                self.note(error)
+                self.note(error, analyzer.ended)
             now = analyzer.open_connections()
             if now >= left:
                 return []
@@ -98,23 +99,32 @@ class Guard:
         Raises the error where faults are raised, and if it is none.
         """
         why = told(error)
-        ref = self._ref_of(thing)
-        if ref is None or ref_file(ref) >= len(self._files):
+        index, where = self._place_of(thing)
+        if index is None:
             if not self.errors:
                 self.errors.append(why)
-            return
-        index = ref_file(ref)
-        if index not in self.given_up:
+        elif index not in self.given_up:
             self.given_up.add(index)
-            self._files[index].give_up(f"given up at packet {ref_number(ref)}: {why}")
+            self._files[index].give_up(f"given up at {where}: {why}")
 
-    def _ref_of(self, thing: object) -> int | None:
+    def _place_of(self, thing: object) -> tuple[int | None, str]:
+        """Index of an input, and where in it."""
         if 0 <= self._feeder.index < len(self._packets):
-            return self._packets[self._feeder.index][0]
+            return _packet(self._packets[self._feeder.index][0])
         if isinstance(thing, Exchange):
             frame = thing.request or thing.response
-            return None if frame is None else frame.first_ref
-        return None
+            if frame is not None:
+                return _packet(frame.first_ref)
+        info = thing if isinstance(thing, ConnectionInfo) else getattr(thing, "connection", None)
+        if isinstance(info, ConnectionInfo):
+            sets = [file.capture_set for file in self._files]
+            if info.capture_set in sets:
+                return len(sets) - 1 - sets[::-1].index(info.capture_set), "the end of a connection"
+        return None, ""
+
+
+def _packet(ref: int) -> tuple[int, str]:
+    return ref_file(ref), f"packet {ref_number(ref)}"
 
 
 def _without(packets: Sequence[PlainPacket], files: Collection[int]) -> Sequence[PlainPacket]:

@@ -64,7 +64,7 @@ def list_in_jobs(parser: ArgumentParser, options: Namespace, arguments: Sequence
 def _joined(states: InputStates, more: InputStates) -> InputStates:
     """What was told last, and errors that another worker told: faults that only its shard shows."""
     pairs = zip_longest(states.files, more.files, fillvalue=(None, ()))
-    return more._replace(files=tuple((new[0] or old[0], new[1] or old[1]) for old, new in pairs))
+    return more._replace(files=tuple((old[0] or new[0], new[1]) for old, new in pairs))
 
 
 class _Listing:
