@@ -65,7 +65,7 @@ def _inputs_of(path: str, recursive: bool, stdin: BinaryIO | None) -> Iterator[t
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         if is_url(path):
             yield from _objects(path, recursive)
-        elif re.search(_PATTERN, path):
+        elif not os.path.lexists(path) and re.search(_PATTERN, path):
             yield from _matches(path, recursive)
         else:
             yield _unreadable(path, getattr(error, "strerror", None) or str(error))
