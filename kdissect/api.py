@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from kdissect.capture.files import Captures, ends_of, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.guard import Guard
 from kdissect.history.topics import TopicNames
 from kdissect.model.limits import Limits
+from kdissect.model.path_text import path_text
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -42,7 +44,7 @@ class Dissection:
     ) -> None:
         self.captures: Captures = _captures(paths)
         files = self.captures.files
-        self.file_names = [_text(file.path) for file in files]
+        self.file_names = [path_text(file.path) for file in files]
         """Names of the inputs by file index, as they stand in rows. Those of a live capture come with it."""
         self.ports = frozenset(ports)
         """Ports taken for brokers without detection."""
@@ -63,6 +65,8 @@ class Dissection:
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
         """Names of topic ids; `topic_ids` are known beforehand."""
+        self.guard = Guard(files, self.analyzer)
+        """Has what raises end one input only, where faults are not raised (`model.faults`)."""
         self.observer: Callable[[Event], None] | None = None
         """Sees each event before it is given (`kdissect.metrics`)."""
 
@@ -73,18 +77,19 @@ class Dissection:
 
     def batches(self) -> Iterator[list[Event]]:
         """The same in lists, at least one for the packets that are read together, also empty ones."""
-        feed = self.analyzer.feed_each
+        analyzer, feed = self.analyzer, self.guard.fed
         observer = self.observer
         for packets in self.captures.batches():
             if len(self.file_names) < len(self.captures.files):
                 self._name_files()
             if observer is None:
-                yield from feed(packets)
+                yield from feed(packets, analyzer)
             else:
-                yield from map(self._observed, feed(packets))
+                yield from map(self._observed, feed(packets, analyzer))
             yield _NOTHING
         self._name_files()
-        yield self._observed(self.analyzer.close(ends_of(self.captures.files)))
+        ends = ends_of(self.captures.files)
+        yield self._observed(self.guard.closed(analyzer, lambda: analyzer.close(ends)))
 
     def placed(self) -> "Iterator[Iterator[tuple[Place, Event]]]":
         """The events of the shard with their places, for the packets that are read together."""
@@ -93,8 +98,9 @@ class Dissection:
         analyzer = self.analyzer
         assert isinstance(analyzer, ShardAnalyzer), "made without a shard"
         for packets in self.captures.batches():
-            yield analyzer.placed(packets)
-        yield analyzer.placed_end(ends_of(self.captures.files))
+            yield analyzer.placed(self.guard.fed(packets, analyzer))
+        ends = ends_of(self.captures.files)
+        yield analyzer.placed_end(ends, self.guard.closed(analyzer, lambda: analyzer.close(ends)))
 
     def _observed(self, events: list[Event]) -> list[Event]:
         if self.observer is not None:
@@ -104,7 +110,7 @@ class Dissection:
 
     def _name_files(self) -> None:
         for file in self.captures.files[len(self.file_names) :]:
-            self.file_names.append(_text(file.path))
+            self.file_names.append(path_text(file.path))
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
         """The exchanges of the files once more, for the names they tell."""
@@ -137,11 +143,6 @@ def _captures(paths: Paths | Captures) -> Captures:
     if isinstance(paths, Sequence):
         return open_captures([str(path) for path in paths])
     return paths
-
-
-def _text(path: str) -> str:
-    """A path as text that can be written as UTF-8: names of files are bytes, and need not be text."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def open(  # noqa: A001 - the name a user looks for

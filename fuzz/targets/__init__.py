@@ -6,6 +6,7 @@ from fuzz.targets.capture_files import Compressed, Pcap, Pcapng
 from fuzz.targets.outputs import CompiledFiles, ExcerptFiles, FailingOutputs, Times
 from fuzz.targets.packets import Packets, ReassemblyTarget
 from fuzz.targets.payloads import Filters, KeyLogs, Payloads, RecordPayloads, Tls
+from fuzz.targets.places import Places
 from fuzz.targets.records import Batches, Codecs, Columns, Indexes, MessageSets, Segments
 from fuzz.targets.sessions import Captures, Excerpts, Rules, Sessions, Statistics
 
@@ -39,5 +40,6 @@ _ALL: tuple[type[Target], ...] = (
     ExcerptFiles,
     FailingOutputs,
     CompiledFiles,
+    Places,
 )
 TARGETS: dict[str, type[Target]] = {target.name: target for target in _ALL}

@@ -16,6 +16,7 @@ from kdissect.capture.parser import CaptureParser
 from kdissect.capture.source import FileSource, Source
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import CaptureError
+from kdissect.model.faults import told
 from kdissect.model.packet import PacketBlock
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ class CaptureFile:
     """
 
     __slots__ = (
-        "_clock_ns", "_parser", "capture_set", "compression", "error", "first_time_ns", "index", "is_stream",
-        "last_time_ns", "path", "size", "source",
+        "_clock_ns", "_is_given_up", "_parser", "capture_set", "compression", "error", "first_time_ns",
+        "index", "is_stream", "last_time_ns", "path", "size", "source",
     )  # fmt: skip
 
     def __init__(
@@ -53,6 +54,7 @@ class CaptureFile:
         self.last_time_ns: int | None = None
         self._parser: CaptureParser | None = None
         self._clock_ns: int | None = None  # latest time since the clock last went backwards
+        self._is_given_up = False
 
     @property
     def format(self) -> str | None:
@@ -121,7 +123,7 @@ class CaptureFile:
 
         Raises nothing on bad input. A file may be read again from its start, a stream may not.
         """
-        if self.error is not None and self._parser is None:
+        if self._is_given_up or (self.error is not None and self._parser is None):
             return
         self._parser = self.error = None
         self.first_time_ns = self.last_time_ns = self._clock_ns = None
@@ -133,14 +135,23 @@ class CaptureFile:
             self._stream_ended(str(damage), corrupt=True)
         except OSError as error:
             self._fail(error.strerror or str(error))
+        except Exception as error:
+            self.give_up(f"given up behind packet {self.packets}: {told(error)}")
         self._settle()
+
+    def give_up(self, why: str) -> None:
+        """Read no further, now or again."""
+        self._is_given_up = True
+        self._fail(why)
 
     def first_time(self) -> int | None:
         """Time of the first packet, found by reading the beginning; None when there is none to be found."""
         batches = self.batches()
         first = next(batches, None)
         batches.close()
-        if self._parser is not None:  # what was read will be read again; a file that is no capture stays one
+        if (
+            self._parser is not None and not self._is_given_up
+        ):  # what was read will be read again; a file that is no capture stays one
             self._parser = self.error = None
             self.first_time_ns = self.last_time_ns = self._clock_ns = None
         return first[0][1] if first else None
@@ -159,7 +170,7 @@ class CaptureFile:
             if batch:
                 self._note_times(batch)
                 yield batch
-            if parser.stopped:
+            if parser.stopped or self._is_given_up:
                 return None
         parser.close()
         return None

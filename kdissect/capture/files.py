@@ -8,6 +8,7 @@ read side by side all the same, in one order of time, and `CaptureFile.capture_s
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import BinaryIO, Protocol
 
@@ -20,8 +21,10 @@ from kdissect.model.errors import CaptureError
 from kdissect.model.packet import Packet, PlainPacket
 
 # Files that overlap in time are open together. Past this many their handles are closed between two reads: the
-# usual limit of a process is 256 (macOS) or 1024 handles.
+# usual limit of a process is 256 (macOS) or 1024 handles. Where it is less (`ulimit -n`) so many are left for
+# everything else.
 MAX_OPEN_FILES = 64
+FREE_HANDLES = 32
 # Bytes of read buffers of all open files together; past it each reads smaller chunks, down to the least that
 # pays.
 MAX_BUFFERS = 16 << 20
@@ -106,7 +109,7 @@ class CaptureSet:
                 merge,
             )  # not for a single input, which is to be answered at once
 
-            yield from merge(merged, _share)
+            yield from merge(merged, partial(_share, most_open()))
         for file in self.files:
             if file not in self._first_times:
                 yield from file.batches()
@@ -180,7 +183,17 @@ def open_captures(
     return CaptureSet(files)
 
 
-def _share(file: CaptureFile, open_files: int) -> None:
+def most_open() -> int:
+    """How many files may be held open."""
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
+    except ImportError:  # Windows has no such limit
+        return MAX_OPEN_FILES
+    limit = getrlimit(RLIMIT_NOFILE)[0]
+    return MAX_OPEN_FILES if limit == RLIM_INFINITY else min(MAX_OPEN_FILES, limit - FREE_HANDLES)
+
+
+def _share(most: int, file: CaptureFile, open_files: int) -> None:
     """Bound handles and buffers while `open_files` files are open, `file` included."""
-    file.source.keep_open = open_files <= MAX_OPEN_FILES
+    file.source.keep_open = open_files <= most
     file.source.chunk_size = max(MIN_CHUNK, min(CHUNK, MAX_BUFFERS // open_files))

@@ -17,8 +17,14 @@ def without_options(place: str) -> str:
 
 
 def absolute(place: str) -> str:
-    """A place as everybody can name it: tasks have working directories of their own."""
-    return place if is_url(place) else os.path.abspath(place)  # noqa: PTH100  see paths.py
+    """A place as everybody can name it: tasks have working directories of their own.
+
+    As it is where the working directory was removed.
+    """
+    try:
+        return place if is_url(place) else os.path.abspath(place)  # noqa: PTH100  see paths.py
+    except FileNotFoundError:
+        return place
 
 
 def filesystem_of(url: str) -> tuple[Any, str]:

@@ -7,7 +7,8 @@ answered.
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import BinaryIO
 
 from kdissect.capture.capture_file import CaptureFile, peek
@@ -16,6 +17,7 @@ from kdissect.capture.detect import parser_for
 from kdissect.capture.filesystems import is_url, without_options
 from kdissect.capture.source import STDIN, FileSource, StreamSource
 from kdissect.model.errors import CaptureError
+from kdissect.model.faults import told
 
 _SNIFF = 1 << 12  # bytes: enough compressed data of any format for the first 4 bytes
 # Patterns are compiled where they are used: most runs need none of them.
@@ -36,11 +38,21 @@ def find_inputs(
     seen: set[object] = set()
     inputs = []
     for path in [os.fspath(path) for path in paths]:
-        for candidate, identity in _inputs_of(path, recursive, stdin):
+        for candidate, identity in _bounded(_inputs_of(path, recursive, stdin), path):
             if identity not in seen:
                 seen.add(identity)
                 inputs.append(candidate)
     return inputs
+
+
+def _bounded(found: Iterator[tuple[CaptureFile, object]], path: str) -> Iterator[tuple[CaptureFile, object]]:
+    """What a path stands for, up to where looking for it raises."""
+    try:
+        yield from found
+    except OSError as error:
+        yield _unreadable(path, error.strerror or str(error))
+    except Exception as error:
+        yield _unreadable(path, told(error))
 
 
 def _inputs_of(path: str, recursive: bool, stdin: BinaryIO | None) -> Iterator[tuple[CaptureFile, object]]:
@@ -53,7 +65,7 @@ def _inputs_of(path: str, recursive: bool, stdin: BinaryIO | None) -> Iterator[t
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         if is_url(path):
             yield from _objects(path, recursive)
-        elif re.search(_PATTERN, path):
+        elif not os.path.lexists(path) and re.search(_PATTERN, path):
             yield from _matches(path, recursive)
         else:
             yield _unreadable(path, getattr(error, "strerror", None) or str(error))
@@ -98,36 +110,60 @@ def _objects(url: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
 
 def _captures_in(directory: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
     found = False
-    for path in files_in(directory, recursive):
+    closed: list[tuple[str, OSError]] = []
+    for path in files_in(directory, recursive, lambda *one: closed.append(one)):
         if begins_like_capture(path):
             found = True
-            yield from _inputs_of(path, recursive, None)
-    if not found:
+            yield from _bounded(_inputs_of(path, recursive, None), path)
+    for place, error in closed:
+        yield _unreadable(place, error.strerror or str(error))
+    if not found and not closed:
         why = "no captures in this directory" + (
             "" if recursive else " (directories below it were not searched)"
         )
         yield _unreadable(directory, why)
 
 
-def files_in(directory: str, recursive: bool) -> Iterator[str]:
-    """Paths of the regular files that are not hidden, in natural order, directories after files."""
+def files_in(
+    directory: str, recursive: bool, cannot: Callable[[str, OSError], None] | None = None
+) -> Iterator[str]:
+    """Paths of the regular files that are not hidden, in natural order, directories after files.
+
+    What cannot be looked at because of its links or permissions counts as a file, to be told by whoever
+    opens it. `cannot` is told of directories that cannot be searched.
+    """
     from kdissect.capture.natural_order import natural_order  # one file named has no order
 
     try:
         with os.scandir(directory) as entries:
             visible = sorted((e for e in entries if e.name[0] != "."), key=lambda e: natural_order(e.name))
-    except OSError:
-        return  # without permission there is nothing to find: "no captures" says so
-    yield from (entry.path for entry in visible if entry.is_file())
+    except OSError as error:
+        if cannot is not None:
+            cannot(directory, error)
+        return
+    yield from (entry.path for entry in visible if _holds(entry.is_file))
     if recursive:
         for entry in visible:
-            if entry.is_dir(follow_symlinks=False):  # links to directories may form a circle
-                yield from files_in(entry.path, recursive)
+            if _holds(partial(entry.is_dir, follow_symlinks=False)):  # links to directories may form a circle
+                yield from files_in(entry.path, recursive, cannot)
+
+
+def _holds(test: Callable[[], bool]) -> bool:
+    """Whether a test of a directory's entry holds, or cannot be made: a link to itself, or to where nobody
+    may look."""
+    try:
+        return test()
+    except OSError:
+        return True
 
 
 def begins_like_capture(path: str) -> bool:
     """Whether to read a file of a directory; one that cannot be opened counts by its name."""
-    return _begins(FileSource(path))
+    try:
+        return _begins(FileSource(path))
+    except Exception as error:  # then it is read, and that tells it
+        told(error)
+        return True
 
 
 def _begins(source: FileSource) -> bool:

@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from itertools import count
 
+from kdissect.model.path_text import path_text
+
 _COMPRESSED = (".gz", ".zst", ".zstd", ".lz4")
 # tcpdump -C appends a number behind the extension, with -W padded with zeros: name.pcap, name.pcap1,
 # name.pcap02.
@@ -58,7 +60,7 @@ def _key(path: str) -> Key:
         name = stem
     if sum(map(str.isdigit, name)) >= _MARK_DIGITS:
         name = re.sub(_MARK, "", name)
-    return directory, name or _UNNAMED
+    return path_text(directory), path_text(name) or _UNNAMED
 
 
 def _numbered(key: Key, present: set[Key]) -> Key:

@@ -8,10 +8,16 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Protocol, cast
 
-from kdissect.cli.exits import INTERRUPTED, OK, USAGE
+from kdissect.cli.diagnostics import say, write_error
+from kdissect.cli.exits import INTERRUPTED, OK, UNREADABLE, USAGE
+from kdissect.cli.faults import DEBUG, listener_of
+from kdissect.cli.output import OutputError
+from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
+from kdissect.model import faults
 from kdissect.model.limits import in_force, use
 
 COMMANDS = {
@@ -66,40 +72,77 @@ def main(argv: Sequence[str] | None = None) -> int:
         # numpy, which comes with Arrow, starts threads for matrices that wait for work, busily: a fifth of
         # what a small Parquet file costs.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        hold_places()
+    before = faults.in_force()
+    faults.use(listener_of(arguments))
     try:
-        code = _dispatch(arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _forget_stdout()
-        return OK
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except SystemExit as stop:  # argparse: --help is 0, a usage error 2
-        return stop.code if isinstance(stop.code, int) else OK
+        return _guarded(arguments)
     finally:
+        faults.use(before)
         if argv is None:
             # The process ends: what Python would look for on its way out, cycles, has no memory to give back
             # any more. The look takes a twentieth of the time of a small capture.
             gc.freeze()
+
+
+def _guarded(arguments: list[str]) -> int:
+    """The guard of the process: whatever comes out of a command becomes a line and an exit code."""
+    try:
+        try:
+            code = _dispatch(arguments)
+        except SystemExit as stop:  # argparse: --help is 0, a usage error 2
+            code = stop.code if isinstance(stop.code, int) else OK
+        _finish(code)
+    except BrokenPipeError:
+        forget_output()
+        return OK
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        say(_told(error))
+        code = UNREADABLE
+        with suppress(BrokenPipeError):
+            _finish(code)
     return code
 
 
+def _finish(code: int) -> None:
+    """What was printed goes out. Raises OutputError where it cannot, and nobody was told yet."""
+    try:
+        flush()
+    except OutputError:
+        forget_output()
+        if code != UNREADABLE:
+            raise
+
+
+def _told(error: Exception) -> str:
+    listener = faults.in_force()
+    if faults.is_fault(error):
+        return faults.told(error)
+    if listener is not None:
+        listener(error)
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
 def _dispatch(arguments: list[str]) -> int:
+    if arguments[:1] == [DEBUG]:
+        arguments = [*arguments[1:], DEBUG] if len(arguments) > 1 else []
     first = arguments[0] if arguments else "--help"
     if first in ("-h", "--help"):
-        sys.stdout.write(_help())
+        print_text(_help())
         return OK
     if first in ("-V", "--version"):
         from kdissect import __version__
         from kdissect.model.native import native
 
-        sys.stdout.write(f"kdissect {__version__}\ncompiled hot path: {'no' if native is None else 'yes'}\n")
+        print_text(f"kdissect {__version__}\ncompiled hot path: {'no' if native is None else 'yes'}\n")
         return OK
     if first not in COMMANDS:
         what = "option" if first.startswith("-") else "command"
-        sys.stderr.write(
-            f"{_USAGE}\nkdissect: unknown {what} {first!r}; commands are {', '.join(COMMANDS)}\n"
-        )
+        write_error(f"{_USAGE}\nkdissect: unknown {what} {first!r}; commands are {', '.join(COMMANDS)}\n")
         return USAGE
     gc.set_threshold(COLLECT_EVERY)
     before = in_force()
@@ -124,11 +167,3 @@ def _help() -> str:
         "Exit codes: 0 all read, 1 findings, 2 wrong usage, 3 some input could not be read (the rest is "
         "printed first), 4 nothing to judge, 130 interrupted.\n"
     )
-
-
-def _forget_stdout() -> None:
-    """Whoever read our output went away.
-
-    Python flushes stdout once more at exit: let that go nowhere, silently.
-    """
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Sequence
+from functools import partial
 
 from kdissect.api import Dissection
 from kdissect.cli.check_baseline import add_baseline, read_baseline, write_baseline
 from kdissect.cli.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.check_evidence import add_evidence, check_evidence, write_evidence
-from kdissect.cli.exits import FINDINGS, NOTHING, OK
+from kdissect.cli.exits import FINDINGS, NOTHING, OK, UNREADABLE
 from kdissect.cli.filters import add_filter, filter_of, open_filtered
 from kdissect.cli.inputs import add_inputs, was_read
 from kdissect.cli.metering import Metering, add_metrics
@@ -18,7 +19,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import written_and_read
 from kdissect.cli.reports import FORMATS, PrintSchema, ReportFiles, render, report_option
 from kdissect.cli.taken_exchanges import TakenExchanges
-from kdissect.cli.turns import events_of
+from kdissect.cli.turns import read_events
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
 from kdissect.report.baseline import Baseline
@@ -27,7 +28,7 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.selection import select
-from kdissect.session.events import ConnectionClosed
+from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
 
@@ -56,18 +57,21 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         verdict = _judge(dissection, new_judge(), options, baseline)
-        verdicts.append(verdict)
         if was_read(dissection):  # else the files of an earlier run stay
             if options.evidence:
-                evidence.append(write_evidence(options, verdict, new_judge))
+                evidence.append(write_evidence(options, dissection, verdict, new_judge))
             reports.write(verdict, options.statistics)
         output.write(render(options.format, verdict, options.statistics))
+        output.flush()
+        verdicts.append(verdict)
 
     with reports:
         wrote, read = written_and_read(parser, options, dissection, body)
     failed = max(wrote, *evidence)
     if failed or not verdicts:  # what was found does not stand where it was asked for
-        return failed
+        return failed or UNREADABLE
+    if dissection.guard.has_faults:
+        return read or UNREADABLE  # not all of it can be trusted
     return _exit_code(verdicts[0], options, read, was_read(dissection))
 
 
@@ -117,12 +121,7 @@ def _label(text: str) -> tuple[str, str]:
 def _judge(dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None) -> Verdict:
     taken = _taken(dissection, judge, options)
     with Metering(options, dissection, judge.findings.all):
-        for event in events_of(dissection):
-            if taken is not None and isinstance(event, Exchange):
-                taken.add(event)
-            judge.add(event)
-            if taken is not None and isinstance(event, ConnectionClosed):
-                taken.forget(event.connection.id)
+        read_events(dissection, judge.add if taken is None else partial(_add, taken, judge))
         judge.finish()
     files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
@@ -132,6 +131,14 @@ def _judge(dissection: Dissection, judge: Judge, options: CheckOptions, baseline
             if finding.level is Level.SHOULD:
                 finding.severity = Severity.ERROR
     return Verdict(judge, quality, dissection.file_names, options.suppressions, baseline)
+
+
+def _add(taken: TakenExchanges, judge: Judge, event: Event) -> None:
+    if isinstance(event, Exchange):
+        taken.add(event)
+    judge.add(event)
+    if isinstance(event, ConnectionClosed):
+        taken.forget(event.connection.id)
 
 
 def _taken(dissection: Dissection, judge: Judge, options: CheckOptions) -> TakenExchanges | None:

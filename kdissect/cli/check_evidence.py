@@ -11,7 +11,7 @@ from kdissect.api import Dissection
 from kdissect.capture.whole_file import WholeFiles
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
-from kdissect.cli.inputs import open_inputs
+from kdissect.cli.inputs import open_again
 from kdissect.model.finding import Finding
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
@@ -35,12 +35,14 @@ def check_evidence(options: Namespace, dissection: Dissection) -> None:
         raise SystemExit(USAGE)
 
 
-def write_evidence(options: Namespace, verdict: Verdict, judge: Callable[[], Judge]) -> int:
+def write_evidence(
+    options: Namespace, dissection: Dissection, verdict: Verdict, judge: Callable[[], Judge]
+) -> int:
     """Write the files; gives the exit code. They take the place of those of an earlier run, all or none."""
     from kdissect.report.evidence import collect_evidence
 
     findings = verdict.findings
-    made = collect_evidence(findings, lambda: open_inputs(options), judge, options.show_secrets)
+    made = collect_evidence(findings, lambda: open_again(options, dissection), judge, options.show_secrets)
     names = dict(zip(map(id, findings), file_names(findings), strict=True))
     try:
         os.makedirs(options.evidence, exist_ok=True)  # noqa: PTH103

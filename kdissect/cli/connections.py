@@ -14,7 +14,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_printing, printing
 from kdissect.cli.progress import progress_of
 from kdissect.engine.connection_rows import CONNECTION_FIELDS, connection_row
-from kdissect.session.events import ConnectionClosed
+from kdissect.session.events import ConnectionClosed, Event
 
 FORMATS = ("table", "tsv", "jsonl", "csv")
 # A line has the ends and times as text, not once more as numbers.
@@ -51,15 +51,17 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     number = 0
     accepts = filter_of(options, dissection)
     takes = None if accepts is None else EventFilter(accepts)
-    for event in dissection.events():
-        if progress is not None:
-            progress.tick()
+
+    def take(event: Event) -> None:
+        nonlocal number
         is_taken = takes is None or takes(event)
         if isinstance(event, ConnectionClosed):
             number += 1
-            if not is_taken:
-                continue
-            output.write(form.line(connection_row(number, event.connection)))
+            if is_taken:
+                output.write(form.line(connection_row(number, event.connection)))
+
+    events = dissection.events()
+    dissection.guard.each(events if progress is None else progress.ticking(events), take)
     if progress is not None:
         progress.clear()
     output.write(form.tail())

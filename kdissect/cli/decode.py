@@ -73,6 +73,8 @@ def _check(parser: ArgumentParser, options: Namespace) -> None:
 
 
 def _stdin() -> str:
+    if sys.stdin is None:
+        raise OSError("there is no standard input")
     return sys.stdin.buffer.read().decode(
         "utf-8", "replace"
     )  # what is no text is no hex, and is told as that

@@ -8,5 +8,15 @@ def say(text: str) -> None:
     if sys.stderr is not None:
         from kdissect.cli.printable import printable  # mostly there is nothing to say
 
-        sys.stderr.write(f"kdissect: {printable(text)}\n")
+        write_error(f"kdissect: {printable(text)}\n")
+
+
+def write_error(text: str) -> None:
+    """Write to stderr; where that takes nothing, nobody can be told."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text)
         sys.stderr.flush()
+    except OSError:
+        sys.stderr = None  # as Python has it where it is closed

@@ -10,7 +10,16 @@ from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.cli.filters import add_filter, open_filtered, selected
-from kdissect.cli.inputs import add_inputs, add_topic_ids, is_input, is_live, open_inputs, report, was_read
+from kdissect.cli.inputs import (
+    add_inputs,
+    add_topic_ids,
+    is_input,
+    is_live,
+    open_again,
+    open_inputs,
+    report,
+    was_read,
+)
 from kdissect.cli.parser import command_parser
 from kdissect.cli.selection import add_selection
 
@@ -102,7 +111,7 @@ def _extract(options: Namespace, dissection: Dissection) -> int:
     if not was_read(dissection):
         return OK  # the file of an earlier run stays
     _say_what_is_left_out(options, harvested)
-    _write(options, harvested)
+    _write(options, harvested, dissection)
     return OK
 
 
@@ -122,8 +131,7 @@ def _harvest(options: Namespace, dissection: Dissection) -> Harvested:
     else:
         accepts = selected(options, dissection)
         harvest = Harvest(accepts or (lambda _exchange: True), options.decrypted, redactor)
-    for event in dissection.events():
-        harvest.add(event)
+    dissection.guard.each(dissection.events(), harvest.add)
     if redactor is not None:
         _say_what_was_done(redactor)
     return harvest.result()
@@ -155,7 +163,7 @@ def _say_what_is_left_out(options: Namespace, harvested: Harvested) -> None:
         say("warning: captures of different sets are written into one file")
 
 
-def _write(options: Namespace, harvested: Harvested) -> None:
+def _write(options: Namespace, harvested: Harvested, dissection: Dissection) -> None:
     from kdissect import __version__
     from kdissect.capture.packet_file import APPLICATION, PacketFile
     from kdissect.excerpt.extract import write_frames
@@ -168,7 +176,7 @@ def _write(options: Namespace, harvested: Harvested) -> None:
         def write(item: ExcerptPacket) -> None:
             file.write(item.packet, "" if item.frame is None else printable(item.frame.label))
 
-        write_frames(harvested.plans, open_inputs(options), not options.redact, write)
+        write_frames(harvested.plans, open_again(options, dissection), not options.redact, write)
 
 
 def _comment(options: Namespace, harvested: Harvested) -> str:

@@ -9,8 +9,8 @@ from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK
 from kdissect.cli.filters import selected
-from kdissect.cli.inputs import open_inputs, was_read
-from kdissect.session.events import ConnectionClosed
+from kdissect.cli.inputs import open_again, was_read
+from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
 
@@ -28,7 +28,8 @@ def matching(options: Namespace, dissection: Dissection) -> Matching:
     """Read the captures for them. Some 100 bytes a connection."""
     accepts = selected(options, dissection)
     found = Matching(set(), [])
-    for event in dissection.events():
+
+    def take(event: Event) -> None:
         if isinstance(event, Exchange):
             if event.connection.id not in found.ids and (accepts is None or accepts(event)):
                 found.ids.add(event.connection.id)
@@ -36,6 +37,8 @@ def matching(options: Namespace, dissection: Dissection) -> Matching:
             tls = event.connection.tls
             if tls is not None and tls.client_random is not None:
                 found.sessions.append((tls.client_random, tls.session_id))
+
+    dissection.guard.each(dissection.events(), take)
     return found
 
 
@@ -51,7 +54,7 @@ def copy(options: Namespace, dissection: Dissection) -> int:
         return OK  # the file of an earlier run stays
     if not found.ids:
         say("no exchange is taken: the file holds no packets")
-    again = open_inputs(options)
+    again = open_again(options, dissection)
     files = again.captures.files
     comment = f"{len(found.ids)} connections with all their packets."
     with PacketFile(options.output, comment, f"{APPLICATION} {__version__}") as file:

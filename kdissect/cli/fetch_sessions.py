@@ -10,7 +10,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import Reading, events_of
+from kdissect.cli.turns import Reading, read_events
 from kdissect.stats.fetch_session_rows import fetch_session_facts
 from kdissect.stats.fetch_sessions import FetchSessionTraffic
 
@@ -32,8 +32,7 @@ def run(arguments: Sequence[str]) -> int:
         accepts = filter_of(options, dissection)
         reading = Reading()
         with reading:
-            for event in events_of(dissection):
-                traffic.add(event, takes(accepts, event))
+            read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
         traffic.finish()
         facts = fetch_session_facts(traffic)
         if options.format == "json":

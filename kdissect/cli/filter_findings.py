@@ -50,8 +50,7 @@ def codes_by_exchange(dissection: Dissection) -> dict[Place, set[str]]:
     """Codes of the findings by connection and ordinal. Reads the whole input."""
     judge = Judge()
     judge.findings = found = _PlacedFindings()
-    for event in dissection.events():
-        judge.add(event)
+    dissection.guard.each(dissection.events(), judge.add)
     judge.finish()
     if found.is_full:
         say(f"warning: more than {MAX_EXCHANGES} exchanges have findings: the filter knows the first of them")

@@ -11,7 +11,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.selection import globs
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import Reading, turns_of
+from kdissect.cli.turns import Reading, read_turns
 from kdissect.stats.group_rows import group_facts
 from kdissect.stats.groups import GroupTraffic
 
@@ -36,8 +36,7 @@ def run(arguments: Sequence[str]) -> int:
         accepts = filter_of(options, dissection)
         reading = Reading()
         with reading:
-            for turn in turns_of(dissection):
-                traffic.add(turn, takes(accepts, turn.exchange))
+            read_turns(dissection, lambda turn: traffic.add(turn, takes(accepts, turn.exchange)))
         groups = group_facts(traffic, globs(options.group) if options.group else None)
         if options.format == "json":
             write_json(output, {"groups": groups, "forgotten": traffic.logs.forgotten})

@@ -12,6 +12,7 @@ from kdissect.engine.indexes.segment_places import SegmentPlaces
 from kdissect.engine.rows import Row
 from kdissect.engine.segment_reader import PlacedBatch, SegmentReader
 from kdissect.engine.segment_rows import place_of
+from kdissect.model.path_text import path_text
 
 
 class IndexWalk:
@@ -27,21 +28,17 @@ class IndexWalk:
     def rows(self) -> Iterator[Row]:
         """A row for each entry."""
         for path in self._options.paths:
-            try:
-                index = self._kind(content(path), base_offset(path))
-            except OSError as error:
-                self._troubles.tell(f"{path}: {error.strerror}")
-                continue
-            self._troubles.opened = True
-            yield from self._entries(path, index)
+            yield from self._troubles.bounded(path, self._entries(path))
 
-    def _entries(self, path: str, index: IndexFile) -> Iterator[Row]:
+    def _entries(self, path: str) -> Iterator[Row]:
+        index: IndexFile = self._kind(content(path), base_offset(path))
+        self._troubles.opened = True
         topic, partition = place_of(path, self._options.topic)
         faults = list(index.faults)
         places = None if self._suffix == SNAPSHOT else _places(beside(path, self._suffix, ".log"))
         for entry in index.entries(places):
             self._number += 1
-            head = {"number": self._number, "file": path, "topic": topic, "partition": partition}
+            head = {"number": self._number, "file": path_text(path), "topic": topic, "partition": partition}
             yield {**head, "entry": entry.number, **entry.row, "faults": entry.faults}
             if entry.faults and len(faults) < MAX_LINES:
                 faults += entry.told()

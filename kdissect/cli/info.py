@@ -14,7 +14,7 @@ from kdissect.cli.inputs import add_inputs
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_output, printing
-from kdissect.cli.progress import progress_of
+from kdissect.cli.turns import read_all
 from kdissect.engine.overview import DeepCounts, Overview
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import AnomalyKind
@@ -63,14 +63,7 @@ def _facts(dissection: Dissection, options: Namespace) -> Facts:
     overview = Overview(options.deep, options.records)
     accepts = filter_of(options, dissection)
     takes = None if accepts is None else EventFilter(accepts)
-    progress = progress_of(dissection)
-    for event in dissection.events():
-        if progress is not None:
-            progress.tick()
-        if takes is None or takes(event):
-            overview.add(event)
-    if progress is not None:
-        progress.clear()
+    read_all(dissection, lambda event: overview.add(event) if takes is None or takes(event) else None)
     _add_anomalies_below(overview, dissection)
     return {
         "files": [

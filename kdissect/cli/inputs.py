@@ -91,6 +91,16 @@ def open_inputs(options: Namespace) -> Dissection:
     return Dissection(paths, options.port, topic_ids, options.keylog, hosts, shard=shard)
 
 
+def open_again(options: Namespace, first: Dissection) -> Dissection:
+    """The same, to be read a second time, without what the first reading gave up."""
+    again = open_inputs(options)
+    given_up = {first.captures.files[index].path for index in first.guard.given_up}
+    for file in again.captures.files:
+        if file.path in given_up:
+            file.give_up("given up in the first reading")
+    return again
+
+
 def wants_live(options: Namespace) -> bool:
     """Whether the input is to be captured now."""
     return bool(getattr(options, "interfaces", None) or getattr(options, "live", False))
@@ -142,8 +152,9 @@ def was_read(dissection: Dissection) -> bool:
 
 
 class InputStates(NamedTuple):
-    """What is wrong with inputs as far as they are read: for each its error or None, and warnings; names of
-    topic ids and TLS sessions that were not kept. `was_read` says whether any could be opened.
+    """What is wrong with inputs as far as they are read: for each its error or None, and warnings, behind
+    them faults that are of no input; names of topic ids and TLS sessions that were not kept. `was_read` says
+    whether any could be opened.
     """
 
     files: tuple[tuple[str | None, tuple[str, ...]], ...]
@@ -161,6 +172,7 @@ def states_of(dissection: Dissection) -> InputStates:
         )
         for file in dissection.captures.files
     )
+    files += tuple((fault, ()) for fault in dissection.guard.errors)
     return InputStates(files, dissection.topics.dropped, dissection.key_logs.dropped, was_read(dissection))
 
 

@@ -14,6 +14,8 @@ from kdissect.cli.filters import open_filtered, selected
 from kdissect.cli.output import Output
 from kdissect.cli.printing import printing
 from kdissect.cli.progress import progress_of
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -69,32 +71,38 @@ def _copy(
     accepts = selected(options, dissection)
     left = options.limit or -1
     write, line, pass_by = output.write, writer.line, dissection.topics.pass_by
+    each = dissection.guard.each
     if tick is None and accepts is None and not options.limit:  # nothing to ask about each
         if hasattr(writer, "hold"):
             _copy_held(dissection, output, writer)
             return
-        for exchange in dissection:
-            write(line(exchange))
+        each(dissection, lambda exchange: write(line(exchange)))
         return
-    for exchange in dissection:
+
+    def take(exchange: Exchange) -> bool:
+        nonlocal left
         if tick is not None:
             tick()
         if accepts is not None and not accepts(exchange):
             writer.skip()
             pass_by(exchange)
-            continue
+            return False
         write(line(exchange))
         left -= 1
-        if not left:
-            break
+        return not left
+
+    each(dissection, take)
 
 
 def _copy_held(dissection: Dissection, output: Output, writer: Any) -> None:
     """The same with a writer that holds lines (`line_filler`), as many as the output would."""
     hold, take, most = writer.hold, writer.take, output.most_held
+
+    def fill(events: list[Event]) -> None:
+        if hold(events) > most:
+            output.write(take())
+
     try:
-        for events in dissection.batches():
-            if hold(events) > most:
-                output.write(take())
+        dissection.guard.each(dissection.batches(), fill)
     finally:  # also what came before an interrupt
         output.write(take())

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from kdissect.capture.whole_file import WholeFile, is_special
+from kdissect.model.errors import KdissectError
 
 # A write costs microseconds whatever its size; beyond this nothing is gained.
 BUFFER_BYTES = 1 << 18
@@ -18,7 +19,7 @@ _TERMINAL_BYTES = 1 << 13  # a person wants to see something soon
 _STDOUT = 1
 
 
-class OutputError(Exception):
+class OutputError(KdissectError):
     """The output cannot be opened or written; the message names it."""
 
 

@@ -2,11 +2,16 @@
 
 import argparse
 import os
+import sys
 from argparse import SUPPRESS, Action, ArgumentParser, HelpFormatter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NoReturn
+
+from kdissect.cli.diagnostics import write_error
+from kdissect.cli.faults import DEBUG
+from kdissect.cli.standard_streams import print_text
 
 # Hidden: has a command show its parser, for the completion of shells (`cli.completions`).
 SHOW_PARSER = "--show-parser"
@@ -35,7 +40,7 @@ class _Formatter(HelpFormatter):
 
 
 class _Parser(ArgumentParser):
-    """Takes `EARLY_OPTION` first, where the command has it."""
+    """Takes `EARLY_OPTION` first, where the command has it. What cannot be printed is an error."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """As in argparse."""
@@ -43,6 +48,13 @@ class _Parser(ArgumentParser):
         if any(word.startswith(EARLY_OPTION) for word in words):
             words = _early_first(words)
         return super().parse_known_args(words, namespace)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """As in argparse, which prints and forgets what cannot be written."""
+        if file is sys.stdout:
+            print_text(message)
+        else:
+            write_error(message)
 
 
 def _early_first(words: list[str]) -> list[str]:
@@ -69,6 +81,7 @@ def command_parser(name: str, description: str) -> ArgumentParser:
             prog=f"kdissect {name}", description=description, formatter_class=_Formatter, allow_abbrev=False
         )
     parser.add_argument(SHOW_PARSER, action=_ShowParser, nargs=0, help=SUPPRESS)
+    parser.add_argument(DEBUG, action="store_true", help="show where kdissect itself fails, if it does")
     return parser
 
 

@@ -11,7 +11,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.selection import globs
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import Reading, events_of
+from kdissect.cli.turns import Reading, read_events
 from kdissect.stats.producer_rows import producer_facts
 from kdissect.stats.producers import ProducerTraffic
 
@@ -39,8 +39,7 @@ def run(arguments: Sequence[str]) -> int:
         traffic = ProducerTraffic(dissection.topics, is_selective=accepts is not None)
         reading = Reading()
         with reading:
-            for event in events_of(dissection):
-                traffic.add(event, takes(accepts, event))
+            read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
         traffic.finish()
         facts = producer_facts(traffic, globs(options.producer) if options.producer else None)
         if options.format == "json":

@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from kdissect.api import Dissection
 
@@ -10,6 +12,8 @@ MIN_BYTES = 32 << 20
 _INTERVAL_S = 0.2
 _CHECK_EVERY = 64  # exchanges between two looks at the clock
 _WIDTH = 30
+
+Thing = TypeVar("Thing")
 
 
 class Progress:
@@ -35,6 +39,12 @@ class Progress:
         if now >= self._next:
             self._next = now + _INTERVAL_S
             self._show(now - self._started)
+
+    def ticking(self, things: Iterable[Thing]) -> Iterator[Thing]:
+        """Things that are read, with a tick for each."""
+        for thing in things:
+            self.tick()
+            yield thing
 
     def clear(self) -> None:
         """Take the line away."""

@@ -20,7 +20,6 @@ from kdissect.cli.selection import add_selection, globs
 from kdissect.engine.held_fields import ENOUGH, LOOK, HeldFields
 from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.record_sets import RecordSet, exchange_sections, record_sets
-from kdissect.engine.rows import Row
 from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import native
@@ -116,8 +115,8 @@ def _write(
     form = _format(dissection, options, output)
     output.write(form.head())
     left = options.limit or -1
-    for row in _rows(dissection, options, rows, progress, faults.anomalies):
-        output.write(form.line(row))
+    for line in _lines(dissection, options, rows, progress, faults.anomalies, form):
+        output.write(line)
         left -= 1
         if not left:
             break
@@ -154,16 +153,21 @@ def _tables(dissection: Dissection, options: Namespace, faults: FaultReport) -> 
     )
 
 
-def _rows(
+def _lines(
     dissection: Dissection,
     options: Namespace,
     rows: RecordRows,
     progress: Progress | None,
     report: Callable[[list[Anomaly]], None],
-) -> Iterator[Row]:
+    form: Format,
+) -> Iterator[bytes]:
     for records in selected_sets(dissection, options, progress):
         anomalies: list[Anomaly] = []
-        yield from rows.rows(records, anomalies)
+        try:
+            for row in rows.rows(records, anomalies):
+                yield form.line(row)
+        except Exception as error:
+            dissection.guard.note(error, records.exchange)
         report(anomalies)
 
 
@@ -173,7 +177,10 @@ def selected_sets(
     """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
     is_wanted = _chooser(dissection, options)
     for exchange in _selected(dissection, options, progress):
-        yield from filter(is_wanted, record_sets(exchange))
+        try:
+            yield from filter(is_wanted, record_sets(exchange))
+        except Exception as error:
+            dissection.guard.note(error, exchange)
 
 
 def hold_selected(
@@ -189,23 +196,36 @@ def hold_selected(
     is_wanted = _chooser(dissection, options)
     take = tables.held.take
     for exchange in _selected(dissection, options, progress):
-        taken = LOOK if options.topic else take(exchange)
-        if taken != LOOK:
-            if taken == ENOUGH:
-                yield
+        try:
+            taken = LOOK if options.topic else take(exchange)
+            if taken == LOOK:
+                yield from _looked_at(exchange, options, is_wanted, tables)
+        except Exception as error:
+            dissection.guard.note(error, exchange)
             continue
-        found = exchange_sections(exchange)
-        if found is None or not found[2]:
-            continue
-        is_response, frame, sections = found
-        if not options.topic and sections[0].position is None:
-            if tables.held.add(exchange, frame, sections):
-                yield
-            continue
-        for section in sections:
-            records = RecordSet(exchange, is_response, frame, section)
-            if is_wanted(records) and _hold(tables.held, records):
-                yield
+        if taken == ENOUGH:
+            yield
+
+
+def _looked_at(
+    exchange: Exchange,
+    options: Namespace,
+    is_wanted: Callable[[RecordSet], bool],
+    tables: RecordTables | CompiledTables,
+) -> Iterator[None]:
+    """`hold_selected` for an exchange that takes a closer look."""
+    found = exchange_sections(exchange)
+    if found is None or not found[2]:
+        return
+    is_response, frame, sections = found
+    if not options.topic and sections[0].position is None:
+        if tables.held.add(exchange, frame, sections):
+            yield
+        return
+    for section in sections:
+        records = RecordSet(exchange, is_response, frame, section)
+        if is_wanted(records) and _hold(tables.held, records):
+            yield
 
 
 def _hold(held: HeldFields | Any, records: RecordSet) -> bool:
@@ -238,8 +258,13 @@ def _selected(dissection: Dissection, options: Namespace, progress: Progress | N
     for exchange in dissection:
         if progress is not None:
             progress.tick()
-        pass_by(exchange)
-        if accepts is None or accepts(exchange):
+        try:
+            pass_by(exchange)
+            taken = accepts is None or accepts(exchange)
+        except Exception as error:
+            dissection.guard.note(error, exchange)
+            continue
+        if taken:
             yield exchange
 
 

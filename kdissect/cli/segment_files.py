@@ -1,7 +1,7 @@
 """Log segments and snapshots on disk."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kdissect.engine.indexes.kinds import KINDS, SNAPSHOT
 
@@ -16,23 +16,22 @@ _MAX_OFFSET = (1 << 63) - 1
 _MAX_DIGITS = 100  # names have 20; Python refuses numbers of 4300
 
 
-def find_segments(paths: list[str]) -> Iterator[str]:
-    """The files named, and the segments and snapshots in the folders named, sorted. Raises OSError."""
+def find_segments(paths: list[str], cannot: Callable[[OSError], None]) -> Iterator[str]:
+    """The files named, and the segments and snapshots in the folders named, sorted.
+
+    `cannot` is told of folders that cannot be searched.
+    """
     for path in paths:
         if os.path.isdir(path):  # noqa: PTH112  paths stay strings here
-            yield from _inside(path)
+            yield from _inside(path, cannot)
         else:
             yield path
 
 
-def _inside(path: str) -> Iterator[str]:
-    for folder, folders, names in os.walk(path, onerror=_fail):
+def _inside(path: str, cannot: Callable[[OSError], None]) -> Iterator[str]:
+    for folder, folders, names in os.walk(path, onerror=cannot):
         folders.sort()
         yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(SUFFIXES))  # noqa: PTH118
-
-
-def _fail(error: OSError) -> None:
-    raise error
 
 
 def chunks(path: str) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.rows import Row
 from kdissect.engine.segment_reader import PlacedBatch, SegmentReader
 from kdissect.engine.segment_rows import SegmentRows, place_of
+from kdissect.model.path_text import path_text
 from kdissect.model.record_batch import RecordFault
 
 
@@ -33,27 +34,20 @@ class SegmentWalk:
 
     def rows(self) -> Iterator[Row]:
         """The rows of all files."""
-        try:
-            for path in find_segments(self._options.paths):
-                yield from self._file(path)
-        except OSError as error:
-            self._troubles.tell(f"{error.filename}: {error.strerror}")
+        for path in find_segments(self._options.paths, self._troubles.tell_error):
+            yield from self._troubles.bounded(path, self._file(path))
         self._checks.close()
 
     def _file(self, path: str) -> Iterator[Row]:
-        self._rows.begin(path, *place_of(path, self._options.topic))
+        self._rows.begin(path_text(path), *place_of(path, self._options.topic))
         self._first = None
         reader = SegmentReader()
         places = SegmentPlaces(base_offset(path))
         self._checks.begin(path)
-        try:
-            for data in chunks(path):
-                self._troubles.opened = True
-                for placed in reader.feed(data):
-                    yield from self._batch(placed, places)
-        except OSError as error:
-            self._troubles.tell(f"{path}: {error.strerror}")
-            return
+        for data in chunks(path):
+            self._troubles.opened = True
+            for placed in reader.feed(data):
+                yield from self._batch(placed, places)
         self._troubles.opened = True
         for placed in reader.close():
             yield from self._batch(placed, places)

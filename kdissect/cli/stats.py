@@ -14,7 +14,8 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.selection import add_selection
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import Reading, turns_of
+from kdissect.cli.turns import Reading, read_turns
+from kdissect.history.turn import Turn
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.traffic import Traffic
@@ -86,14 +87,17 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
     traffic = Traffic(key_maker(options.by, context))
     test = selected(options, dissection)
     links = "group" in options.by
+
+    def take(turn: Turn) -> None:
+        if links:
+            context.groups.learn(turn)
+        if test is None or test(turn.exchange):
+            traffic.add(turn)
+        else:
+            dissection.topics.pass_by(turn.exchange)
+
     with Metering(options, dissection), reading:
-        for turn in turns_of(dissection):
-            if links:
-                context.groups.learn(turn)
-            if test is None or test(turn.exchange):
-                traffic.add(turn)
-            else:
-                dissection.topics.pass_by(turn.exchange)
+        read_turns(dissection, take)
     return traffic
 
 

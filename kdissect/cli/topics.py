@@ -14,8 +14,9 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.selection import globs
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import Reading, events_of
+from kdissect.cli.turns import Reading, read_events
 from kdissect.history.turn import Turn
+from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
 from kdissect.stats.topic_rows import topic_facts
@@ -54,11 +55,14 @@ def run(arguments: Sequence[str]) -> int:
 def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> dict[str, Any]:
     traffic, unseen = TopicTraffic(dissection.topics, options.sizes), BlindSpots()
     accepts = filter_of(options, dissection)
+
+    def take(event: Event) -> None:
+        unseen.add(event)
+        if isinstance(event, Exchange):
+            traffic.add(Turn(event), takes(accepts, event))
+
     with reading:
-        for event in events_of(dissection):
-            unseen.add(event)
-            if isinstance(event, Exchange):
-                traffic.add(Turn(event), takes(accepts, event))
+        read_events(dissection, take)
     wanted = globs(options.topic) if options.topic else None
     return {
         "topics": topic_facts(traffic, wanted),

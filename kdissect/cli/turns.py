@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from types import TracebackType
 
 from kdissect.api import Dissection
@@ -36,24 +36,35 @@ class Reading:
             raise KeyboardInterrupt
 
 
-def events_of(dissection: Dissection) -> Iterator[Event]:
-    """All events that count, with a progress line where one is due: traffic that several capture sets have
-    counts in one of them.
+def read_events(dissection: Dissection, take: Callable[[Event], object]) -> None:
+    """Have `take` take all events that count, with a progress line where one is due.
+
+    Traffic that several capture sets have counts in one of them.
     """
+
+    def take_counting(event: Event) -> None:
+        if event.connection.same_as is None:
+            take(event)
+
+    read_all(dissection, take_counting)
+
+
+def read_all(dissection: Dissection, take: Callable[[Event], object]) -> None:
+    """The same with all events there are."""
     progress = progress_of(dissection)
+    events = dissection.events()
     try:
-        for event in dissection.events():
-            if progress is not None:
-                progress.tick()
-            if event.connection.same_as is None:
-                yield event
+        dissection.guard.each(events if progress is None else progress.ticking(events), take)
     finally:
         if progress is not None:
             progress.clear()
 
 
-def turns_of(dissection: Dissection) -> Iterator[Turn]:
-    """The exchanges in the order of their completion, each decoded at most once."""
-    for event in events_of(dissection):
+def read_turns(dissection: Dissection, take: Callable[[Turn], object]) -> None:
+    """Have `take` take the exchanges in the order of their completion, each decoded at most once."""
+
+    def take_exchange(event: Event) -> None:
         if isinstance(event, Exchange):
-            yield Turn(event)
+            take(Turn(event))
+
+    read_events(dissection, take_exchange)

@@ -13,7 +13,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.tables import add_tables, write_json
-from kdissect.cli.turns import Reading, events_of
+from kdissect.cli.turns import Reading, read_events
 from kdissect.stats.upgrade import UpgradeAudit
 from kdissect.stats.upgrade_rows import upgrade_facts
 
@@ -37,19 +37,22 @@ def run(arguments: Sequence[str]) -> int:
         accepts = filter_of(options, dissection)
         reading = Reading()
         with reading:
-            for event in events_of(dissection):
-                audit.add(event, takes(accepts, event))
-        found.append(facts := upgrade_facts(audit))
+            read_events(dissection, lambda event: audit.add(event, takes(accepts, event)))
+        facts = upgrade_facts(audit)
         if options.format == "json":
             write_json(output, facts)
         else:
             from kdissect.cli.formats.upgrade_text import upgrade_text
 
             upgrade_text(facts, options, output)
+        output.flush()
+        found.append(facts)
         reading.over()
 
     code = printing(parser, options, dissection, body)
-    return _exit_code(found[0], options.fail_on, code) if found else code
+    if not found or dissection.guard.has_faults:
+        return code
+    return _exit_code(found[0], options.fail_on, code)
 
 
 def _parser() -> ArgumentParser:

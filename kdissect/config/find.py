@@ -15,7 +15,10 @@ def find_config(start: str) -> str | None:
     In one directory `kdissect.toml` goes before `pyproject.toml`, and a `pyproject.toml` that does not name
     kdissect configures others.
     """
-    folder = os.path.abspath(start)  # noqa: PTH100  importing pathlib costs more than the search
+    try:
+        folder = os.path.abspath(start)  # noqa: PTH100  importing pathlib costs more than the search
+    except FileNotFoundError:  # the working directory was removed
+        return None
     while True:
         own, shared = os.path.join(folder, OWN), os.path.join(folder, SHARED)  # noqa: PTH118
         if os.path.isfile(own):  # noqa: PTH113

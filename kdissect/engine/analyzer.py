@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,8 @@ EVICTED_AT_ONCE = 20_000
 # `tcp.feed` of a connection, the segment's direction in it, the connection, and the direction's lane: None
 # where every segment must be fed.
 Flow = tuple[Callable[[int, PlainSegment, int, int], None], int, ConnectionAnalyzer, Lane | None]
+Rest = Iterator[tuple[int, tuple[PlainPacket, PlainSegment | None]]]
+"""Packets and their segments, by index, that are yet to be taken."""
 _NOTHING: list[Event] = []
 _NO_ENDS: Mapping[str, int] = {}
 _first = itemgetter(0)
@@ -68,6 +70,12 @@ class Analyzer:
     (`model.hosts`); `limits` bound memory (None: those of the process); `twins` mark traffic that several
     sets have. Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
     """
+
+    # What `feed_each` and `close` have yet to come to; empty in between, so that nobody pickles it.
+    _rest: Rest = iter(())
+    _ending: Sequence[ConnectionAnalyzer] = ()
+    ended: ConnectionInfo | None = None
+    """The connection that ended last."""
 
     def __init__(
         self,
@@ -132,21 +140,35 @@ class Analyzer:
         So what is seen of a connection in its info is what was known at the event, however packets come in
         batches.
         """
+        self._rest = iter(())  # of a block, which is of one file, nothing is left where it is given up
         return self._feed_block(packets) if isinstance(packets, PacketBlock) else self._feed_plain(packets)
 
+    def feed_on(self, without: Collection[int]) -> Iterator[list[Event]]:
+        """`feed_each` behind the packet at which it raised or was left, without those of some files.
+
+        For `engine.guard`; of a block nothing comes any more.
+        """
+        return self._feed_rest(rest_without(self._rest, without))
+
     def _feed_plain(self, packets: Sequence[PlainPacket]) -> Iterator[list[Event]]:
-        events = self._events
-        pairs = zip(packets, self.parser.parse_batch(packets), strict=True)
-        for index, (packet, segment) in enumerate(pairs):
+        self.index = 0  # until a packet is taken the first is at hand
+        segments = self.parser.parse_batch(packets)
+        yield from self._feed_rest(enumerate(zip(packets, segments, strict=True)))
+
+    def _feed_rest(self, rest: Rest) -> Iterator[list[Event]]:
+        self._rest, events = rest, self._events
+        for index, (packet, segment) in rest:
             if segment is not None:
                 self.index = index
                 self._feed_segment(segment, packet[0], packet[1])
                 if events:
                     yield self._take()
+        self._rest = iter(())
 
     def _feed_block(self, block: PacketBlock) -> Iterator[list[Event]]:
         """The bulk path (`net.in_order`), with the other way for each packet that is unusual."""
         events, parser = self._events, self.parser
+        self.index = self._due.told = 0
         at, file = 0, block.first_ref >> FILE_SHIFT
         while at < len(block) and file != self._file:  # until a segment of the file comes
             self.index = at
@@ -158,13 +180,17 @@ class Analyzer:
         if isinstance(self._flows, FlowTable):
             yield from self._feed_compiled(block, at, self._flows)
             return
-        for index in take_in_order(block, self._chosen(block, at), self._flows, self._due, events):
-            self.index = index if index >= 0 else ~index
-            if index >= 0:
-                parser.packets -= 1
-                self._feed_packet(block[index])
-            if events:
-                yield self._take()
+        try:
+            for index in take_in_order(block, self._chosen(block, at), self._flows, self._due, events):
+                self.index = index if index >= 0 else ~index
+                if index >= 0:
+                    parser.packets -= 1
+                    self._feed_packet(block[index])
+                if events:
+                    yield self._take()
+        except Exception:
+            self.index = max(self.index, self._due.told)
+            raise
 
     def _feed_compiled(self, block: PacketBlock, at: int, flows: FlowTable) -> Iterator[list[Event]]:
         """The same from index `at` on, compiled."""
@@ -233,12 +259,19 @@ class Analyzer:
         for capture_set, end_ns in ends.items():
             self._switch_set(capture_set)
             self._sweep(end_ns)
+        found = [connection for table in self._tables.values() for connection, _ in _once(table)]
         for table in self._tables.values():
-            for connection, _ in _once(table):
-                self._end(connection, CloseKind.CAPTURE_END, connection.last_ns)
             table.clear()
+        ending = self._ending = [*reversed(found), *self._ending]
+        while ending:
+            connection = ending.pop()  # so that it is over also where its end raises
+            self._end(connection, CloseKind.CAPTURE_END, connection.last_ns)
         self.parser.close()
         return self._take()
+
+    def open_connections(self) -> int:
+        """How many have not ended."""
+        return sum(map(len, self._tables.values())) // 2 + len(self._ending)
 
     def _take(self) -> list[Event]:
         events = self._events[:]
@@ -272,9 +305,9 @@ class Analyzer:
     def _open(self, segment: Segment, time_ns: int) -> Flow:
         source, destination = flow_endpoints(segment.flow)
         digest = blake2b(digest_size=8)
-        digest.update(
-            f"{self._capture_set}|{'|'.join(sorted((str(source), str(destination))))}|{time_ns}".encode()
-        )
+        ends = "|".join(sorted((str(source), str(destination))))
+        # The set is called by its files, whose names are bytes and need not be text.
+        digest.update(f"{self._capture_set}|{ends}|{time_ns}".encode("utf-8", "surrogateescape"))
         # The answer to a SYN comes from the listener; without one the first to speak is taken for the client.
         swapped = segment.flags & (SYN | ACK) == SYN | ACK or (source.port in self._ports)
         client, broker = (destination, source) if swapped else (source, destination)
@@ -296,11 +329,12 @@ class Analyzer:
         return flow
 
     def _drop(self, connection: ConnectionAnalyzer, flow: bytes, how: CloseKind, time_ns: int) -> None:
-        self._end(connection, how, time_ns)
         self._flows.pop(flow, None)
         self._flows.pop(reverse_flow(flow), None)
+        self._end(connection, how, time_ns)
 
     def _end(self, connection: ConnectionAnalyzer, how: CloseKind, time_ns: int) -> None:
+        self.ended = connection.info
         if self._twins is not None:
             self._twins.close(connection.info)
         connection.close(how, time_ns)
@@ -324,6 +358,11 @@ class Analyzer:
             self._end(oldest, CloseKind.IDLE, time_ns)
             table.pop(flow, None)
             table.pop(reverse_flow(flow), None)
+
+
+def rest_without(rest: Rest, files: Collection[int]) -> Rest:
+    """What is left, without the packets of some files."""
+    return iter([one for one in rest if one[1][0][0] >> FILE_SHIFT not in files])
 
 
 def _one_set(_file: int) -> str:

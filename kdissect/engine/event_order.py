@@ -13,10 +13,10 @@ Python, Arrow and Spark all do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from struct import Struct
 
-from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.analyzer import Analyzer, Rest, rest_without
 from kdissect.model.packet import FILE_SHIFT, NEVER_NS, NUMBER_MASK, PlainPacket
 from kdissect.model.segment import PlainSegment
 from kdissect.session.events import Event
@@ -39,21 +39,34 @@ class OrderedAnalyzer:
     those of its capture set, without which the places of one set would depend on which others are read too.
     """
 
+    _rest: Rest = iter(())  # empty between two calls, so that nobody pickles it
+    index = 0
+    """Which of the packets given last is taken."""
+
     def __init__(self, analyzer: Analyzer, number_of: Callable[[int], int] | None = None) -> None:
         self.analyzer = analyzer
         self._number_of = number_of or int
         self._now_ns = NEVER_NS
 
-    def feed_batch(self, packets: Sequence[PlainPacket]) -> Iterator[list[Placed]]:
+    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[list[Placed]]:
         """Take packets in canonical order; gives events before the next packet changes what they point at."""
-        now_ns = self._now_ns
-        for packet, segment in zip(packets, self.analyzer.parser.parse_batch(packets), strict=True):
-            now_ns = max(now_ns, packet[1])
+        self.index = 0
+        segments = self.analyzer.parser.parse_batch(packets)
+        yield from self._feed_rest(enumerate(zip(packets, segments, strict=True)))
+
+    def feed_on(self, without: Collection[int]) -> Iterator[list[Placed]]:
+        """As `Analyzer.feed_on`."""
+        return self._feed_rest(rest_without(self._rest, without))
+
+    def _feed_rest(self, rest: Rest) -> Iterator[list[Placed]]:
+        self._rest = rest
+        for self.index, (packet, segment) in rest:
+            self._now_ns = max(self._now_ns, packet[1])
             if segment is not None:
-                placed = self.feed_segment(segment, packet[0], packet[1], now_ns)
+                placed = self.feed_segment(segment, packet[0], packet[1], self._now_ns)
                 if placed:
                     yield placed
-        self._now_ns = now_ns
+        self._rest = iter(())
 
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int, now_ns: int) -> list[Placed]:
         """Take the segment of one packet. `now_ns` is the running maximum of time within its file."""

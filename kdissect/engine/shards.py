@@ -18,7 +18,7 @@ from zlib import crc32
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.native import native
-from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket
+from kdissect.model.packet import PacketBlock, PlacedPacket
 from kdissect.model.segment import PlainSegment, reverse_flow
 from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4
 from kdissect.net.protocols import TCP
@@ -53,7 +53,7 @@ def shard_of(flow: bytes, count: int) -> int:
 
 
 class ShardAnalyzer(Analyzer):
-    """Takes every packet, and analyses the connections of one shard. To be fed with `placed` alone."""
+    """Takes every packet, and analyses the connections of one shard. What it gives goes through `placed`."""
 
     def __init__(self, shard: Shard, *of_analyzer: Any) -> None:
         super().__init__(*of_analyzer)
@@ -68,10 +68,9 @@ class ShardAnalyzer(Analyzer):
         super().__setstate__(state)
         self._others = _none_passed()  # they are found out again
 
-    def placed(self, packets: Sequence[PlainPacket]) -> Iterator[tuple[Place, Event]]:
-        """Take the next batch; gives the events of the shard before the next packet changes what they point
-        at."""
-        for events in self.feed_each(packets):
+    def placed(self, fed: Iterable[list[Event]]) -> Iterator[tuple[Place, Event]]:
+        """What `feed_each` gives for the next batch, with places."""
+        for events in fed:
             for number, event in enumerate(events):
                 if event.connection.over_ns:
                     yield _ended(self._batch, self.index, event, number), event
@@ -79,9 +78,8 @@ class ShardAnalyzer(Analyzer):
                     yield _AT_PACKET(self._batch, self.index, 1, number), event
         self._batch += 1
 
-    def placed_end(self, ends: Mapping[str, int]) -> Iterator[tuple[Place, Event]]:
-        """The capture is over, as for `close`."""
-        events = self.close(ends)
+    def placed_end(self, ends: Mapping[str, int], events: Sequence[Event]) -> Iterator[tuple[Place, Event]]:
+        """What `close` gives for these ends, with places."""
         silent, others = _numbers(ends), _numbers(self._tables)
         for number, event in enumerate(events):
             info = event.connection

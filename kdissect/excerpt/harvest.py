@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 from kdissect.excerpt.plan import MAX_NEGOTIATION, ConnectionPlan, FramePlan, frame_plan, is_negotiation
 from kdissect.excerpt.redaction import NOTHING, Redaction
+from kdissect.model.errors import KdissectError
 from kdissect.schema.registry import api_name
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind
@@ -17,7 +18,7 @@ _FRAME_BYTES = 400  # of a plan without its mark and what is put over it
 _SPAN_BYTES = 120
 
 
-class PlanTooLargeError(Exception):
+class PlanTooLargeError(KdissectError):
     """The frames are too many."""
 
 

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from kdissect.model.path_text import path_text
+
 
 class FaultKind(StrEnum):
     """In which way bytes do not fit the schema."""
@@ -28,7 +30,7 @@ class CaptureError(KdissectError):
     """
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path}: {why}")
+        super().__init__(f"{path_text(path) or repr(path)}: {why}")
         self.path = path
         self.why = why
 

@@ -26,12 +26,16 @@ Flows = Mapping[bytes, tuple[Any, Any, Any, Lane | None]]
 
 
 class Due:
-    """The time up to which nothing but packets happens; later packets are unusual."""
+    """The time up to which nothing but packets happens; later packets are unusual.
 
-    __slots__ = ("time_ns",)
+    `told` is the index of the packet that a sink was told of last.
+    """
+
+    __slots__ = ("time_ns", "told")
 
     def __init__(self) -> None:
         self.time_ns = 0
+        self.told = 0
 
 
 def take_in_order(
@@ -86,6 +90,7 @@ def take_in_order(
                         taken = take_run(block, ref - first_ref, lane, network, size, until_ns)
                         next(islice(packets, taken, taken), None)
                     continue
+                due.told = ref - first_ref
                 sink.data(payload, ref, time_ns)
                 if events:
                     yield ~(ref - first_ref)

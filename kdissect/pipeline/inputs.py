@@ -10,6 +10,7 @@ from kdissect.capture.filesystems import absolute, is_url
 from kdissect.capture.objects import ObjectSource
 from kdissect.capture.source import FileSource
 from kdissect.model.errors import CaptureError
+from kdissect.model.path_text import path_text
 
 # Bytes of small files that one task reads: a task costs Spark some 10 ms, and a core reads 100 MB a second.
 TASK_BYTES = 64 << 20
@@ -80,7 +81,7 @@ def _inputs(files: Sequence[CaptureFile], numbers: dict[str, int]) -> Iterable[I
         error = None if file.error is None else file.error.why
         if file.is_stream:
             error = "a stream is read by one process: give files"
-        name = file.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        name = path_text(file.path)
         capture_set = file.capture_set
         number, place = numbers[capture_set], absolute(file.path)
         packed = file.compression

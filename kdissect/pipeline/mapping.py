@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from zlib import crc32
 
+from kdissect.model import faults
 from kdissect.model.limits import in_force, use
 from kdissect.pipeline.arrow_runs import to_batches
 from kdissect.pipeline.inputs import Input
@@ -19,9 +20,11 @@ class Mapping:
     def __init__(self, parts: int) -> None:
         self._parts = parts
         self._limits = in_force()  # of the driver
+        self._listener = faults.in_force()
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         use(self._limits)
+        faults.use(self._listener)
         for batch in batches:
             for task in batch.column("task").to_pylist():
                 yield from to_batches(self.runs(pickle.loads(task)))

@@ -10,7 +10,8 @@ from itertools import accumulate
 from operator import itemgetter
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.model.packet import PlainPacket
+from kdissect.model.faults import told
+from kdissect.model.packet import NUMBER_MASK, PlainPacket
 from kdissect.model.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
 from kdissect.pipeline.run import Run, flow_key, pack
@@ -64,7 +65,10 @@ class RunReader:
             orders = list(accumulate(map(_time_of, packets), max, initial=latest))[1:]
             latest = orders[-1]
             self.end_ns = packets[-1][1]
-            yield from self._take(packets, orders)
+            try:
+                yield from self._take(packets, orders)
+            except Exception as error:
+                self.file.give_up(f"given up behind packet {packets[0][0] & NUMBER_MASK}: {told(error)}")
         self.parser.close()
         yield from self._flush()
 

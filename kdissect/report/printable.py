@@ -36,6 +36,8 @@ def _escape(char: str) -> str:
     code = ord(char)
     if char in _SHORT:
         return _SHORT[char]
+    if 0xDC80 <= code < 0xDD00:  # a byte of a file's name that is no UTF-8 (PEP 383)
+        code &= 0xFF
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

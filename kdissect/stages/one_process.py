@@ -30,7 +30,10 @@ def produce(
     """(table, record batch) of the tables named, as the inputs are read. Raises nothing on bad input."""
     production = _Production(dissection, tables, judging or Judging())
     for placed in placed_events(dissection):
-        production.add(placed)
+        try:
+            production.add(placed)
+        except Exception as error:
+            dissection.guard.note(error, placed[1])
         yield from production.rows.take()
     yield from production.close()
 
@@ -40,10 +43,12 @@ def placed_events(dissection: Dissection) -> Iterator[Placed]:
     captures = dissection.captures
     numbers = numbers_in_sets(file.capture_set for file in captures.files)
     ordered = OrderedAnalyzer(dissection.analyzer, numbers.__getitem__)
+    guard = dissection.guard
     for packets in captures.batches():
-        for placed in ordered.feed_batch(packets):
+        for placed in guard.fed(packets, ordered):
             yield from placed
-    yield from ordered.close(ends_of(captures.files))
+    ends = ends_of(captures.files)
+    yield from guard.closed(ordered.analyzer, lambda: ordered.close(ends))
 
 
 class _Production:

@@ -21,6 +21,7 @@ from kdissect.api import Dissection
 from kdissect.capture.files import Captures
 from kdissect.engine.log_writer import LogWriter
 from kdissect.history.topics import TopicNames
+from kdissect.model import faults
 from kdissect.model.errors import KdissectError
 from kdissect.model.frame import Frame
 from kdissect.model.limits import use
@@ -66,20 +67,23 @@ class Worker:
         self._tell_progress()
         if self._dissection.captures.is_live:
             Thread(target=self._tick, daemon=True).start()
-        for events in self._dissection.batches():
-            with self._lock:
-                self._take(events)
-                if self._order.rows:
-                    self._note_points()
-                if time.monotonic() > self._next_flush:
-                    self._flush()
+        self._dissection.guard.each(self._dissection.batches(), self._step)
         with self._lock:
             for study in self.studies:
                 study.finish()
             self._flush()
             self._tell_results(is_final=True)
-            self._send(Done(tuple(str(error) for error in self._dissection.captures.errors)))
+            errors = (*self._dissection.captures.errors, *self._dissection.guard.errors)
+            self._send(Done(tuple(map(str, errors))))
             self._is_over = True
+
+    def _step(self, events: Sequence[Event]) -> None:
+        with self._lock:
+            self._take(events)
+            if self._order.rows:
+                self._note_points()
+            if time.monotonic() > self._next_flush:
+                self._flush()
 
     def _tick(self) -> None:
         """What came last is not to wait for the next packet, which may never come."""
@@ -284,6 +288,7 @@ def main(arguments: Sequence[str]) -> int:
     order_pipe, out = map(int, arguments)
     order: Order = receive(order_pipe)
     use(order.limits)
+    faults.use(lambda _error: None)  # what an input brings to light does not keep the others off the screen
     if order.stdin >= 0:
         os.dup2(order.stdin, 0)
     if order.nice:

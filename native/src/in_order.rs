@@ -35,7 +35,7 @@ enum Taken {
 impl InOrder {
     /// Packets of a block from index `at` on; `lanes` to `events` as for `take_in_order`. Packets of the flows in
     /// `others` are passed by. `unusual` is called with the index of each packet that is for Python;
-    /// `analyzer.index` is that of the packet whose events are given.
+    /// `analyzer.index` is that of the packet whose events are given, or at which something raised.
     #[new]
     #[pyo3(signature = (data, first_ref, places, at, lanes, due, events, others, unusual, analyzer))]
     #[allow(clippy::too_many_arguments)]
@@ -60,8 +60,13 @@ impl InOrder {
 
     fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         let events = self.events.bind(py).clone();
-        while let Some(taken) = self.take(py)? {
-            let index = self.at - 1;
+        loop {
+            let taken = self.take(py);
+            let index = self.at.saturating_sub(1);
+            if taken.is_err() {
+                self.analyzer.bind(py).setattr(intern!(py, "index"), index)?;
+            }
+            let Some(taken) = taken? else { return Ok(None) };
             if let Taken::Unusual = taken {
                 self.unusual.bind(py).call1((index,))?;
                 if events.is_empty() {
@@ -74,7 +79,6 @@ impl InOrder {
             events.del_slice(0, events.len())?; // connections hold this very list
             return Ok(Some(found));
         }
-        Ok(None)
     }
 }
 

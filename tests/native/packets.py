@@ -63,8 +63,8 @@ def told_by_shards(packets: list[PlainPacket], cuts: list[int]) -> Any:
     for number in range(2):
         analyzer = ShardAnalyzer(Shard(number, 2))
         for block in blocks(packets, cuts):
-            said += [(place, plain(event)) for place, event in analyzer.placed(block)]
-        said += [(place, plain(event)) for place, event in analyzer.placed_end({})]
+            said += [(place, plain(event)) for place, event in analyzer.placed(analyzer.feed_each(block))]
+        said += [(place, plain(event)) for place, event in analyzer.placed_end({}, analyzer.close())]
     return said
 
 

@@ -50,7 +50,7 @@ def order_of(paths: Sequence[str | Path]) -> list[Identity]:
     placed = [
         event
         for batch in dissection.captures.batches()
-        for told in analyzer.feed_batch(batch)
+        for told in analyzer.feed_each(batch)
         for event in told
     ]
     placed += analyzer.close(ends_of(dissection.captures.files))

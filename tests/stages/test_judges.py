@@ -45,7 +45,7 @@ def _placed(told: Said, lost_at: int = -1) -> Iterator[Placed]:
     ordered = OrderedAnalyzer(Analyzer())
     for packet in told:
         assert isinstance(packet, Packet)
-        for placed in ordered.feed_batch([packet]):
+        for placed in ordered.feed_each([packet]):
             yield from placed
     yield from ordered.close({})
 

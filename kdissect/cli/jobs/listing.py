@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
@@ -62,6 +63,12 @@ def list_in_jobs(parser: ArgumentParser, options: Namespace, arguments: Sequence
     return code or say_states(listing.states)
 
 
+def _joined(states: InputStates, more: InputStates) -> InputStates:
+    """What was told last, and errors that another worker told: faults that only its shard shows."""
+    pairs = zip_longest(states.files, more.files, fillvalue=(None, ()))
+    return more._replace(files=tuple((old[0] or new[0], new[1]) for old, new in pairs))
+
+
 class _Listing:
     """Finishes lines. The dissection is read by nobody, but for names of topic ids that it may look for."""
 
@@ -91,7 +98,7 @@ class _Listing:
                 continue
             told = thing[2:]
             if kind == FILES:
-                self.states = InputStates(*told[1])
+                self.states = _joined(self.states, InputStates(*told[1]))
                 continue
             number += 1
             if kind == SKIPPED:

@@ -16,12 +16,16 @@ from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.cli import COLLECT_EVERY
+from kdissect.cli.diagnostics import say
 from kdissect.cli.exchange_options import inspect_options
+from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.faults import bound_faults
 from kdissect.cli.filters import open_filtered, selected
 from kdissect.cli.inputs import states_of
 from kdissect.cli.jobs.pipes import send
 from kdissect.cli.jobs.told import Teller
 from kdissect.engine.shards import LAST_BATCH, Place, Shard, before_batch
+from kdissect.model.faults import is_fault, told
 from kdissect.session.exchange import Exchange
 
 # Told at once. Larger messages keep others waiting, smaller ones cost more than what is in them.
@@ -41,6 +45,7 @@ class Worker:
         self._pipe = pipe
         self._dissection = dissection
         self._options = options
+        self._shard = shard.number
         self._tells_files = shard.number == 0
         self._states: Any = None
         self._held: list[tuple[Any, ...]] = []
@@ -58,15 +63,20 @@ class Worker:
                 self._tell_files(batch)
             for place, event in placed:
                 if isinstance(event, Exchange):
-                    taken = accepts is None or accepts(event)
-                    self._hold(place, *(teller.tell(event) if taken else teller.pass_by(event)))
+                    try:
+                        taken = accepts is None or accepts(event)
+                        said = teller.tell(event) if taken else teller.pass_by(event)
+                    except Exception as error:
+                        dissection.guard.note(error, event)
+                        continue
+                    self._hold(place, *said)
                     if self._bytes >= MESSAGE_BYTES:
                         self._flush(batch)
                         last = batch
             if batch - last >= MESSAGE_BATCHES:
                 self._flush(batch + 1)
                 last = batch
-        if self._tells_files:
+        if self._tells_files or dissection.guard.has_faults:
             self._tell_files(LAST_BATCH)
         self._flush(OVER)
 
@@ -74,7 +84,8 @@ class Worker:
         states = tuple(states_of(self._dissection))
         if states != self._states:
             self._states = states
-            self._hold(before_batch(batch), FILES, b"", states)
+            place = before_batch(batch) + self._shard.to_bytes(4)  # several may tell at the end
+            self._hold(place, FILES, b"", states)
 
     def _hold(self, place: Place, kind: int, line: bytes = b"", *more: object) -> None:
         self._held.append((place, kind, len(line), *more))
@@ -96,12 +107,17 @@ def main(arguments: Sequence[str]) -> int:
     """Work; gives the exit code."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # nobody reads: end at once, silently
     gc.set_threshold(COLLECT_EVERY)
+    bound_faults(arguments)
     index, count, pipe = map(int, arguments[:3])
     shard = Shard(index, count)
     parser, options = inspect_options(arguments[3:])
     options.shard = shard
-    Worker(shard, pipe, open_filtered(parser, options), options).run()
-    return 0
+    try:
+        Worker(shard, pipe, open_filtered(parser, options), options).run()
+    except Exception as error:  # of no input that is known: the listing tells what it lacks
+        say(told(error) if is_fault(error) else str(error))
+        return UNREADABLE
+    return OK
 
 
 if __name__ == "__main__":

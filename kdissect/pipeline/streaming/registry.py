@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 from kdissect.capture.rotation import Key, set_labels
+from kdissect.model.path_text import path_text
 from kdissect.pipeline.inputs import Input
 from kdissect.pipeline.whole_object import names_in, read_whole, write_whole
 
@@ -51,7 +52,7 @@ class Taken(NamedTuple):
     @property
     def name(self) -> str:
         """The path as rows have it."""
-        return self.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return path_text(self.path)
 
     def input(self) -> Input:
         """The file as tasks read it."""

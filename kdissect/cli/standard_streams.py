@@ -1,0 +1,55 @@
+"""The standard streams of the process: closed ones, full ones, and whoever reads them gone."""
+
+import os
+import sys
+
+from kdissect.cli.output import OutputError
+
+_WRITTEN = "standard output"
+
+
+def hold_places() -> None:
+    """Have something stand where the caller closed a standard stream.
+
+    Else the next file that is opened, a report or a capture, would be what everything is printed to. What
+    stands there fails as a closed stream does: it cannot be read, or written.
+    """
+    for number, how in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            if os.open(os.devnull, how) != number:
+                return  # one before it could not be filled
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  as Python opens it
+
+
+def print_text(text: str) -> None:
+    """Write to standard output. Raises OutputError, or BrokenPipeError."""
+    try:
+        sys.stdout.write(text)
+    except OSError as error:
+        raise _told(error) from error
+    flush()
+
+
+def flush() -> None:
+    """Write what was printed. Raises OutputError, or BrokenPipeError."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise _told(error) from error
+
+
+def forget_output() -> None:
+    """Nobody can have our output any more.
+
+    Python flushes stdout once more at exit: let that go nowhere, silently.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _told(error: OSError) -> Exception:
+    return error if isinstance(error, BrokenPipeError) else OutputError(f"{_WRITTEN}: {error.strerror}")

@@ -1,0 +1,133 @@
+"""Keeps a fault of kdissect's own to the input at which it shows (`model.faults`).
+
+An input that is at hand when something is raised is given up there: its error says at which packet and why,
+nothing of it comes any more, and the others go on. What came of it before stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.engine.analyzer import Analyzer
+from kdissect.model.faults import told
+from kdissect.model.packet import PacketBlock, PlainPacket, ref_file, ref_number
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+Thing = TypeVar("Thing")
+Events = TypeVar("Events", covariant=True)
+
+
+class Feeder(Protocol[Events]):
+    """An analyzer, or what feeds one."""
+
+    index: int
+    """Which of the packets is taken."""
+
+    def feed_each(self, packets: Sequence[PlainPacket]) -> Iterator[Events]:
+        """Take packets."""
+
+    def feed_on(self, without: Collection[int]) -> Iterator[Events]:
+        """Go on behind the packet at which `feed_each` raised, without those of some files."""
+
+
+class Guard:
+    """Of one reading. `files` are its inputs by index, of which a live capture has ever more."""
+
+    def __init__(self, files: Sequence[CaptureFile], analyzer: Analyzer) -> None:
+        self._files = files
+        self._feeder: Feeder[Any] = analyzer
+        self._packets: Sequence[PlainPacket] = ()
+        self.given_up: set[int] = set()
+        """Indexes of the inputs that were given up."""
+        self.errors: list[str] = []
+        """Faults of which no input is known."""
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether anything was given up."""
+        return bool(self.given_up or self.errors)
+
+    def each(self, things: Iterable[Thing], take: Callable[[Thing], object]) -> None:
+        """Have `take` take each thing, events or what is made of them, until it gives True."""
+        for thing in things:
+            try:
+                if take(thing) is True:
+                    return
+            except Exception as error:
+                self.note(error, thing)
+
+    def fed(self, packets: Sequence[PlainPacket], feeder: Feeder[Events]) -> Iterator[Events]:
+        """What `feeder` gives for packets that are read together, but for those of inputs given up."""
+        given_up = self.given_up
+        if given_up:
+            packets = _without(packets, given_up)
+        self._packets, self._feeder = packets, feeder
+        feeding = feeder.feed_each(packets)
+        while True:
+            known = len(given_up)
+            try:
+                for events in feeding:
+                    yield events
+                    if len(given_up) != known:
+                        break
+                else:
+                    break
+            except Exception as error:
+                self.note(error)
+            feeding = feeder.feed_on(given_up)
+
+    def closed(self, analyzer: Analyzer, close: Callable[[], list[Thing]]) -> list[Thing]:
+        """What `close` gives, which closes the analyzer; without what raises in it."""
+        self._packets = ()
+        left = analyzer.open_connections()
+        while True:
+            try:
+                return close()
+            except Exception as error:
+                self.note(error, analyzer.ended)
+            now = analyzer.open_connections()
+            if now >= left:
+                return []
+            left = now
+
+    def note(self, error: Exception, thing: object = None) -> None:
+        """Give up the input that is at hand, or else the one that `thing` comes from.
+
+        Raises the error where faults are raised, and if it is none.
+        """
+        why = told(error)
+        index, where = self._place_of(thing)
+        if index is None:
+            if not self.errors:
+                self.errors.append(why)
+        elif index not in self.given_up:
+            self.given_up.add(index)
+            self._files[index].give_up(f"given up at {where}: {why}")
+
+    def _place_of(self, thing: object) -> tuple[int | None, str]:
+        """Index of an input, and where in it."""
+        if 0 <= self._feeder.index < len(self._packets):
+            return _packet(self._packets[self._feeder.index][0])
+        if isinstance(thing, Exchange):
+            frame = thing.request or thing.response
+            if frame is not None:
+                return _packet(frame.first_ref)
+        info = thing if isinstance(thing, ConnectionInfo) else getattr(thing, "connection", None)
+        if isinstance(info, ConnectionInfo):
+            sets = [file.capture_set for file in self._files]
+            if info.capture_set in sets:
+                return len(sets) - 1 - sets[::-1].index(info.capture_set), "the end of a connection"
+        return None, ""
+
+
+def _packet(ref: int) -> tuple[int, str]:
+    return ref_file(ref), f"packet {ref_number(ref)}"
+
+
+def _without(packets: Sequence[PlainPacket], files: Collection[int]) -> Sequence[PlainPacket]:
+    if isinstance(packets, PacketBlock):
+        return () if ref_file(packets.first_ref) in files else packets
+    return [packet for packet in packets if ref_file(packet[0]) not in files]

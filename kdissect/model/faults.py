@@ -1,0 +1,52 @@
+"""What becomes of an exception that nobody expected, a fault of kdissect's own.
+
+The library raises it. Where `use` said so, which the command line does, whoever reads several things gives up
+the one at hand, tells that with `told`, and goes on with the others.
+"""
+
+from collections.abc import Callable
+
+from kdissect.model.errors import DecodeError, KdissectError
+
+# Of what an exception says: it may hold what stood in the capture.
+MAX_TEXT = 200
+
+Listener = Callable[[Exception], None]
+"""Is given each fault as it is met."""
+_listener: list[Listener | None] = [None]
+
+
+def in_force() -> Listener | None:
+    """Who is given faults in this process; None where they are raised."""
+    return _listener[0]
+
+
+def use(listener: Listener | None) -> None:
+    """Have faults of this process go to `listener` instead of being raised."""
+    _listener[0] = listener
+
+
+def is_fault(error: Exception) -> bool:
+    """Whether nobody expected it: all but errors of the system and what is raised on purpose.
+
+    A DecodeError is caught where bytes are decoded; one that comes further is a fault.
+    """
+    return isinstance(error, DecodeError) or not isinstance(error, (OSError, KdissectError))
+
+
+def told(error: Exception) -> str:
+    """What to say of a fault, one line. Raises it where faults are raised, and what is none anywhere."""
+    listener = _listener[0]
+    if listener is None or not is_fault(error):
+        raise error
+    listener(error)
+    return text_of(error)
+
+
+def text_of(error: Exception) -> str:
+    """A fault in one line."""
+    words = " ".join(str(error).split())
+    if len(words) > MAX_TEXT:
+        words = f"{words[:MAX_TEXT]}..."
+    what = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    return f"a fault of kdissect: {what} (--debug shows where)"

@@ -1,0 +1,20 @@
+"""Names of files as text: to the system they are bytes, which need not be UTF-8."""
+
+import os
+
+
+def path_text(path: str) -> str:
+    """A path as text that every format can hold: what is no UTF-8 stands as `\\xff`."""
+    if path.isascii():
+        return path
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def path_of(text: str) -> bytes:
+    """The path that `path_text` made text of, whatever the locale is."""
+    path = text.encode("utf-8", "surrogateescape")
+    if b"\\x" not in path or os.path.exists(path):  # noqa: PTH110  paths stay strings
+        return path
+    import re  # hardly ever
+
+    return re.sub(rb"\\x([89a-f][0-9a-f])", lambda found: bytes.fromhex(found[1].decode()), path)
