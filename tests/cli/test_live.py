@@ -16,6 +16,7 @@ from tests.support.replay import Talk, conversations, replay
 
 GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
 EXCHANGES = 180
+STANDSTILL = 10  # replays, 5580 packets on each interface
 SOURCES = ("libpcap", "dumpcap", "tcpdump")
 
 
@@ -184,6 +185,24 @@ def test_any_and_several_interfaces(source: str, port: int) -> None:
     list(replay(GROUPS, port))
     alone.lines(EXCHANGES + 1)
     assert len(alone.end().out.splitlines()) == EXCHANGES + 1
+
+
+@pytest.mark.parametrize("interfaces", [("any",), ("lo", "any")], ids=",".join)
+def test_whoever_captures_may_stand_still(
+    source: str, interfaces: tuple[str, ...], port: int, tmp_path: Path
+) -> None:
+    """As where other processes have the CPU: what comes meanwhile waits in the kernel's buffer."""
+    if source == "tcpdump" and len(interfaces) > 1:
+        pytest.skip("tcpdump captures on one interface")
+    named = [word for name in interfaces for word in ("-i", name)]
+    live = LiveRun("live", *named, "-f", f"tcp port {port}", "--source", source, "-e", "api", "--no-header")
+    with live.captor_stopped():
+        for _ in range(STANDSTILL):
+            list(replay(GROUPS, port))
+    live.lines(STANDSTILL * EXCHANGES)
+    ran = live.end()
+    assert len(ran.out.splitlines()) == STANDSTILL * EXCHANGES
+    assert " 0 dropped" in ran.err
 
 
 def test_a_ring_of_files(port: int, tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Timer
@@ -64,6 +65,17 @@ class LiveRun:
         found = [out.readline() for _ in range(count)]
         self._out += b"".join(found)
         return [line.decode() for line in found]
+
+    @contextmanager
+    def captor_stopped(self) -> Iterator[None]:
+        """Let the process that captures get no CPU; Linux."""
+        pid = self.process.pid
+        (captor,) = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+        os.kill(captor, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(captor, signal.SIGCONT)
 
     def end(self, number: signal.Signals = signal.SIGINT) -> Ran:
         """End it by a signal."""

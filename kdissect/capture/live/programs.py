@@ -47,6 +47,9 @@ def _dumpcap(settings: LiveSettings) -> Sequence[str]:
         command += ["-w", settings.path, "--capture-comment", settings.comment(DUMPCAP)]
     # What stands before the first -i is for all interfaces.
     command += ["-s", str(settings.snaplen), "-B", str(settings.buffer_mib)]
+    if len(settings.interfaces) > 1:
+        # A thread reads each interface into a queue, which drops what comes while 1000 packets are in it.
+        command += ["-C", str(settings.buffer_mib << 20)]
     if not settings.promiscuous:
         command.append("-p")
     if settings.capture_filter:
@@ -59,12 +62,12 @@ def _dumpcap(settings: LiveSettings) -> Sequence[str]:
 def _tcpdump(settings: LiveSettings) -> Sequence[str]:
     if len(settings.interfaces) > 1:
         raise LiveError("tcpdump captures on one interface at a time, or on any")
+    # Without --immediate-mode: for that the kernel's buffer is cut into places of a snapshot's length each
+    # (TPACKET_V2), 256 packets in 64 MiB.
     command = [_find("tcpdump"), "-n", "-U", "-w", "-", "--time-stamp-precision=nano"]
     command += ["-s", str(settings.snaplen), "-B", str(settings.buffer_mib * 1024)]
     if not settings.promiscuous:
         command.append("-p")
-    if settings.path is None:  # else the kernel gathers packets for a second, which loses fewer of them
-        command.append("--immediate-mode")
     command += ["-i", settings.interfaces[0]]
     return [*command, "--", settings.capture_filter] if settings.capture_filter else command
 
