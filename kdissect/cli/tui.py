@@ -15,6 +15,7 @@ from kdissect.cli.inputs import add_inputs, add_topic_ids, check_inputs, port, w
 from kdissect.cli.live_options import settings_of
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printable import printable
+from kdissect.model.extras import how_to_install
 
 if TYPE_CHECKING:
     from kdissect.tui.orders import Order
@@ -61,7 +62,7 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
     try:
         serve([argument for argument in arguments if argument != "--web"], options.web_port)
     except ModuleNotFoundError:
-        say("--web needs textual-serve, which is not installed: pip install 'kdissect[web]'")
+        say(f"--web needs textual-serve, which is not installed: {how_to_install('web')}")
         return USAGE
     except OSError as error:
         say(f"127.0.0.1:{options.web_port}: {error.strerror or error}")

@@ -11,13 +11,12 @@ import pytest
 from kdissect.capture.files import open_captures
 from kdissect.cli import main
 from tests.support.console import CAPTURES, run
-from tests.support.live import LiveRun, free_port, why_not, written
+from tests.support.live import SOURCES, LiveRun, free_port, why_not, written
 from tests.support.replay import Talk, conversations, replay
 
 GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
 EXCHANGES = 180
 STANDSTILL = 10  # replays, 5580 packets on each interface
-SOURCES = ("libpcap", "dumpcap", "tcpdump")
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from kdissect.capture.live.programs import PROGRAMS
 from kdissect.capture.live.settings import LiveSettings
 from tests.support.console import CHECKOUT, Ran, command
 
+SOURCES = ("libpcap", "dumpcap", "tcpdump", "scapy")
 # A capture that has not ended by then is killed, and its test fails.
 _PATIENCE_S = 120
 

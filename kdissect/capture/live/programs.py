@@ -1,6 +1,6 @@
 """Programs that capture: their command lines, when they are ready, and what their last words mean.
 
-dumpcap and our own libpcap child write the files of `-w` themselves: nothing of ours then stands between the
+dumpcap and our own child write the files of `-w` themselves: nothing of ours then stands between the
 kernel and the disk. Sources: dumpcap(1) of Wireshark 4, tcpdump(1) of tcpdump 4.99.
 """
 
@@ -10,10 +10,11 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError, NotPermittedError
-from kdissect.capture.live.settings import DUMPCAP, LIBPCAP, TCPDUMP, LiveSettings
+from kdissect.capture.live.settings import DUMPCAP, LIBPCAP, SCAPY, TCPDUMP, LiveSettings
 
 READY = "ready"
 FILE = "File: "
@@ -72,15 +73,21 @@ def _tcpdump(settings: LiveSettings) -> Sequence[str]:
     return [*command, "--", settings.capture_filter] if settings.capture_filter else command
 
 
-def _libpcap(settings: LiveSettings) -> Sequence[str]:
-    wishes = settings._asdict() | {"interfaces": list(settings.interfaces), "ring": list(settings.ring)}
-    return [sys.executable, "-m", "kdissect.capture.live.libpcap_child", json.dumps(wishes)]
+def _ours(settings: LiveSettings, source: str) -> Sequence[str]:
+    wishes = settings._replace(interfaces=list(settings.interfaces), source=source)
+    return [sys.executable, "-m", "kdissect.capture.live.capture_child", json.dumps(wishes._asdict())]
+
+
+def _our_child(source: str) -> Program:
+    command = partial(_ours, source=source)
+    return Program(source, command, READY, ends_with_stdin=True, writes_rings=True, writes_file=True)
 
 
 PROGRAMS = {
-    LIBPCAP: Program(LIBPCAP, _libpcap, READY, ends_with_stdin=True, writes_rings=True, writes_file=True),
+    LIBPCAP: _our_child(LIBPCAP),
     DUMPCAP: Program(DUMPCAP, _dumpcap, FILE, writes_file=True),  # files of its rings have no comment
     TCPDUMP: Program(TCPDUMP, _tcpdump, "tcpdump: listening on"),
+    SCAPY: _our_child(SCAPY),
 }
 
 
@@ -101,7 +108,7 @@ def error_of(name: str, words: Sequence[str]) -> LiveError:
         return BadFilterError(said)
     if _PERMISSION.search(text):
         return NotPermittedError(said)
-    if name == LIBPCAP and "MissingError" in text:
+    if name in (LIBPCAP, SCAPY) and "MissingError" in text:
         return MissingError(said)
     return LiveError(said)
 
