@@ -108,7 +108,7 @@ class KafkaWire:
             raise AssertionError(problem)
 
     def close(self) -> str:
-        """End the recordings and say what is wrong; empty: nothing, or what is was said when `record` could not."""
+        """End the recordings and say what is wrong; empty: nothing, or `record` has said what is."""
         for recording in self._recordings:
             recording.stop()
         return self._problem() if self._is_recordable else ""
