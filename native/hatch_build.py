@@ -1,8 +1,8 @@
 """Adds the compiled hot path to the wheel where a Rust compiler is found (docs/native.md).
 
 Without one, or with `KDISSECT_NATIVE=0` in the environment, the wheel is pure Python, and kdissect does the
-same, slower. pip shows nothing of it unless asked (`pip install -v`), so the reason is put into the wheel, in a
-file that `kdissect --version` reads.
+same, slower. pip shows nothing of it unless asked (`pip install -v`), so the reason is put into the wheel, in
+a file that `kdissect --version` reads.
 """
 
 import atexit
@@ -31,7 +31,7 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Name the library to the wheel, or why there is none; an editable install has it beside the sources."""
+        """Name to the wheel the library, or why there is none; editable, it goes beside the sources."""
         if self.target_name != "wheel":
             return
         built = self._compiled()

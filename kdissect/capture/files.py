@@ -136,12 +136,7 @@ class CaptureSet:
 
     def _probe(self, files: list[CaptureFile]) -> None:
         for file in files:
-            if file.is_stream:
-                continue
-            file.source.chunk_size = _PROBE_CHUNK
-            time_ns = file.first_time()
-            file.source.chunk_size = CHUNK
-            file.source.bytes_read = 0
+            time_ns = None if file.is_stream else _first_time(file)
             if time_ns is not None:
                 self._first_times[file] = time_ns
 
@@ -178,6 +173,25 @@ def open_captures(
         for file in files:
             file.capture_set = one_set
     return CaptureSet(files)
+
+
+def refusal(file: CaptureFile) -> CaptureError | None:
+    """Why a file cannot be opened, or is no capture; None where it can be read.
+
+    Streams are not looked into: their bytes can be read but once.
+    """
+    if not file.is_stream and file.error is None:
+        _first_time(file)
+    return file.error
+
+
+def _first_time(file: CaptureFile) -> int | None:
+    """Time of a file's first packet, read as little of it as possible; the file is as if it was not."""
+    file.source.chunk_size = _PROBE_CHUNK
+    time_ns = file.first_time()
+    file.source.chunk_size = CHUNK
+    file.source.bytes_read = 0
+    return time_ns
 
 
 def _share(file: CaptureFile, open_files: int) -> None:

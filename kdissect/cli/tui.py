@@ -26,6 +26,11 @@ def run(arguments: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     check_inputs(parser, options)
+    troubles = _nothing_opens(options.paths)
+    if troubles:
+        for trouble in troubles:
+            say(printable(trouble))
+        return UNREADABLE
     if options.web:
         return _web(parser, options, arguments)
     if not sys.stdout.isatty() and "TEXTUAL_DRIVER" not in os.environ:  # which a browser's server sets
@@ -51,6 +56,20 @@ def run(arguments: Sequence[str]) -> int:
     for trouble in session.troubles:
         say(printable(trouble))
     return app.return_code or (UNREADABLE if session.troubles else OK)
+
+
+def _nothing_opens(paths: Sequence[str]) -> list[str]:
+    """Why there is nothing to show, a line for each input; empty where one can be opened."""
+    from kdissect.capture.files import refusal
+    from kdissect.capture.paths import find_inputs
+
+    troubles = []
+    for file in find_inputs(paths):
+        error = refusal(file)
+        if error is None:
+            return []
+        troubles.append(str(error))
+    return troubles
 
 
 def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -> int:
