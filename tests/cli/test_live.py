@@ -172,6 +172,8 @@ def test_a_duration_ends_it(port: int) -> None:
 
 
 def test_any_and_several_interfaces(source: str, port: int) -> None:
+    if source == "scapy":
+        pytest.skip("scapy's sockets are of one interface by name")
     if source != "tcpdump":
         two = LiveRun(
             "live", "-i", "lo", "-i", "any", "-f", f"tcp port {port}", "--source", source, "-e", "api"
@@ -186,13 +188,15 @@ def test_any_and_several_interfaces(source: str, port: int) -> None:
     assert len(alone.end().out.splitlines()) == EXCHANGES + 1
 
 
-@pytest.mark.parametrize("interfaces", [("any",), ("lo", "any")], ids=",".join)
+@pytest.mark.parametrize("interfaces", [("lo",), ("any",), ("lo", "any")], ids=",".join)
 def test_whoever_captures_may_stand_still(
     source: str, interfaces: tuple[str, ...], port: int, tmp_path: Path
 ) -> None:
     """As where other processes have the CPU: what comes meanwhile waits in the kernel's buffer."""
     if source == "tcpdump" and len(interfaces) > 1:
         pytest.skip("tcpdump captures on one interface")
+    if source == "scapy" and "any" in interfaces:
+        pytest.skip("scapy's sockets are of one interface by name")
     named = [word for name in interfaces for word in ("-i", name)]
     live = LiveRun("live", *named, "-f", f"tcp port {port}", "--source", source, "-e", "api", "--no-header")
     with live.captor_stopped():
@@ -238,6 +242,13 @@ def test_without_the_privilege() -> None:
     assert "sudo setcap" in ran.err
     assert "sudo tcpdump -i lo -U -w - | kdissect live -" in ran.err
     assert len(ran.err.splitlines()) == 1
+
+
+def test_any_by_scapy_is_refused() -> None:
+    usable("scapy")
+    ran = run("live", "-i", "any", "--source", "scapy")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == "kdissect: scapy's source captures on interfaces by name, not on any\n"
 
 
 def test_the_list_of_interfaces(capfd: pytest.CaptureFixture[str]) -> None:

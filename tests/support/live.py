@@ -18,8 +18,10 @@ from kdissect.capture.live.settings import LiveSettings
 from tests.support.console import CHECKOUT, Ran, command
 
 SOURCES = ("libpcap", "dumpcap", "tcpdump", "scapy")
-# A capture that has not ended by then is killed, and its test fails.
-_PATIENCE_S = 120
+# A capture that has not ended by then is asked to, so that it says what it captured, and its test fails:
+# nobody waits that long for anything that comes.
+_PATIENCE_S = 240
+_END_S = 60
 
 
 @cache
@@ -55,8 +57,12 @@ class LiveRun:
             cwd=CHECKOUT,
             env=environment,
         )
-        self._timer = Timer(_PATIENCE_S, self.process.kill)
-        self._timer.start()
+        self._timers = [
+            Timer(_PATIENCE_S, self.process.send_signal, [signal.SIGINT]),
+            Timer(_PATIENCE_S + _END_S, self.process.kill),
+        ]
+        for timer in self._timers:
+            timer.start()
         self._out = b""
         self.said = self._pipe(self.process.stderr).readline().decode()
 
@@ -89,7 +95,8 @@ class LiveRun:
         out = self.process.stdout.read() if self.process.stdout is not None else b""
         err = self._pipe(self.process.stderr).read()
         self.process.wait()
-        self._timer.cancel()
+        for timer in self._timers:
+            timer.cancel()
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()
