@@ -208,6 +208,15 @@ def test_whoever_captures_may_stand_still(
     assert " 0 dropped" in ran.err
 
 
+@pytest.mark.parametrize("keeps", [False, True], ids=["printed", "kept"])
+def test_nothing_before_the_end_is_lost(source: str, keeps: bool, port: int, tmp_path: Path) -> None:
+    """Also what the kernel still gathers for whoever captures, which some programs forget at a signal."""
+    kept = ("-w", tmp_path / "f.pcapng") if keeps else ()
+    live = listening(port, "--source", source, "-e", "api", "--no-header", *kept)
+    list(replay(GROUPS, port))
+    assert len(live.end().out.splitlines()) == EXCHANGES
+
+
 def test_a_ring_of_files(port: int, tmp_path: Path) -> None:
     live = listening(
         port, "--source", usable("libpcap"), "-w", tmp_path / "t.pcapng", "--rotate-size", "20kB",

@@ -34,6 +34,8 @@ class Program(NamedTuple):
     ready: str
     ends_with_stdin: bool = False
     """It stops when its standard input is closed, not by a signal."""
+    gathers_s: float = 0.0
+    """How long the kernel gathers packets before it hands them over; it loses those when it is ended."""
     writes_rings: bool = False
     """It writes the files of a ring itself, and says which."""
     writes_file: bool = False
@@ -85,8 +87,10 @@ def _our_child(source: str) -> Program:
 
 PROGRAMS = {
     LIBPCAP: _our_child(LIBPCAP),
-    DUMPCAP: Program(DUMPCAP, _dumpcap, FILE, writes_file=True),  # files of its rings have no comment
-    TCPDUMP: Program(TCPDUMP, _tcpdump, "tcpdump: listening on"),
+    DUMPCAP: Program(
+        DUMPCAP, _dumpcap, FILE, gathers_s=0.3, writes_file=True
+    ),  # files of its rings have no comment
+    TCPDUMP: Program(TCPDUMP, _tcpdump, "tcpdump: listening on", gathers_s=1.1),
     SCAPY: _our_child(SCAPY),
 }
 
