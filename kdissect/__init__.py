@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kdissect.decoders.messages import decode_request as decode_request
     from kdissect.decoders.messages import decode_response as decode_response
     from kdissect.model.errors import CaptureError as CaptureError
+    from kdissect.model.errors import CaptureWarning as CaptureWarning
     from kdissect.model.errors import DecodeError as DecodeError
     from kdissect.model.errors import KdissectError as KdissectError
     from kdissect.session.exchange import Exchange as Exchange
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "CaptureError": "kdissect.model.errors",
+    "CaptureWarning": "kdissect.model.errors",
     "DecodeError": "kdissect.model.errors",
     "Dissection": "kdissect.api",
     "Exchange": "kdissect.session.exchange",

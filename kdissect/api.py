@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from kdissect.capture.files import Captures, ends_of, open_captures
+from kdissect.capture.files import Captures, ends_of, open_captures, refusal
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.guard import Guard
 from kdissect.history.topics import TopicNames
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.errors import CaptureWarning
 from kdissect.model.limits import Limits
 from kdissect.model.path_text import path_text
 from kdissect.session.events import Event
@@ -26,7 +28,8 @@ class Dissection:
     """The exchanges of one or more captures, read as they are asked for.
 
     Iterating gives `Exchange` objects in the order of their completion. Inputs that cannot be read do not
-    raise: they stand in `captures.errors` once the iteration is over. Iterate once; open again to read again.
+    raise: they stand in `captures.errors` once the iteration is over, and are warned of then where `warns` is
+    set. Iterate once; open again to read again.
     `topic_ids` and `hosts` are names of topic ids and of addresses (`model.hosts`).
     `limits` bound what is held of connections (docs/limits.md); None: those of the process (`model.limits`).
     With a `shard` (`engine.shards`) `placed` gives what one of several processes tells.
@@ -69,6 +72,8 @@ class Dissection:
         """Has what raises end one input only, where faults are not raised (`model.faults`)."""
         self.observer: Callable[[Event], None] | None = None
         """Sees each event before it is given (`kdissect.metrics`)."""
+        self.warns = False
+        """Whether the end of the iteration warns of what was not read (CaptureWarning)."""
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
@@ -90,6 +95,8 @@ class Dissection:
         self._name_files()
         ends = ends_of(self.captures.files)
         yield self._observed(self.guard.closed(analyzer, lambda: analyzer.close(ends)))
+        if self.warns:
+            _warn_of(self.captures)
 
     def placed(self) -> "Iterator[Iterator[tuple[Place, Event]]]":
         """The events of the shard with their places, for the packets that are read together."""
@@ -152,5 +159,29 @@ def open(  # noqa: A001 - the name a user looks for
 
     `paths` is a file, a glob, a directory, `-` for standard input, or a list of these; `ports` are taken for
     Kafka brokers without detection; `key_logs` are NSS key logs (SSLKEYLOGFILE) that open TLS.
+
+    Raises CaptureError at once for an input that is missing, cannot be opened, or is no capture. What goes
+    wrong further in ends that input only: it is in `.captures.errors` once the iteration is over, which warns
+    of it with CaptureWarning.
     """
-    return Dissection(paths, ports, key_logs=key_logs)
+    dissection = Dissection(paths, ports, key_logs=key_logs)
+    for file in dissection.captures.files:
+        error = refusal(file)
+        if error is not None:
+            raise error
+    dissection.warns = True
+    return dissection
+
+
+def _warn_of(captures: Captures) -> None:
+    """Warn of what is not there: errors, ends inside a packet, packets that the capturing host lost."""
+    from warnings import warn
+
+    missing = [
+        f"{file.path}: {anomaly.detail}"
+        for file in captures.files
+        for anomaly in file.anomalies
+        if anomaly.kind in (AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS)
+    ]
+    for what in [*map(str, captures.errors), *missing]:
+        warn(what, CaptureWarning, stacklevel=4)  # whoever iterates over the exchanges

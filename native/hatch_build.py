@@ -1,15 +1,18 @@
 """Adds the compiled hot path to the wheel where a Rust compiler is found (docs/native.md).
 
-Without one, or with `KDISSECT_NATIVE=0` in the environment, the wheel is pure Python and says so while it is
-built (`pip install -v`): kdissect does the same without, and is slower.
+Without one, or with `KDISSECT_NATIVE=0` in the environment, the wheel is pure Python, and kdissect does the
+same, slower. pip shows nothing of it unless asked (`pip install -v`), so the reason is put into the wheel, in
+a file that `kdissect --version` reads.
 """
 
+import atexit
 import os
 import platform
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # Crates are fetched and compiled; a machine on which that hangs gets the wheel without.
 TIMEOUT_S = 900
+# In the package, and looked for there by kdissect/model/native.py.
+WHY_NOT = "_native_missing.txt"
 _LIBRARY = {"Darwin": "lib_native.dylib", "Windows": "_native.dll"}
 
 
@@ -26,37 +31,59 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, and name the library to the wheel; of an editable install it goes beside the sources."""
-        if self.target_name != "wheel" or os.environ.get("KDISSECT_NATIVE") == "0":
+        """Name to the wheel the library, or why there is none; editable, it goes beside the sources."""
+        if self.target_name != "wheel":
             return
-        library = self._compiled()
-        if library is None:
-            return
-        name = f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
-        build_data["pure_python"] = False
-        build_data["infer_tag"] = True
-        if version == "editable":
-            shutil.copy(library, Path(self.root, "kdissect", name))
+        built = self._compiled()
+        if isinstance(built, Path):
+            name = f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
         else:
-            build_data["force_include"][str(library)] = f"kdissect/{name}"
+            name, built = WHY_NOT, self._written(built)
+        if version == "editable":
+            package = Path(self.root, "kdissect")
+            (package / WHY_NOT).unlink(missing_ok=True)  # an older build's
+            shutil.copy(built, package / name)
+        else:
+            build_data["force_include"][str(built)] = f"kdissect/{name}"
 
-    def _compiled(self) -> Path | None:
+    def _compiled(self) -> Path | str:
+        """The library, or why there is none, in one line."""
+        if os.environ.get("KDISSECT_NATIVE") == "0":
+            return "KDISSECT_NATIVE=0 when it was installed"
         cargo = shutil.which("cargo")
         if cargo is None:
-            self._do_without("no Rust compiler (cargo) was found")
-            return None
+            return self._do_without("no Rust compiler (cargo) when it was installed")
         folder = Path(self.root, "native")
         target = Path(os.environ.get("CARGO_TARGET_DIR", folder / "target"))
         command = [cargo, "build", "--release", "--locked", "--quiet", "--target-dir", str(target)]
         env = {**os.environ, "PYO3_PYTHON": sys.executable}
         try:
-            subprocess.run(command, cwd=folder, env=env, check=True, timeout=TIMEOUT_S)
+            subprocess.run(
+                command, cwd=folder, env=env, check=True, timeout=TIMEOUT_S, stderr=subprocess.PIPE
+            )
         except (OSError, subprocess.SubprocessError) as error:
-            self._do_without(f"compiling failed ({error})")
-            return None
+            return self._do_without(f"cargo could not build it: {self._reason(error)}")
         return target / "release" / _LIBRARY.get(platform.system(), "lib_native.so")
 
-    def _do_without(self, why: str) -> None:
+    def _reason(self, error: Exception) -> str:
+        """What cargo said was wrong, all of it shown to who asked for it; else what is known of its end."""
+        words = (getattr(error, "stderr", None) or b"").decode("utf-8", "replace")
+        self.app.display_info(words)
+        said = [line.strip() for line in words.splitlines() if line.strip()]
+        errors = [line.removeprefix("error: ") for line in said if line.startswith("error")]
+        causes = said[said.index("Caused by:") + 1 :] if "Caused by:" in said else []
+        return "; ".join([*errors[:1], *causes[-1:]]) or str(error)
+
+    def _do_without(self, why: str) -> str:
         self.app.display_warning(
-            f"kdissect: {why}: installed without the compiled hot path, see docs/native.md"
+            f"kdissect: installed without the compiled hot path, see docs/native.md: {why}"
         )
+        return why
+
+    def _written(self, why: str) -> Path:
+        folder = Path(tempfile.mkdtemp(prefix="kdissect-build-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        (folder / WHY_NOT).write_text(" ".join(why.split()) + "\n", "utf-8")
+        return folder / WHY_NOT

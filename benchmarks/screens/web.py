@@ -2,7 +2,7 @@
 
     python -m benchmarks.screens.web captures/kafka44_java_transactions.pcapng web.png 4
 
-Needs `kdissect[web]` and a `chromium` on the path; it speaks the DevTools protocol over aiohttp, which
+Needs the extra `web` and a `chromium` on the path; it speaks the DevTools protocol over aiohttp, which
 textual-serve brings.
 """
 

@@ -139,12 +139,7 @@ class CaptureSet:
 
     def _probe(self, files: list[CaptureFile]) -> None:
         for file in files:
-            if file.is_stream:
-                continue
-            file.source.chunk_size = _PROBE_CHUNK
-            time_ns = file.first_time()
-            file.source.chunk_size = CHUNK
-            file.source.bytes_read = 0
+            time_ns = None if file.is_stream else _first_time(file)
             if time_ns is not None:
                 self._first_times[file] = time_ns
 
@@ -191,6 +186,25 @@ def most_open() -> int:
         return MAX_OPEN_FILES
     limit = getrlimit(RLIMIT_NOFILE)[0]
     return MAX_OPEN_FILES if limit == RLIM_INFINITY else min(MAX_OPEN_FILES, limit - FREE_HANDLES)
+
+
+def refusal(file: CaptureFile) -> CaptureError | None:
+    """Why a file cannot be opened, or is no capture; None where it can be read.
+
+    Streams are not looked into: their bytes can be read but once.
+    """
+    if not file.is_stream and file.error is None:
+        _first_time(file)
+    return file.error
+
+
+def _first_time(file: CaptureFile) -> int | None:
+    """Time of a file's first packet, read as little of it as possible; the file is as if it was not."""
+    file.source.chunk_size = _PROBE_CHUNK
+    time_ns = file.first_time()
+    file.source.chunk_size = CHUNK
+    file.source.bytes_read = 0
+    return time_ns
 
 
 def _share(most: int, file: CaptureFile, open_files: int) -> None:

@@ -15,10 +15,11 @@ from typing import Any
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.capture.natural_order import natural_order
 from kdissect.capture.source import CHUNK, FileSource
+from kdissect.model.extras import how_to_install
 
 # A request to an object store costs some ten milliseconds: bytes asked for at once.
 _REQUEST = 4 << 20
-_INSTALL = "a URL is read by pyarrow (pip install 'kdissect[arrow]') or, where that knows none, by fsspec"
+_INSTALL = f"a URL is read by pyarrow ({how_to_install('arrow')}) or, where that knows none, by fsspec"
 _CREDENTIALS = r"://[^/]*@"
 
 Place = tuple[str, int | None]

@@ -136,9 +136,10 @@ def _dispatch(arguments: list[str]) -> int:
         return OK
     if first in ("-V", "--version"):
         from kdissect import __version__
-        from kdissect.model.native import native
+        from kdissect.model.native import native, why_without
 
-        print_text(f"kdissect {__version__}\ncompiled hot path: {'no' if native is None else 'yes'}\n")
+        is_compiled = f"no ({why_without()})" if native is None else "yes"
+        print_text(f"kdissect {__version__}\ncompiled hot path: {is_compiled}\n")
         return OK
     if first not in COMMANDS:
         what = "option" if first.startswith("-") else "command"

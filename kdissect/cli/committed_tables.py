@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.seconds import seconds
+from kdissect.model.extras import how_to_install
 
 if TYPE_CHECKING:
     from kdissect.pipeline.sink.place import SinkPlace
 
-INSTALL = "this needs the extra arrow: pip install 'kdissect[arrow]'"
+INSTALL = f"this needs the extra arrow: {how_to_install('arrow')}"
 
 
 def add_directory(parser: ArgumentParser) -> None:

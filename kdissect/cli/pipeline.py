@@ -10,9 +10,10 @@ from kdissect.cli.exits import UNREADABLE, USAGE
 from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.parser import command_parser
 from kdissect.cli.table_files import add_tables
+from kdissect.model.extras import how_to_install
 
 _NEEDS = ("pyspark", "pyarrow", "pandas")
-INSTALL = "kdissect pipeline needs the extra spark: pip install 'kdissect[spark]'"
+INSTALL = f"kdissect pipeline needs the extra spark: {how_to_install('spark')}"
 ACTIONS = {
     "run": "analyse everything that is there",
     "watch": "analyse captures as they arrive (docs/streaming.md)",

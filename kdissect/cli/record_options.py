@@ -2,6 +2,8 @@
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
+from kdissect.model.extras import how_to_install
+
 FORMS = ("text", "hex", "json", "base64")
 
 
@@ -30,7 +32,7 @@ def check_parquet(options: Namespace) -> None:
 
     missing = [name for name in ("numpy", "pyarrow") if find_spec(name) is None]
     if missing:
-        raise ValueError(f"parquet needs {' and '.join(missing)}: pip install 'kdissect[arrow]'")
+        raise ValueError(f"parquet needs {' and '.join(missing)}: {how_to_install('arrow')}")
 
 
 def _positive(text: str) -> int:

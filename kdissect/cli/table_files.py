@@ -14,12 +14,13 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.progress import progress_of
 from kdissect.cli.reports import FORMATS
 from kdissect.engine.tables.registry import TABLES
+from kdissect.model.extras import how_to_install
 
 if TYPE_CHECKING:
     from kdissect.api import Dissection
     from kdissect.pipeline.parquet_parts import ParquetParts, WrittenFile
 
-INSTALL = "kdissect tables needs the extra arrow: pip install 'kdissect[arrow]'"
+INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
 # As large as everything else together, and seldom what is looked for: made when named.
 NOT_BY_DEFAULT = frozenset({"records"})
 STATISTICS = "stats"

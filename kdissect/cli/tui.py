@@ -15,6 +15,7 @@ from kdissect.cli.inputs import add_inputs, add_topic_ids, check_inputs, port, w
 from kdissect.cli.live_options import settings_of
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printable import printable
+from kdissect.model.extras import how_to_install
 
 if TYPE_CHECKING:
     from kdissect.tui.orders import Order
@@ -25,6 +26,11 @@ def run(arguments: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     check_inputs(parser, options)
+    troubles = _nothing_opens(options.paths)
+    if troubles:
+        for trouble in troubles:
+            say(printable(trouble))
+        return UNREADABLE
     if options.web:
         return _web(parser, options, arguments)
     if not sys.stdout.isatty() and "TEXTUAL_DRIVER" not in os.environ:  # which a browser's server sets
@@ -52,6 +58,20 @@ def run(arguments: Sequence[str]) -> int:
     return app.return_code or (UNREADABLE if session.troubles else OK)
 
 
+def _nothing_opens(paths: Sequence[str]) -> list[str]:
+    """Why there is nothing to show, a line for each input; empty where one can be opened."""
+    from kdissect.capture.files import refusal
+    from kdissect.capture.paths import find_inputs
+
+    troubles = []
+    for file in find_inputs(paths):
+        error = refusal(file)
+        if error is None:
+            return []
+        troubles.append(str(error))
+    return troubles
+
+
 def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -> int:
     """Serve it to a browser until Ctrl-C."""
     if "-" in options.paths:
@@ -61,7 +81,7 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
     try:
         serve([argument for argument in arguments if argument != "--web"], options.web_port)
     except ModuleNotFoundError:
-        say("--web needs textual-serve, which is not installed: pip install 'kdissect[web]'")
+        say(f"--web needs textual-serve, which is not installed: {how_to_install('web')}")
         return USAGE
     except OSError as error:
         say(f"127.0.0.1:{options.web_port}: {error.strerror or error}")

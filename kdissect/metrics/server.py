@@ -9,8 +9,9 @@ from types import TracebackType
 from kdissect.metrics.address import Address
 from kdissect.metrics.errors import MetricsError
 from kdissect.metrics.snapshot import Snapshot
+from kdissect.model.extras import how_to_install
 
-INSTALL = "metrics need the package prometheus_client: pip install 'kdissect[metrics]'"
+INSTALL = f"metrics need the package prometheus_client: {how_to_install('metrics')}"
 
 
 class MetricsServer:

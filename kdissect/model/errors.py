@@ -35,6 +35,10 @@ class CaptureError(KdissectError):
         self.why = why
 
 
+class CaptureWarning(UserWarning):
+    """A capture was not read to its end, or not cleanly: what iterating over `kdissect.open` warns of."""
+
+
 class DecodeError(KdissectError):
     """Bytes do not fit the schema.
 

@@ -12,18 +12,36 @@ from typing import Any
 INTERFACE = 2
 
 
-def _load() -> Any:
+def _load() -> tuple[Any, str]:
     if os.environ.get("KDISSECT_NATIVE") == "0":
-        return None
+        return None, "KDISSECT_NATIVE=0"
     try:
         module = import_module("kdissect._native")  # by its name: it has no sources, and no layer
-    except ImportError:
-        return None
-    return module if module.INTERFACE == INTERFACE else None
+    except ModuleNotFoundError:
+        return None, ""
+    except ImportError as error:
+        return None, f"it cannot be loaded: {error}"
+    if module.INTERFACE != INTERFACE:
+        return None, "it was built for another version of kdissect"
+    return module, ""
 
 
-native: Any = _load()
+native: Any
 """The module `kdissect._native`; None where it is not installed, of another version, or not wanted."""
+native, _trouble = _load()
+
+
+def why_without() -> str:
+    """Why `native` is None, in one line, where that is known."""
+    if _trouble:
+        return _trouble
+    from pathlib import Path  # not what a command starts with
+
+    try:  # native/hatch_build.py writes it
+        told = Path(__file__).parent.parent.joinpath("_native_missing.txt").read_text("utf-8", "replace")
+    except OSError:
+        return "it was not built here"
+    return " ".join(told.split())
 
 
 class Pickled:

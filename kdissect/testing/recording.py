@@ -1,63 +1,57 @@
-"""Records ports of this machine with the first program that may: dumpcap, tcpdump, scapy.
+"""Records ports of this machine, with what captures live (`kdissect.capture.live`), while a test runs.
 
-A recorder needs a moment until it sees packets, and holds some back. Nobody can tell from outside when it is
-ready, so it is asked: a datagram is sent to a socket of ours on the loopback interface until it is in the
-file. As packets stay in order, everything sent before a datagram that is there is there too.
+Who captures holds some packets back, and nobody can tell from outside how many, so it is asked: a datagram is
+sent to a socket of ours on the loopback interface until it is in the file. As packets stay in order,
+everything sent before a datagram that is there is there too.
 """
 
-import os
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+from pathlib import Path
 
-# Seconds until a recorder that shows nothing is given up; dumpcap takes about 0.3 s, a busy machine longer.
-PATIENCE_S = 10.0
+from kdissect.capture.live.captures import LiveCaptures, open_live
+from kdissect.capture.live.choose import how_to_grant
+from kdissect.capture.live.errors import LiveError, NotPermittedError
+from kdissect.capture.live.settings import AUTO, LiveSettings
+
+# Seconds until a capture that shows nothing is given up. One that ended is not waited for, so this is only
+# for what cannot be; a busy machine may take seconds.
+PATIENCE_S = 60.0
 _POLL_S = 0.02
-_SEND_AGAIN_S = 0.1  # those sent before the recorder was ready are lost
+_SEND_AGAIN_S = 0.1  # what a network of its own may lose
 _LOOPBACK = "lo0" if sys.platform == "darwin" or "bsd" in sys.platform else "lo"
 _HERE = "127.0.0.1"
 
 
 class CannotRecordError(Exception):
-    """No recorder works; the message says why, one reason for each."""
-
-
-class Recorder(Protocol):
-    """A program or thread that writes packets to a file."""
-
-    def failure(self) -> str:
-        """Why it does not run any more; empty while it does."""
-
-    def end(self) -> None:
-        """Stop it and wait."""
+    """Nothing records; the message says why, in one line."""
 
 
 class LiveRecording:
     """A recording that goes on. `path` is its capture file."""
 
-    def __init__(self, path: str, recorder: Recorder, beacon: "Beacon") -> None:
+    def __init__(self, path: str, captures: LiveCaptures, beacon: "Beacon") -> None:
         self.path = path
-        self._recorder: Recorder | None = recorder
+        self._captures: LiveCaptures | None = captures
         self._beacon = beacon
 
     def flush(self) -> None:
         """Wait until everything sent so far is in the file. Raises CannotRecordError if it does not come."""
-        if self._recorder is not None:
-            self._beacon.wait(self.path, self._recorder)
+        if self._captures is not None:
+            self._beacon.wait(self.path, self._captures)
 
     def stop(self) -> None:
         """Flush and end; nothing more the second time."""
-        recorder = self._recorder
-        if recorder is None:
+        captures = self._captures
+        if captures is None:
             return
         try:
             self.flush()
         finally:
-            self._recorder = None
-            recorder.end()
+            self._captures = None
+            captures.discard()
             self._beacon.close()
 
 
@@ -70,7 +64,7 @@ class Beacon:
         self.port: int = self._socket.getsockname()[1]
         self._sent = 0
 
-    def wait(self, path: str, recorder: Recorder) -> None:
+    def wait(self, path: str, captures: LiveCaptures) -> None:
         """Send until a mark is in the file. Raises CannotRecordError."""
         deadline = time.monotonic() + PATIENCE_S
         self._sent += 1
@@ -81,12 +75,11 @@ class Beacon:
                 self._socket.sendto(mark, (_HERE, self.port))
                 send_at = now + _SEND_AGAIN_S
             time.sleep(_POLL_S)
-            failure = recorder.failure()
-            if failure:
-                raise CannotRecordError(failure)
             found, start = _find(path, mark, start)
             if found:
                 return
+            if captures.trouble:
+                raise CannotRecordError(captures.trouble)
         raise CannotRecordError(f"nothing was recorded within {PATIENCE_S:.0f} s")
 
     def close(self) -> None:
@@ -94,28 +87,30 @@ class Beacon:
         self._socket.close()
 
 
-def start_recording(path: str, ports: Sequence[int], interface: str | None = None) -> LiveRecording:
+def start_recording(
+    path: str, ports: Sequence[int], interface: str | None = None, source: str = AUTO
+) -> LiveRecording:
     """Record TCP on these ports (all if there are none) to a file; returns when packets are seen.
 
-    Raises CannotRecordError where no recorder is installed or allowed.
+    Raises CannotRecordError where nothing that captures is installed or allowed.
     """
-    reasons = []
-    for name, start in RECORDERS.items():
-        beacon = Beacon()
+    beacon = Beacon()
+    where = interface or _LOOPBACK
+    try:
+        captures = open_live(LiveSettings((where,), _filter(ports, beacon.port), source, path=path))
+        recording = LiveRecording(path, captures, beacon)
         try:
-            recorder = start(path, interface or _LOOPBACK, _filter(ports, beacon.port))
-            recording = LiveRecording(path, recorder, beacon)
-            try:
-                recording.flush()
-            except CannotRecordError:
-                recorder.end()
-                raise
-        except CannotRecordError as error:
-            reasons.append(f"{name}: {error}")
-            beacon.close()
-        else:
-            return recording
-    raise CannotRecordError("; ".join(reasons))
+            recording.flush()
+        except CannotRecordError:
+            captures.discard()
+            raise
+    except NotPermittedError:
+        beacon.close()
+        raise CannotRecordError(f"no permission to capture: {how_to_grant()}") from None
+    except (CannotRecordError, LiveError) as error:
+        beacon.close()
+        raise CannotRecordError(str(error)) from None
+    return recording
 
 
 def _filter(ports: Sequence[int], beacon: int) -> str:
@@ -126,68 +121,9 @@ def _filter(ports: Sequence[int], beacon: int) -> str:
 def _find(path: str, mark: bytes, start: int) -> tuple[bool, int]:
     """Whether a mark is in the file, looked for from `start` on; and where to look the next time."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123  paths stay strings, as everywhere in capture
+        with Path(path).open("rb") as file:
             file.seek(start)
             data = file.read()
     except FileNotFoundError:
         return False, 0
     return mark in data, max(start + len(data) - len(mark), 0)
-
-
-class ProgramRecorder:
-    """dumpcap or tcpdump."""
-
-    def __init__(self, command: Sequence[str]) -> None:
-        try:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-            )
-        except OSError as error:
-            raise CannotRecordError("not installed" if error.errno == 2 else str(error.strerror)) from None
-
-    def failure(self) -> str:
-        """Its last words, once it has ended."""
-        if self._process.poll() is None:
-            return ""
-        assert self._process.stderr is not None
-        words = self._process.stderr.read().decode("utf-8", "replace").strip().splitlines()
-        return words[-1] if words else f"ended with code {self._process.returncode}"
-
-    def end(self) -> None:
-        """Terminate it: both write what they have and go."""
-        self._process.terminate()
-        try:
-            self._process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        assert self._process.stderr is not None
-        self._process.stderr.close()
-
-
-def _dumpcap(path: str, interface: str, what: str) -> Recorder:
-    return ProgramRecorder(["dumpcap", "-q", "-i", interface, "-f", what, "-w", path])
-
-
-def _tcpdump(path: str, interface: str, what: str) -> Recorder:
-    # -Z: not to give up the privileges with which the file can be written
-    return ProgramRecorder(["tcpdump", "-Z", _user(), "-i", interface, "-n", "-U", "-w", path, what])
-
-
-def _user() -> str:
-    import pwd
-
-    return pwd.getpwuid(os.getuid()).pw_name
-
-
-def _scapy(path: str, interface: str, what: str) -> Recorder:
-    from kdissect.testing.scapy_recorder import ScapyRecorder
-
-    return ScapyRecorder(path, interface, what)
-
-
-RECORDERS: dict[str, Callable[[str, str, str], Recorder]] = {
-    "dumpcap": _dumpcap,
-    "tcpdump": _tcpdump,
-    "scapy": _scapy,
-}

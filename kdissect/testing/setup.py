@@ -35,9 +35,9 @@ def _start(request: pytest.FixtureRequest, ports: list[int], interface: str | No
     from kdissect.testing.recording import CannotRecordError, start_recording
 
     folder = request.getfixturevalue("tmp_path")
-    number = len(list(folder.glob("kafka_wire*.pcap"))) + 1
+    number = len(list(folder.glob("kafka_wire*.pcapng"))) + 1
     try:
-        return start_recording(str(folder / f"kafka_wire{number}.pcap"), ports, interface)
+        return start_recording(str(folder / f"kafka_wire{number}.pcapng"), ports, interface)
     except CannotRecordError as error:
         why = f"{MARKER} cannot record: {error}"
     if request.config.getini("kafka_wire_required"):

@@ -50,6 +50,7 @@ class KafkaWire:
         self._start = start
         self._paths: list[str] = []
         self._recordings: list[Recording] = []
+        self._is_recordable = True
 
     def capture(self, path: str | PathLike[str]) -> "KafkaWire":
         """Judge a capture: a file, a directory or a glob."""
@@ -58,7 +59,9 @@ class KafkaWire:
 
     def record(self, *ports: int, interface: str | None = None) -> "KafkaWire":
         """Record ports from now on, until the test is over. Skips the test where that is not allowed."""
+        self._is_recordable = False
         self._recordings.append(self._start(list(ports), interface or self.options.interface))
+        self._is_recordable = True
         return self
 
     @property
@@ -105,10 +108,10 @@ class KafkaWire:
             raise AssertionError(problem)
 
     def close(self) -> str:
-        """End the recordings and say what is wrong; empty: nothing."""
+        """End the recordings and say what is wrong; empty: nothing, or `record` has said what is."""
         for recording in self._recordings:
             recording.stop()
-        return self._problem()
+        return self._problem() if self._is_recordable else ""
 
     def _open(self) -> Dissection:
         for recording in self._recordings:

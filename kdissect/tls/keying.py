@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from kdissect.model.extras import how_to_install
 from kdissect.model.key_log import MASTER_SECRET
 from kdissect.tls.handshake import Handshake
 from kdissect.tls.hello import ServerHello
@@ -70,7 +71,7 @@ class Keying:
             return False
         if not _has_cryptography():
             self.is_hopeless = True
-            self.why = "decrypting needs the package cryptography: pip install 'kdissect[tls]'"
+            self.why = f"decrypting needs the package cryptography: {how_to_install('tls')}"
             return False
         ends = sides[client], sides[1 - client]
         if suite.is_13:

@@ -13,6 +13,7 @@ from kdissect.capture.files import open_captures
 from kdissect.capture.objects import ObjectSource
 from kdissect.capture.paths import begins_like_capture, find_inputs
 from kdissect.cli import main
+from kdissect.model.extras import how_to_install
 
 fs = pytest.importorskip("pyarrow.fs", reason="URLs are read by pyarrow")
 memory = pytest.importorskip("fsspec.implementations.memory", reason="fsspec is not installed")
@@ -104,7 +105,7 @@ def test_without_pyarrow_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "pyarrow.fs", None)
     (why,) = errors_of("s3://bucket/trace.pcap")
     assert why is not None
-    assert "pip install 'kdissect[arrow]'" in why
+    assert how_to_install("arrow") in why
 
 
 def test_a_store_that_fails_in_the_middle_loses_nothing_before(

@@ -11,12 +11,12 @@ import pytest
 from kdissect.capture.files import open_captures
 from kdissect.cli import main
 from tests.support.console import CAPTURES, run
-from tests.support.live import LiveRun, free_port, why_not, written
+from tests.support.live import SOURCES, LiveRun, free_port, why_not, written
 from tests.support.replay import Talk, conversations, replay
 
 GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
 EXCHANGES = 180
-SOURCES = ("libpcap", "dumpcap", "tcpdump")
+STANDSTILL = 10  # replays, 5580 packets on each interface
 
 
 @pytest.fixture
@@ -172,6 +172,8 @@ def test_a_duration_ends_it(port: int) -> None:
 
 
 def test_any_and_several_interfaces(source: str, port: int) -> None:
+    if source == "scapy":
+        pytest.skip("scapy's sockets are of one interface by name")
     if source != "tcpdump":
         two = LiveRun(
             "live", "-i", "lo", "-i", "any", "-f", f"tcp port {port}", "--source", source, "-e", "api"
@@ -184,6 +186,35 @@ def test_any_and_several_interfaces(source: str, port: int) -> None:
     list(replay(GROUPS, port))
     alone.lines(EXCHANGES + 1)
     assert len(alone.end().out.splitlines()) == EXCHANGES + 1
+
+
+@pytest.mark.parametrize("interfaces", [("lo",), ("any",), ("lo", "any")], ids=",".join)
+def test_whoever_captures_may_stand_still(
+    source: str, interfaces: tuple[str, ...], port: int, tmp_path: Path
+) -> None:
+    """As where other processes have the CPU: what comes meanwhile waits in the kernel's buffer."""
+    if source == "tcpdump" and len(interfaces) > 1:
+        pytest.skip("tcpdump captures on one interface")
+    if source == "scapy" and "any" in interfaces:
+        pytest.skip("scapy's sockets are of one interface by name")
+    named = [word for name in interfaces for word in ("-i", name)]
+    live = LiveRun("live", *named, "-f", f"tcp port {port}", "--source", source, "-e", "api", "--no-header")
+    with live.captor_stopped():
+        for _ in range(STANDSTILL):
+            list(replay(GROUPS, port))
+    live.lines(STANDSTILL * EXCHANGES)
+    ran = live.end()
+    assert len(ran.out.splitlines()) == STANDSTILL * EXCHANGES
+    assert " 0 dropped" in ran.err
+
+
+@pytest.mark.parametrize("keeps", [False, True], ids=["printed", "kept"])
+def test_nothing_before_the_end_is_lost(source: str, keeps: bool, port: int, tmp_path: Path) -> None:
+    """Also what the kernel still gathers for whoever captures, which some programs forget at a signal."""
+    kept = ("-w", tmp_path / "f.pcapng") if keeps else ()
+    live = listening(port, "--source", source, "-e", "api", "--no-header", *kept)
+    list(replay(GROUPS, port))
+    assert len(live.end().out.splitlines()) == EXCHANGES
 
 
 def test_a_ring_of_files(port: int, tmp_path: Path) -> None:
@@ -220,6 +251,13 @@ def test_without_the_privilege() -> None:
     assert "sudo setcap" in ran.err
     assert "sudo tcpdump -i lo -U -w - | kdissect live -" in ran.err
     assert len(ran.err.splitlines()) == 1
+
+
+def test_any_by_scapy_is_refused() -> None:
+    usable("scapy")
+    ran = run("live", "-i", "any", "--source", "scapy")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == "kdissect: scapy's source captures on interfaces by name, not on any\n"
 
 
 def test_the_list_of_interfaces(capfd: pytest.CaptureFixture[str]) -> None:

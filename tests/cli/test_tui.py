@@ -36,6 +36,17 @@ def test_it_needs_an_input() -> None:
     assert run("tui", PRODUCE, "-i", "lo").code == 2
 
 
+@pytest.mark.parametrize("how", [(), ("--web",)], ids=" ".join)
+def test_nothing_to_open_opens_no_screen(how: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "text.pcap").write_text("no capture")
+    with Terminal("/nowhere.pcap", tmp_path / "text.pcap", *how) as terminal:
+        assert terminal.end() == 3
+        assert terminal.seen.decode().splitlines() == [
+            "kdissect: /nowhere.pcap: No such file or directory",
+            f"kdissect: {tmp_path / 'text.pcap'}: not a capture, but text",
+        ]
+
+
 class Terminal:
     """A process on a terminal of 120x40, drawn by an emulator; it is killed where a test gives up on it."""
 

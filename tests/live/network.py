@@ -21,7 +21,7 @@ from tests.support.console import CHECKOUT
 PEERS = CHECKOUT / "benchmarks" / "kafka_peers.py"
 HOST, LEFT, RIGHT = "10.99.0.1", "10.99.0.2", "10.99.0.3"
 LEFT6, RIGHT6 = "fd99::2", "fd99::3"
-_READY_SECONDS = 20
+_READY_SECONDS = 240
 
 
 class Lab:
@@ -34,7 +34,7 @@ class Lab:
     def run(self, role: str, *command: str) -> str:
         """Run to the end inside a namespace; its output. Fails the test with what it said."""
         done = subprocess.run(
-            self.inside(role, command), capture_output=True, text=True, check=False, timeout=60
+            self.inside(role, command), capture_output=True, text=True, check=False, timeout=_READY_SECONDS
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -17,7 +17,7 @@ from kdissect.api import Dissection
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange, State
-from tests.live.capturing import Live
+from tests.live.capturing import END_SECONDS, Live
 from tests.live.network import RIGHT, RIGHT6, Lab, lab, wait_for
 
 REQUESTS, SIZE = 5, 60_000  # 60 kB make packets of several segments, and fit every queue on the way
@@ -61,7 +61,7 @@ def captured(network: Lab, program: str, link: str, path: str, file: Path) -> li
     rows = network.client(role, address, REQUESTS, SIZE)
     network.wait_until_seen(file, "BEHIND")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=END_SECONDS)
     return rows
 
 

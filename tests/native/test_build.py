@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +18,13 @@ LIBRARIES = ("lib_native.so", "lib_native.dylib", "_native.dll")
 class _App:
     def __init__(self) -> None:
         self.warnings: list[str] = []
+        self.shown = ""
 
     def display_warning(self, message: str) -> None:
         self.warnings.append(message)
+
+    def display_info(self, message: str) -> None:
+        self.shown = message
 
 
 def _hook(root: Path, target: str = "wheel") -> tuple[Any, _App]:
@@ -55,25 +60,51 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_without_a_compiler_the_wheel_is_pure(checkout: Path) -> None:
+def _why_not(data: dict[str, Any]) -> str:
+    """What the file says that is all a pure wheel has more."""
+    assert data["pure_python"] and not data["infer_tag"]
+    ((file, place),) = data["force_include"].items()
+    assert place == "kdissect/_native_missing.txt"
+    return Path(file).read_text()
+
+
+def test_without_a_compiler_the_wheel_is_pure_and_knows_why(checkout: Path) -> None:
     hook, app = _hook(checkout)
     data = _data()
     hook.initialize("standard", data)
-    assert data == _data()
+    assert _why_not(data) == "no Rust compiler (cargo) when it was installed\n"
     assert app.warnings == [
-        "kdissect: no Rust compiler (cargo) was found: "
-        "installed without the compiled hot path, see docs/native.md"
+        "kdissect: installed without the compiled hot path, see docs/native.md: "
+        "no Rust compiler (cargo) when it was installed"
     ]
 
 
-def test_a_compiler_that_fails_leaves_the_wheel_pure(checkout: Path) -> None:
-    _cargo(checkout / "bin", "exit 101")
+OFFLINE = """error: failed to download `pyo3 v0.26.0`
+
+Caused by:
+  attempting to make an HTTP request, but --offline was specified
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("", "returned non-zero exit status 101"),
+        (OFFLINE, "failed to download `pyo3 v0.26.0`; attempting to make an HTTP request, but --offline was"),
+        ("warning: old\nerror[E0425]: no value\n --> src/lib.rs:1\n", "error[E0425]: no value\n"),
+    ],
+)
+def test_a_compiler_that_fails_leaves_the_wheel_pure(checkout: Path, said: str, told: str) -> None:
+    (checkout / "bin" / "said").write_text(said)
+    _cargo(checkout / "bin", f'while read -r line; do echo "$line" >&2; done < {checkout}/bin/said; exit 101')
     hook, app = _hook(checkout)
     data = _data()
     hook.initialize("standard", data)
-    assert data == _data()
-    assert len(app.warnings) == 1
-    assert "compiling failed" in app.warnings[0]
+    why = _why_not(data)
+    assert why.startswith("cargo could not build it: ")
+    assert told in why
+    assert app.warnings[0].endswith(why.rstrip())
+    assert len(app.shown.splitlines()) == len(said.splitlines())
 
 
 def test_what_was_compiled_is_in_the_wheel(checkout: Path) -> None:
@@ -95,6 +126,7 @@ def test_an_editable_install_has_it_beside_the_sources(
     monkeypatch.setenv("PATH", f"{checkout / 'bin'}:/usr/bin:/bin")
     built = " ".join(f'"$CARGO_TARGET_DIR/release/{name}"' for name in LIBRARIES)
     _cargo(checkout / "bin", f'mkdir -p "$CARGO_TARGET_DIR/release"; touch {built}')
+    (checkout / "kdissect" / "_native_missing.txt").write_text("of an earlier build")
     hook, _ = _hook(checkout)
     data = _data()
     hook.initialize("editable", data)
@@ -102,13 +134,24 @@ def test_an_editable_install_has_it_beside_the_sources(
     assert [path.name.startswith("_native") for path in (checkout / "kdissect").iterdir()] == [True]
 
 
-@pytest.mark.parametrize(("target", "wanted"), [("sdist", "1"), ("wheel", "0")])
-def test_nothing_is_compiled_where_nobody_wants_it(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, target: str, wanted: str
+def test_an_editable_install_without_has_the_reason_beside_the_sources(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("KDISSECT_NATIVE", "0")
     _cargo(checkout / "bin", "exit 101")
-    monkeypatch.setenv("KDISSECT_NATIVE", wanted)
-    hook, app = _hook(checkout, target)
+    hook, app = _hook(checkout)
+    data = _data()
+    hook.initialize("editable", data)
+    assert data == _data()
+    assert (
+        checkout / "kdissect" / "_native_missing.txt"
+    ).read_text() == "KDISSECT_NATIVE=0 when it was installed\n"
+    assert not app.warnings
+
+
+def test_a_source_distribution_compiles_nothing(checkout: Path) -> None:
+    _cargo(checkout / "bin", "exit 101")
+    hook, app = _hook(checkout, "sdist")
     data = _data()
     hook.initialize("standard", data)
     assert data == _data()
@@ -122,4 +165,10 @@ def test_the_environment_decides_and_the_version_tells(wanted: str) -> None:
         command, env={**os.environ, "KDISSECT_NATIVE": wanted}, capture_output=True, text=True, check=True
     )
     is_compiled = wanted == "1" and importlib.util.find_spec("kdissect._native") is not None
-    assert run.stdout.splitlines()[1] == f"compiled hot path: {'yes' if is_compiled else 'no'}"
+    told = run.stdout.splitlines()[1].removeprefix("compiled hot path: ")
+    if is_compiled:
+        assert told == "yes"
+    elif wanted == "0":
+        assert told == "no (KDISSECT_NATIVE=0)"
+    else:
+        assert re.fullmatch(r"no \(.+\)", told)

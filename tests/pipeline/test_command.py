@@ -11,6 +11,7 @@ from threading import Thread
 
 import pytest
 
+from kdissect.model.extras import how_to_install
 from tests.pipeline.conftest import CHECKOUT
 
 CAPTURE = CHECKOUT / "captures" / "mock_rdk216_txn.pcap"
@@ -37,9 +38,7 @@ def test_without_the_extra_one_line_says_how_to_install_it(missing: str, tmp_pat
     code = f"import sys; sys.modules[{missing!r}] = None; {MAIN}"
     found = _python(code, "pipeline", "run", str(CAPTURE), "--output", str(tmp_path / "out"))
     assert found.returncode == 2
-    assert found.stderr == (
-        "kdissect: kdissect pipeline needs the extra spark: pip install 'kdissect[spark]'\n"
-    )
+    assert found.stderr == f"kdissect: kdissect pipeline needs the extra spark: {how_to_install('spark')}\n"
     assert not (tmp_path / "out").exists()
 
 

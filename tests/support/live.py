@@ -4,7 +4,8 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Timer
@@ -16,8 +17,11 @@ from kdissect.capture.live.programs import PROGRAMS
 from kdissect.capture.live.settings import LiveSettings
 from tests.support.console import CHECKOUT, Ran, command
 
-# A capture that has not ended by then is killed, and its test fails.
-_PATIENCE_S = 120
+SOURCES = ("libpcap", "dumpcap", "tcpdump", "scapy")
+# A capture that has not ended by then is asked to, so that it says what it captured, and its test fails:
+# nobody waits that long for anything that comes.
+_PATIENCE_S = 240
+_END_S = 60
 
 
 @cache
@@ -53,8 +57,12 @@ class LiveRun:
             cwd=CHECKOUT,
             env=environment,
         )
-        self._timer = Timer(_PATIENCE_S, self.process.kill)
-        self._timer.start()
+        self._timers = [
+            Timer(_PATIENCE_S, self.process.send_signal, [signal.SIGINT]),
+            Timer(_PATIENCE_S + _END_S, self.process.kill),
+        ]
+        for timer in self._timers:
+            timer.start()
         self._out = b""
         self.said = self._pipe(self.process.stderr).readline().decode()
 
@@ -64,6 +72,17 @@ class LiveRun:
         found = [out.readline() for _ in range(count)]
         self._out += b"".join(found)
         return [line.decode() for line in found]
+
+    @contextmanager
+    def captor_stopped(self) -> Iterator[None]:
+        """Let the process that captures get no CPU; Linux."""
+        pid = self.process.pid
+        (captor,) = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+        os.kill(captor, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(captor, signal.SIGCONT)
 
     def end(self, number: signal.Signals = signal.SIGINT) -> Ran:
         """End it by a signal."""
@@ -76,7 +95,8 @@ class LiveRun:
         out = self.process.stdout.read() if self.process.stdout is not None else b""
         err = self._pipe(self.process.stderr).read()
         self.process.wait()
-        self._timer.cancel()
+        for timer in self._timers:
+            timer.cancel()
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()

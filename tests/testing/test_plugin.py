@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
+from kdissect.capture.live import choose
+from kdissect.capture.live.programs import PROGRAMS
 from kdissect.cli import main
-from kdissect.testing import recording
 from tests.support.console import CAPTURES, CHECKOUT
 
 pytest_plugins = ("pytester",)
@@ -126,20 +127,26 @@ def test_the_configuration_of_the_project_holds(pytester: pytest.Pytester) -> No
 def test_where_nothing_can_record_the_test_is_skipped(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    programs = {"false": ["false"], "none": ["no-such-program"]}
-    recorders = {
-        name: lambda *_, program=program: recording.ProgramRecorder(program)
-        for name, program in programs.items()
+    """Whether the marker or the test asks for it: once, with the reason, and without a word at the end."""
+    why = "echo 'dumpcap: permission denied' >&2; echo 'and then restarting Wireshark.' >&2; exit 1"
+    refusing = {
+        name: program._replace(command=lambda _: ["sh", "-c", why]) for name, program in PROGRAMS.items()
     }
-    monkeypatch.setattr(recording, "RECORDERS", recorders)
-    reasons = "kafka_wire cannot record: false: ended with code 1; none: not installed"
-    cases = {"live": Case("pass", "", "marked(port=9092)")}
+    monkeypatch.setattr(choose, "PROGRAMS", refusing)
+    reason = f"kafka_wire cannot record: no permission to capture: {choose.how_to_grant()}"
+    cases = {
+        "live": Case("pass", "s p", "marked(port=9092)"),
+        "later": Case("kafka_wire.record(9092)", "psp"),
+        "both": Case("kafka_wire.capture(ACKS)\n    kafka_wire.record(9092)", "psp"),
+    }
     run = ran(pytester, cases)
-    assert run.outcomes == {"live": "s p"}
-    assert reasons in run.texts["live"]
+    assert run.outcomes == {name: case.outcome for name, case in cases.items()}
+    for text in run.texts.values():
+        assert text.count(reason) == 1
+        assert "Wireshark." not in text
     run = ran(pytester, cases, "-o", "kafka_wire_required=true")
-    assert run.outcomes == {"live": "f p"}
-    assert run.texts["live"].startswith(reasons)
+    assert run.outcomes == {"live": "f p", "later": "pfp", "both": "pfp"}
+    assert all(text.startswith(reason) for text in run.texts.values())
 
 
 def test_a_run_without_the_fixture_loads_nothing(tmp_path: Path) -> None:

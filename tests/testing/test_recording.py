@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from kdissect.api import Dissection
+from kdissect.capture.live import choose
+from kdissect.capture.live.programs import PROGRAMS
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
 from kdissect.testing import recording
 from kdissect.testing.options import WireOptions
 from kdissect.testing.wire import KafkaWire, Recording
 from tests.support.console import CAPTURES
+from tests.support.live import SOURCES
 
 ACKS = CAPTURES / "tansu_rdk216_acks.pcap"
 FAULTY_PORT = 52854  # of the client whose Metadata request has trailing bytes
@@ -55,14 +58,11 @@ def free_port() -> int:
         return port
 
 
-@pytest.mark.parametrize("name", ["dumpcap", "tcpdump", "scapy"])
-@pytest.mark.filterwarnings("ignore")  # those of scapy are not ours
-def test_live(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "RECORDERS", {name: recording.RECORDERS[name]})
-
+@pytest.mark.parametrize("source", SOURCES)
+def test_live(source: str, tmp_path: Path) -> None:
     def start(ports: list[int], interface: str | None) -> Recording:
         try:
-            return recording.start_recording(str(tmp_path / "wire.pcapng"), ports, interface)
+            return recording.start_recording(str(tmp_path / "wire.pcapng"), ports, interface, source)
         except recording.CannotRecordError as error:
             pytest.skip(str(error))
 
@@ -87,17 +87,36 @@ def test_a_port_where_nothing_is_said(tmp_path: Path) -> None:
     assert KafkaWire(WireOptions(allow_empty=True), lambda ports, interface: quiet).record(1).close() == ""
 
 
-def test_reasons_are_collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    programs = {
-        "no": ["no-such-program"],
-        "false": ["false"],
-        "words": ["sh", "-c", "echo not allowed >&2; exit 1"],
+def open_handles() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+def test_no_handle_is_left_open(tmp_path: Path) -> None:
+    before = None
+    for number in range(3):
+        try:
+            recording.start_recording(str(tmp_path / f"{number}.pcapng"), [free_port()]).stop()
+        except recording.CannotRecordError as error:
+            pytest.skip(str(error))
+        before = before or open_handles()  # the first one loads what all need
+    assert open_handles() == before
+
+
+def test_why_nothing_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that was tried, in one line."""
+    words = "echo out of order >&2; exit 1"
+    broken = {
+        "dumpcap": PROGRAMS["dumpcap"]._replace(command=lambda _: ["no-such-program"]),
+        "libpcap": PROGRAMS["libpcap"]._replace(command=lambda _: ["sh", "-c", words]),
+        "tcpdump": PROGRAMS["tcpdump"]._replace(command=lambda _: ["no-such-program"]),
+        "scapy": PROGRAMS["scapy"]._replace(command=lambda _: ["no-such-program"]),
     }
-    recorders = {
-        name: lambda *_, program=program: recording.ProgramRecorder(program)
-        for name, program in programs.items()
-    }
-    monkeypatch.setattr(recording, "RECORDERS", recorders)
+    monkeypatch.setattr(choose, "PROGRAMS", broken)
+    with pytest.raises(recording.CannotRecordError, match=r"^out of order$"):
+        recording.start_recording(str(tmp_path / "x.pcapng"), [1])
+    broken["libpcap"] = broken["tcpdump"]
     with pytest.raises(recording.CannotRecordError) as caught:
-        recording.start_recording(str(tmp_path / "x.pcap"), [1])
-    assert str(caught.value) == "no: not installed; false: ended with code 1; words: not allowed"
+        recording.start_recording(str(tmp_path / "x.pcapng"), [1])
+    assert str(caught.value) == "nothing to capture with: " + "; ".join(
+        f"{name}: No such file or directory" for name in ("dumpcap", "tcpdump", "tcpdump", "scapy")
+    )

@@ -4,7 +4,7 @@
 
 Rules:
 - Somebody else holds the privilege and reads the packets: dumpcap, tcpdump, a process of our own with libpcap
-  (`libpcap_child`), or whoever writes our standard input. All of them give a stream of bytes.
+  or scapy (`capture_child`), or whoever writes our standard input. All of them give a stream of bytes.
 - A thread (`recorder`) takes that stream and does nothing but write it: to the files of `-w`, or to a bounded
   spool. Analysis reads behind it, and may lag.
 - What is written is what is analysed: with `-w` the analysis reads the very file, through the parsers that

@@ -1,15 +1,14 @@
-"""libpcap through the bindings that scapy brings: interfaces, filters, and packets of one interface.
+"""Interfaces, filters and packets by libpcap: what `kdissect.capture.live.libpcap` binds, in Python's terms.
 
-Functions that scapy's list of bindings leaves out are looked up in the library it loaded.
 Source of the calls: pcap(3PCAP) and the pages it names.
 """
 
 import ctypes
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError, NotPermittedError
+from kdissect.capture.live.errors import BadFilterError, LiveError, NotPermittedError
+from kdissect.capture.live.libpcap import ERROR_SIZE, TAKER, Counts, Interface, Program, library
 from kdissect.model.link import LinkType
 
 # How long the kernel may gather packets before it hands them over: what a line is late by at most. 5 ms cost
@@ -32,22 +31,11 @@ class InterfaceInfo(NamedTuple):
     is_loopback: bool
 
 
-def library() -> Any:
-    """scapy's bindings. Raises MissingError where there is no libpcap or no scapy."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # scapy imports what others have deprecated
-            from scapy.libs import winpcapy
-    except (ImportError, OSError) as error:
-        raise MissingError(f"libpcap: {error}") from None
-    return winpcapy
-
-
 def list_interfaces() -> list[InterfaceInfo]:
     """The interfaces, in libpcap's order. Raises LiveError."""
     pcap = library()
-    why = ctypes.create_string_buffer(pcap.PCAP_ERRBUF_SIZE)
-    first = ctypes.POINTER(pcap.pcap_if_t)()
+    why = ctypes.create_string_buffer(ERROR_SIZE)
+    first = ctypes.POINTER(Interface)()
     if pcap.pcap_findalldevs(ctypes.byref(first), why) < 0:
         raise LiveError(f"libpcap: {_text(why.value)}")
     found, entry = [], first
@@ -74,7 +62,7 @@ def check_filter(expression: str) -> None:
     pcap, why = library(), ""
     for link_type in (LinkType.ETHERNET, LinkType.LINUX_SLL2):
         handle = pcap.pcap_open_dead(int(link_type), 65535)
-        program = pcap.bpf_program()
+        program = Program()
         done = pcap.pcap_compile(handle, ctypes.byref(program), expression.encode(), 1, 0)
         why = why or _text(pcap.pcap_geterr(handle))
         if done == 0:
@@ -85,7 +73,7 @@ def check_filter(expression: str) -> None:
     raise BadFilterError(f"capture filter {expression!r}: {why}")
 
 
-class Handle:
+class PcapHandle:
     """One interface, opened. Raises LiveError where it cannot be."""
 
     def __init__(
@@ -93,7 +81,7 @@ class Handle:
     ) -> None:
         self.name = name
         self._pcap = library()
-        why = ctypes.create_string_buffer(self._pcap.PCAP_ERRBUF_SIZE)
+        why = ctypes.create_string_buffer(ERROR_SIZE)
         self._handle = self._pcap.pcap_create(name.encode(), why)
         if not self._handle:
             raise LiveError(f"{name}: {_text(why.value)}")
@@ -117,18 +105,17 @@ class Handle:
             if failures:
                 return
             facts = header.contents
-            stamp = facts.ts
             try:
                 take(
-                    stamp.tv_sec * 1_000_000_000 + stamp.tv_usec * multiplier,
-                    string_at(data, facts.caplen),
-                    facts.len,
+                    facts.seconds * 1_000_000_000 + facts.fraction * multiplier,
+                    string_at(data, facts.captured),
+                    facts.length,
                 )
             except Exception as error:  # through libpcap it would not get: ctypes prints it and goes on
                 failures.append(error)
                 self.stop()
 
-        count = int(self._pcap.pcap_dispatch(self._handle, -1, self._pcap.pcap_handler(one), None))
+        count = int(self._pcap.pcap_dispatch(self._handle, -1, TAKER(one), None))
         if failures:
             raise failures[0]
         if count == -1:
@@ -137,10 +124,10 @@ class Handle:
 
     def drops(self) -> int:
         """Packets lost since it was opened: by the kernel for want of room, and by the interface."""
-        counts = self._pcap.pcap_stat()
+        counts = Counts()
         if self._pcap.pcap_stats(self._handle, ctypes.byref(counts)) < 0:
             return 0
-        return int(counts.ps_drop & 0xFFFFFFFF) + int(counts.ps_ifdrop & 0xFFFFFFFF)  # unsigned in C
+        return int(counts.dropped) + int(counts.dropped_by_interface)
 
     def stop(self) -> None:
         """Have `dispatch` return; from any thread."""
@@ -148,7 +135,7 @@ class Handle:
 
     def do_not_wait(self) -> None:
         """Have `dispatch` give what is there, and return."""
-        why = ctypes.create_string_buffer(self._pcap.PCAP_ERRBUF_SIZE)
+        why = ctypes.create_string_buffer(ERROR_SIZE)
         self._pcap.pcap_setnonblock(self._handle, 1, why)
 
     def close(self) -> None:
@@ -163,11 +150,8 @@ class Handle:
 
     def _ask_for_nanoseconds(self) -> int:
         """Nanoseconds in a unit of the fraction of a second."""
-        ask = getattr(self._pcap._lib, "pcap_set_tstamp_precision", None)  # noqa: SLF001  not among scapy's
-        if ask is None:  # Npcap, old libpcap
-            return 1000
-        ask.argtypes = [ctypes.POINTER(self._pcap.pcap_t), ctypes.c_int]
-        return 1 if ask(self._handle, _NANOSECONDS) == 0 else 1000
+        precise = self._pcap.pcap_set_tstamp_precision(self._handle, _NANOSECONDS)
+        return 1 if precise == 0 else 1000
 
     def _activate(self) -> None:
         code = self._pcap.pcap_activate(self._handle)
@@ -182,13 +166,17 @@ class Handle:
     def _filter(self, expression: str) -> None:
         if not expression:
             return
-        program = self._pcap.bpf_program()
+        program = Program()
         if self._pcap.pcap_compile(self._handle, ctypes.byref(program), expression.encode(), 1, 0) < 0:
             why = _text(self._pcap.pcap_geterr(self._handle))
             self.close()
             raise BadFilterError(f"capture filter {expression!r}: {why}")
-        self._pcap.pcap_setfilter(self._handle, ctypes.byref(program))
+        done = self._pcap.pcap_setfilter(self._handle, ctypes.byref(program))
         self._pcap.pcap_freecode(ctypes.byref(program))
+        if done < 0:
+            why = _text(self._pcap.pcap_geterr(self._handle))
+            self.close()
+            raise LiveError(f"{self.name}: {why}")
 
 
 def _text(data: bytes | None) -> str:

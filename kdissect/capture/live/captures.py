@@ -110,6 +110,13 @@ class LiveCaptures:
             self._spool.close()  # a recorder that waits for room gets on
         self._backend.join()
 
+    def discard(self) -> None:
+        """Close it without analysis; for one whose `batches` nobody reads."""
+        self.close()
+        while (tape := self._next()) is not None:
+            if not isinstance(tape, Spool):
+                tape.skip()
+
     def _start(self, program: Program) -> Backend:
         writes = program.writes_rings if self.settings.ring.is_rotated else program.writes_file
         if self.settings.path is not None and writes:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 
@@ -15,6 +16,8 @@ from kdissect.capture.live.settings import LiveSettings
 _START_S = 30.0
 # Seconds until a program that does not end when asked is killed.
 _END_S = 10.0
+# How often a program that is about to be ended is looked at.
+_LOOK_S = 0.05
 _READ = 1 << 20
 _PIPE = 1 << 20  # fcntl(2) F_SETPIPE_SZ: the most that is allowed without privilege
 _WORDS = 40  # lines of stderr that are kept: the last ones say what went wrong
@@ -45,14 +48,7 @@ class Child:
         if self._asked:
             return
         self._asked = True
-        if self._program.ends_with_stdin:
-            assert self._process.stdin is not None
-            self._process.stdin.close()
-        else:
-            self._process.terminate()
-        timer = threading.Timer(_END_S, self._process.kill)
-        timer.daemon = True
-        timer.start()
+        threading.Thread(target=self._end, name=f"kdissect-end-{self.name}", daemon=True).start()
 
     def wait(self) -> None:
         """Wait until it has ended by itself, or because it was asked to."""
@@ -68,6 +64,22 @@ class Child:
     def drops(self) -> int:
         """Packets lost, from what it said on stderr."""
         return lost_packets(list(self._words)) if self.name == "tcpdump" else 0
+
+    def _end(self) -> None:
+        """Let it take what the kernel gathered for it: at a signal it forgets that, and counts it nowhere."""
+        until = time.monotonic() + _END_S
+        time.sleep(self._program.gathers_s)
+        while self._program.gathers_s and _is_busy(self._process.pid) and time.monotonic() < until:
+            time.sleep(_LOOK_S)
+        if self._program.ends_with_stdin:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+        else:
+            self._process.terminate()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
 
     def _start(self, program: Program, settings: LiveSettings) -> subprocess.Popen[bytes]:
         try:
@@ -127,6 +139,18 @@ class ChildSource(Child):
     def read(self) -> bytes:
         """The next bytes, waits for them; empty at the end."""
         return os.read(self._stdout, _READ)
+
+
+def _is_busy(pid: int) -> bool:
+    """Whether a thread of a process runs or waits for a processor; Linux, elsewhere nobody tells."""
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208  paths stay strings here
+            with open(f"/proc/{pid}/task/{task}/stat", "rb") as facts:  # noqa: PTH123
+                if facts.read().rpartition(b") ")[2][:1] == b"R":  # proc(5): field 3, behind the name
+                    return True
+    except OSError:
+        return False
+    return False
 
 
 def _widen(handle: int) -> None:

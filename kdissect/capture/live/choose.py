@@ -6,13 +6,14 @@ from typing import TypeVar
 
 from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError, NotPermittedError
 from kdissect.capture.live.programs import PROGRAMS, Program
-from kdissect.capture.live.settings import AUTO, DUMPCAP, LIBPCAP, TCPDUMP, LiveSettings
+from kdissect.capture.live.settings import AUTO, DUMPCAP, LIBPCAP, SCAPY, TCPDUMP, LiveSettings
 
 # Measured (docs/live.md): libpcap shows an exchange after 5 ms, dumpcap, which lets the kernel gather packets
 # for 250 ms, after 200; where packets come at their fastest dumpcap is the one that still takes them all.
-# A ring is written by the libpcap child: dumpcap puts no comment into files of a ring.
-WATCHING = (LIBPCAP, DUMPCAP, TCPDUMP)
-KEEPING = (DUMPCAP, LIBPCAP, TCPDUMP)
+# A ring is written by our own child: dumpcap puts no comment into files of a ring.
+# scapy needs nothing but Python, and is the slowest.
+WATCHING = (LIBPCAP, DUMPCAP, TCPDUMP, SCAPY)
+KEEPING = (DUMPCAP, LIBPCAP, TCPDUMP, SCAPY)
 
 T = TypeVar("T")
 
@@ -39,17 +40,26 @@ def _worst(reasons: list[LiveError], settings: LiveSettings) -> LiveError:
         if isinstance(reason, NotPermittedError):
             return NotPermittedError(f"no permission to capture: {how_to_permit(settings)}")
     present = [reason for reason in reasons if not isinstance(reason, MissingError)]
+    if not present and len(reasons) > 1:
+        return MissingError(f"nothing to capture with: {'; '.join(map(str, reasons))}")
     return (present or reasons)[0]
 
 
 def how_to_permit(settings: LiveSettings) -> str:
+    """What grants the right to capture, or does without, in one line."""
+    if sys.platform in ("darwin", "win32"):
+        return how_to_grant()
+    interface = settings.interfaces[0] if settings.interfaces else "any"
+    return f"{how_to_grant()}, or: sudo tcpdump -i {interface} -U -w - | kdissect live -"
+
+
+def how_to_grant() -> str:
     """What grants the right to capture, in one line."""
     if sys.platform == "darwin":
         return "/dev/bpf* must be readable: install Wireshark's ChmodBPF, or use sudo"
     if sys.platform == "win32":
         return "Npcap must be installed, and may ask for an administrator"
-    interface = settings.interfaces[0] if settings.interfaces else "any"
     return (
         "CAP_NET_RAW is missing: sudo setcap cap_net_raw,cap_net_admin+eip $(command -v dumpcap), or join "
-        f"group wireshark, or: sudo tcpdump -i {interface} -U -w - | kdissect live -"
+        "group wireshark"
     )

@@ -1,6 +1,6 @@
 """Programs that capture: their command lines, when they are ready, and what their last words mean.
 
-dumpcap and our own libpcap child write the files of `-w` themselves: nothing of ours then stands between the
+dumpcap and our own child write the files of `-w` themselves: nothing of ours then stands between the
 kernel and the disk. Sources: dumpcap(1) of Wireshark 4, tcpdump(1) of tcpdump 4.99.
 """
 
@@ -10,10 +10,11 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError, NotPermittedError
-from kdissect.capture.live.settings import DUMPCAP, LIBPCAP, TCPDUMP, LiveSettings
+from kdissect.capture.live.settings import DUMPCAP, LIBPCAP, SCAPY, TCPDUMP, LiveSettings
 
 READY = "ready"
 FILE = "File: "
@@ -33,6 +34,8 @@ class Program(NamedTuple):
     ready: str
     ends_with_stdin: bool = False
     """It stops when its standard input is closed, not by a signal."""
+    gathers_s: float = 0.0
+    """How long the kernel gathers packets before it hands them over; it loses those when it is ended."""
     writes_rings: bool = False
     """It writes the files of a ring itself, and says which."""
     writes_file: bool = False
@@ -47,6 +50,9 @@ def _dumpcap(settings: LiveSettings) -> Sequence[str]:
         command += ["-w", settings.path, "--capture-comment", settings.comment(DUMPCAP)]
     # What stands before the first -i is for all interfaces.
     command += ["-s", str(settings.snaplen), "-B", str(settings.buffer_mib)]
+    if len(settings.interfaces) > 1:
+        # A thread reads each interface into a queue, which drops what comes while 1000 packets are in it.
+        command += ["-C", str(settings.buffer_mib << 20)]
     if not settings.promiscuous:
         command.append("-p")
     if settings.capture_filter:
@@ -59,25 +65,33 @@ def _dumpcap(settings: LiveSettings) -> Sequence[str]:
 def _tcpdump(settings: LiveSettings) -> Sequence[str]:
     if len(settings.interfaces) > 1:
         raise LiveError("tcpdump captures on one interface at a time, or on any")
+    # Without --immediate-mode: for that the kernel's buffer is cut into places of a snapshot's length each
+    # (TPACKET_V2), 256 packets in 64 MiB.
     command = [_find("tcpdump"), "-n", "-U", "-w", "-", "--time-stamp-precision=nano"]
     command += ["-s", str(settings.snaplen), "-B", str(settings.buffer_mib * 1024)]
     if not settings.promiscuous:
         command.append("-p")
-    if settings.path is None:  # else the kernel gathers packets for a second, which loses fewer of them
-        command.append("--immediate-mode")
     command += ["-i", settings.interfaces[0]]
     return [*command, "--", settings.capture_filter] if settings.capture_filter else command
 
 
-def _libpcap(settings: LiveSettings) -> Sequence[str]:
-    wishes = settings._asdict() | {"interfaces": list(settings.interfaces), "ring": list(settings.ring)}
-    return [sys.executable, "-m", "kdissect.capture.live.libpcap_child", json.dumps(wishes)]
+def _ours(settings: LiveSettings, source: str) -> Sequence[str]:
+    wishes = settings._replace(interfaces=list(settings.interfaces), source=source)
+    return [sys.executable, "-m", "kdissect.capture.live.capture_child", json.dumps(wishes._asdict())]
+
+
+def _our_child(source: str) -> Program:
+    command = partial(_ours, source=source)
+    return Program(source, command, READY, ends_with_stdin=True, writes_rings=True, writes_file=True)
 
 
 PROGRAMS = {
-    LIBPCAP: Program(LIBPCAP, _libpcap, READY, ends_with_stdin=True, writes_rings=True, writes_file=True),
-    DUMPCAP: Program(DUMPCAP, _dumpcap, FILE, writes_file=True),  # files of its rings have no comment
-    TCPDUMP: Program(TCPDUMP, _tcpdump, "tcpdump: listening on"),
+    LIBPCAP: _our_child(LIBPCAP),
+    DUMPCAP: Program(
+        DUMPCAP, _dumpcap, FILE, gathers_s=0.3, writes_file=True
+    ),  # files of its rings have no comment
+    TCPDUMP: Program(TCPDUMP, _tcpdump, "tcpdump: listening on", gathers_s=1.1),
+    SCAPY: _our_child(SCAPY),
 }
 
 
@@ -98,7 +112,7 @@ def error_of(name: str, words: Sequence[str]) -> LiveError:
         return BadFilterError(said)
     if _PERMISSION.search(text):
         return NotPermittedError(said)
-    if name == LIBPCAP and "MissingError" in text:
+    if name in (LIBPCAP, SCAPY) and "MissingError" in text:
         return MissingError(said)
     return LiveError(said)
 

@@ -8,8 +8,9 @@ BUFFER_MIB = 64
 # libpcap MAXIMUM_SNAPLEN: whole packets, also the 64 KiB ones of loopback and of segmentation offload.
 SNAPLEN = 262144
 
-AUTO, LIBPCAP, DUMPCAP, TCPDUMP, STDIN = "auto", "libpcap", "dumpcap", "tcpdump", "stdin"
-SOURCES = (AUTO, LIBPCAP, DUMPCAP, TCPDUMP)
+AUTO, STDIN = "auto", "stdin"
+LIBPCAP, DUMPCAP, TCPDUMP, SCAPY = "libpcap", "dumpcap", "tcpdump", "scapy"
+SOURCES = (AUTO, LIBPCAP, DUMPCAP, TCPDUMP, SCAPY)
 
 
 class Ring(NamedTuple):

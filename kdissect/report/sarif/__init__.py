@@ -8,7 +8,7 @@ from kdissect.report.json import report_row
 from kdissect.report.printable import printable
 from kdissect.report.sarif.frames import Frames, uri_of
 from kdissect.report.sarif.results import results
-from kdissect.report.sarif.rules import HOME, rule_row
+from kdissect.report.sarif.rules import rule_row
 from kdissect.report.verdict import Verdict
 from kdissect.rules.quality import GOOD
 from kdissect.rules.ruleset import ruleset_version
@@ -46,7 +46,6 @@ def _driver(verdict: Verdict) -> Row:
         "name": "kdissect",
         "semanticVersion": __version__,
         "version": ruleset_version(verdict.rules),
-        "informationUri": HOME,
         "rules": [rule_row(rule) for rule in verdict.rules],
     }
 

@@ -7,7 +7,6 @@ from kdissect.rules.pages import page
 from kdissect.rules.rule import Rule
 from kdissect.schema.sources import resolve
 
-HOME = "https://github.com/kdissect/kdissect"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
@@ -15,13 +14,12 @@ def rule_row(rule: Rule) -> dict[str, Any]:
     """A rule with its page as help; `helpUri` leads to the first source it cites."""
     text = page(rule)
     cites = [{"source": name, "url": found.url} for name in rule.cites if (found := resolve(name))]
-    return {
+    row = {
         "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": text.splitlines()[0]},
         "fullDescription": {"text": _why(text)},
         "help": {"text": text, "markdown": text},
-        "helpUri": cites[0]["url"] if cites else HOME,
         "defaultConfiguration": {"level": LEVELS[rule.loudness()]},
         "properties": {
             "claim": rule.claim,
@@ -32,6 +30,7 @@ def rule_row(rule: Rule) -> dict[str, Any]:
             "tags": ["kafka", rule.claim, rule.level],
         },
     }
+    return row | {"helpUri": cites[0]["url"]} if cites else row
 
 
 def _why(text: str) -> str:

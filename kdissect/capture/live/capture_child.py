@@ -1,9 +1,10 @@
-"""A process that captures with libpcap and writes pcapng to files or standard output: our own dumpcap.
+"""Our own dumpcap: a process that captures with libpcap or scapy, and writes pcapng to files or stdout.
 
 A process and not a thread, because analysis holds the interpreter for milliseconds at a time, and a ring of
-the kernel that nobody empties drops packets. Run as `python -m kdissect.capture.live.libpcap_child SETTINGS`
-with a JSON object of `LiveSettings`. On stderr it names each file it begins, says `ready` when it captures,
-and what keeps it from going on. It ends when its standard input is closed.
+the kernel that nobody empties drops packets. Run as `python -m kdissect.capture.live.capture_child SETTINGS`
+with a JSON object of `LiveSettings`, whose `source` is libpcap or scapy. On stderr it names each file it
+begins, says `ready` when it captures, and what keeps it from going on. It ends when its standard input is
+closed.
 """
 
 import json
@@ -14,13 +15,16 @@ import time
 from collections.abc import Callable
 from io import BytesIO
 
-from kdissect.capture.live.bindings import TIMEOUT_MS, Handle
+from kdissect.capture.live.bindings import TIMEOUT_MS, PcapHandle
 from kdissect.capture.live.blocks import Blocks, statistics_block
 from kdissect.capture.live.errors import LiveError
 from kdissect.capture.live.programs import FILE, READY
 from kdissect.capture.live.ring import FileRing
-from kdissect.capture.live.settings import LIBPCAP, LiveSettings, Ring
+from kdissect.capture.live.scapy_handle import ScapyHandle
+from kdissect.capture.live.settings import SCAPY, LiveSettings, Ring
 from kdissect.capture.writer import PcapngWriter
+
+Handle = PcapHandle | ScapyHandle
 
 _STDOUT = 1
 _STATISTICS_S = 1.0
@@ -147,7 +151,8 @@ def main() -> int:
 
 
 def _open(name: str, settings: LiveSettings) -> Handle:
-    return Handle(
+    kind = ScapyHandle if settings.source == SCAPY else PcapHandle
+    return kind(
         name,
         settings.capture_filter,
         promiscuous=settings.promiscuous,
@@ -161,7 +166,7 @@ def _begin(handles: list[Handle], settings: LiveSettings, output: _Output) -> tu
     preamble, readers = b"", []
     for number, handle in enumerate(handles):
         out = BytesIO()
-        comment = settings.comment(LIBPCAP)
+        comment = settings.comment(settings.source)
         writer = PcapngWriter(out, comment=comment, application=settings.program)
         for one in handles:
             writer.interface(

