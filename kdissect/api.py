@@ -9,6 +9,7 @@ from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics import TopicNames
 from kdissect.model.limits import Limits
+from kdissect.model.run_budget import start_run
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -40,6 +41,7 @@ class Dissection:
         limits: Limits | None = None,
         shard: "Shard | None" = None,
     ) -> None:
+        start_run()
         self.captures: Captures = _captures(paths)
         files = self.captures.files
         self.file_names = [_text(file.path) for file in files]
