@@ -8,18 +8,23 @@ them.
 import argparse
 import os
 import resource
+import struct
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import zstandard
+
 from benchmarks.hostile_load import START_NS, Wire, request, response
 from kdissect.model.packet import Packet
+from tests.support.batches import batch_bytes, record_bytes
 from tests.support.pcaps import write_pcap
 
 Placed = tuple[int, int, bytes]
@@ -70,6 +75,85 @@ def other_connections(count: int) -> Iterator[Placed]:
         yield START_NS + file * 1_000_000 + 1000, file, wire.say(1, response(1))
 
 
+def _frame(content: bytes) -> bytes:
+    return struct.pack(">i", len(content)) + content
+
+
+def _asked(key: int, version: int, number: int, body: bytes = b"", client: bytes | None = None) -> bytes:
+    name = struct.pack(">h", -1) if client is None else _text(client)
+    return _frame(struct.pack(">hhi", key, version, number) + name + body)
+
+
+def _text(text: bytes) -> bytes:
+    return struct.pack(">h", len(text)) + text
+
+
+def _answered(number: int, body: bytes) -> bytes:
+    return _frame(struct.pack(">i", number) + body)
+
+
+_Pair = Callable[[int], tuple[bytes, bytes]]
+
+
+def _tiny(number: int) -> tuple[bytes, bytes]:
+    """ApiVersions, of which nothing is listed."""
+    return _asked(18, 0, number), _answered(number, struct.pack(">hi", 0, 0))
+
+
+def _broken(number: int) -> tuple[bytes, bytes]:
+    """Metadata that ends early on both sides."""
+    return _asked(3, 1, number, b"\x7f\xff"), _answered(number, b"\0\0\0\1\x7f")
+
+
+def _client(number: int) -> tuple[bytes, bytes]:
+    return _asked(18, 0, number, client=b"client-%d" % number), _tiny(number)[1]
+
+
+def _topic(number: int) -> tuple[bytes, bytes]:
+    topic = _text(b"topic-%d" % number)
+    told = struct.pack(">iiih", 0, -1, 1, 0) + topic + b"\0" + struct.pack(">i", 0)
+    return _asked(3, 1, number, struct.pack(">i", 1) + topic), _answered(number, told)
+
+
+def _group(number: int) -> tuple[bytes, bytes]:
+    body = _text(b"group-%d" % number) + struct.pack(">i", 1) + _text(b"m")
+    return _asked(12, 0, number, body), _answered(number, struct.pack(">h", 0))
+
+
+def exchanges(pair: _Pair, count: int) -> Iterator[Placed]:
+    """So many on one connection, a hundred in each packet."""
+    wire, at = _wire(Random(4)), START_NS
+    for packet in wire.open():
+        yield at, 0, packet
+    for first in range(0, count, 100):
+        pairs = [pair(number) for number in range(first, min(first + 100, count))]
+        for side in (0, 1):
+            at += 20_000
+            yield at, 0, wire.say(side, b"".join(sides[side] for sides in pairs))
+
+
+def bombs(count: int) -> Iterator[Placed]:
+    """Produce requests, each with a batch of 900 bytes that becomes 1,400,000 records."""
+    records = record_bytes() * 1_400_000
+    batch = batch_bytes(zstandard.ZstdCompressor(19).compress(records), 1_400_000, attributes=4)
+    wire, at = _wire(Random(5)), START_NS
+    for packet in wire.open():
+        yield at, 0, packet
+    for number in range(count):
+        body = struct.pack(">hhiih", -1, 1, 1000, 1, 1) + b"t" + struct.pack(">iii", 1, 0, len(batch)) + batch
+        at += 20_000
+        yield at, 0, wire.say(0, _asked(0, 7, number, body))
+
+
+ONE_FILE: dict[str, tuple[Callable[[int], Iterator[Placed]], int]] = {
+    "tiny exchanges": (partial(exchanges, _tiny), 300_000),
+    "broken exchanges": (partial(exchanges, _broken), 300_000),
+    "distinct clients": (partial(exchanges, _client), 300_000),
+    "distinct topics": (partial(exchanges, _topic), 300_000),
+    "distinct groups": (partial(exchanges, _group), 300_000),
+    "batches of 1,400,000 records": (bombs, 40),
+}
+"""By name: packets of one file, and how many of what it has unless told otherwise."""
 MANY_FILES: dict[str, Callable[[int], Iterator[Placed]]] = {
     "one file copied": same_file,
     "files of an hour": files_of_one_tap,
@@ -112,19 +196,21 @@ def write_files(directory: Path, packets: Iterable[Placed]) -> None:
 def main() -> None:
     """Prints a line for each load, count and command."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("loads", nargs="*", choices=[[], *MANY_FILES], default=[])
+    parser.add_argument("loads", nargs="*", choices=[[], *MANY_FILES, *ONE_FILE], default=[])
     parser.add_argument("--commands", default="info,check")
-    parser.add_argument("--counts", default="1000,2000,4000,10000")
+    parser.add_argument("--counts")
     options = parser.parse_args()
-    for name in options.loads or MANY_FILES:
-        for count in map(int, options.counts.split(",")):
+    for name in options.loads or [*MANY_FILES, *ONE_FILE]:
+        load, usual = ONE_FILE[name] if name in ONE_FILE else (MANY_FILES[name], 0)
+        counts = options.counts or (str(usual) if usual else "1000,2000,4000,10000")
+        for count in map(int, counts.split(",")):
             with tempfile.TemporaryDirectory() as directory:
-                write_files(Path(directory), MANY_FILES[name](count))
+                write_files(Path(directory), load(count))
                 for command in options.commands.split(","):
                     cost = run([*command.split(), directory])
-                    print(
-                        f"{name}, {count}: {command}: {cost.cpu_s:.1f} s, {cost.peak_mb:.0f} MB", flush=True
-                    )
+                    stopped = ", stopped" if cost.exit_code < 0 else ""
+                    told = f"{cost.cpu_s:.1f} s, {cost.peak_mb:.0f} MB{stopped}"
+                    print(f"{name}, {count}: {command}: {told}", flush=True)
 
 
 if __name__ == "__main__":
