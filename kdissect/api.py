@@ -13,6 +13,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import CaptureWarning
 from kdissect.model.limits import Limits
 from kdissect.model.path_text import path_text
+from kdissect.model.run_budget import start_run
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -45,6 +46,7 @@ class Dissection:
         limits: Limits | None = None,
         shard: "Shard | None" = None,
     ) -> None:
+        start_run()
         self.captures: Captures = _captures(paths)
         files = self.captures.files
         self.file_names = [path_text(file.path) for file in files]

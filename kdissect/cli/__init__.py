@@ -19,6 +19,7 @@ from kdissect.cli.output import OutputError
 from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
 from kdissect.model import faults
 from kdissect.model.limits import in_force, use
+from kdissect.model.run_budget import start_run, take_met
 
 COMMANDS = {
     "inspect": "list the exchanges of captures: who asked what, what came back, how fast",
@@ -147,10 +148,20 @@ def _dispatch(arguments: list[str]) -> int:
         return USAGE
     gc.set_threshold(COLLECT_EVERY)
     before = in_force()
+    start_run()
     try:
         return command_of(first).run(arguments[1:])
     finally:
+        _tell_met()
         use(before)  # `--limits` is over with its command
+
+
+def _tell_met() -> None:
+    for name in take_met():
+        from kdissect.cli.diagnostics import say
+
+        bound = f"{name}={getattr(in_force(), name)}"
+        say(f"compressed batches hold more than is read in one run: {bound}; --limits sets another bound")
 
 
 def command_of(name: str) -> Command:

@@ -6,7 +6,7 @@ from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.taken_exchanges import TakenExchanges
 from kdissect.model.finding import Finding
-from kdissect.rules.findings import FindingLog
+from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
 from kdissect.rules.rule import Rule
 
@@ -23,6 +23,10 @@ class TakenFindings(FindingLog):
         super().__init__()
         self._taken = taken
 
+    def repeats(self, key: Key, time_ns: int) -> bool:
+        """Each one is looked at."""
+        return False
+
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding, or not."""
         if self._taken.holds(finding.place.connection, finding.place.exchange):
@@ -36,6 +40,10 @@ class _PlacedFindings(FindingLog):
         super().__init__()
         self.codes: dict[Place, set[str]] = {}
         self.is_full = False
+
+    def repeats(self, key: Key, time_ns: int) -> bool:
+        """Each one is looked at."""
+        return False
 
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding about an exchange."""

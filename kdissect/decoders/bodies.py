@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
-from kdissect.decoders.compiled import decoder
+from kdissect.decoders.compiled import decoder, fits
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
@@ -129,12 +129,7 @@ def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
     """
     version = quirks.response_body_version(api_key, api_version, data, offset)
     message = known_body(api_key, version, True)
-    if message is None:
-        return False
-    try:
-        return decoder(message, version)(data, offset)[1] == len(data)
-    except DecodeError:
-        return False
+    return message is not None and fits(message, version, data, offset)
 
 
 @lru_cache(maxsize=CACHE_SIZE)

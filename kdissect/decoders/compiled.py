@@ -23,7 +23,7 @@ _FAULTS = (ValueError, IndexError, StructError)
 # Sources whose code is kept, some 5 KB each: a capture has some hundred, and those that are alike come soon.
 _KEPT_CODES = 256
 
-_OBJECT, _JSON, _JSON_SECRETS = "objects", "json", "json with secrets"
+_OBJECT, _QUIETLY, _JSON, _JSON_SECRETS = "objects", "objects, quietly", "json", "json with secrets"
 
 _decoders: dict[tuple[Message, int, str, bool], Decoder] = {}
 
@@ -34,6 +34,17 @@ def decoder(message: Message, version: int) -> Decoder:
     `version` must be one of `message.versions`. The decoder raises DecodeError.
     """
     return _cached(message, version, _OBJECT)
+
+
+def fits(message: Message, version: int, data: bytes, offset: int) -> bool:
+    """Whether the bytes from `offset` on are exactly one body. Raises nothing.
+
+    Nobody asks why they are not: to find that out takes several times as long.
+    """
+    try:
+        return _cached(message, version, _QUIETLY)(data, offset)[1] == len(data)
+    except DecodeError:
+        return False
 
 
 def json_decoder(message: Message, version: int, show_secrets: bool = False) -> Decoder:
@@ -71,6 +82,8 @@ def _build(message: Message, version: int, form: str, lenient: bool) -> Decoder:
         return _cached(message, version, form, lenient=True)(data, offset)
 
     def fault(data: bytes, offset: int, error: Exception) -> None:
+        if form == _QUIETLY:
+            raise DecodeError(message.name, offset, "bytes do not fit") from None
         raise _diagnose(message, version, data, offset, error) from None
 
     names = emitter.names | {"retry": retry, "fault": fault}
@@ -79,7 +92,7 @@ def _build(message: Message, version: int, form: str, lenient: bool) -> Decoder:
 
 
 def _sink(form: str, lenient: bool) -> ObjectSink:
-    if form == _OBJECT:
+    if form in (_OBJECT, _QUIETLY):
         return ObjectSink(lenient)
     from kdissect.decoders.json_sink import JsonSink  # the list of exchanges prints no body
 

@@ -31,17 +31,23 @@ class Layout:
     `flexible` says whether lengths are compact and structs end with tags (KIP-482).
     """
 
-    __slots__ = ("flexible", "message", "version")
+    __slots__ = ("_least", "_plain", "flexible", "message", "version")
 
     def __init__(self, message: Message, version: int) -> None:
         self.message = message
         self.version = version
         self.flexible = message.is_flexible(version)
+        self._plain: dict[Struct, list[Field]] = {}
+        self._least: dict[Type, int] = {}
 
     def plain_fields(self, struct: Struct) -> list[Field]:
         """Untagged fields on the wire, in order."""
-        version = self.version
-        return [f for f in struct.fields if version in f.versions and not self.is_tagged(f)]
+        found = self._plain.get(struct)
+        if found is None:
+            version = self.version
+            found = [f for f in struct.fields if version in f.versions and not self.is_tagged(f)]
+            self._plain[struct] = found
+        return found
 
     def tagged_fields(self, struct: Struct) -> list[Field]:
         """Fields that may stand in the struct's tag section, by ascending tag."""
@@ -78,7 +84,10 @@ class Layout:
         """Fewest bytes an array element can take: what a count is checked against before anything is
         allocated.
         """
-        return max(self._min_size(of), MIN_ELEMENT)
+        found = self._least.get(of)
+        if found is None:
+            found = self._least[of] = max(self._min_size(of), MIN_ELEMENT)
+        return found
 
     def _min_size(self, of: Type) -> int:
         if isinstance(of, Primitive) and of in FIXED:

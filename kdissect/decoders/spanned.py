@@ -4,7 +4,10 @@ Interprets the schema; ten times slower than `compiled`, equal to it in every va
 what it has.
 """
 
+from functools import lru_cache
+
 from kdissect.decoders import quirks
+from kdissect.decoders.body_schemas import CACHE_SIZE
 from kdissect.decoders.cursor import Cursor
 from kdissect.decoders.jsonable import text_or_bytes
 from kdissect.decoders.layout import FIXED, Layout
@@ -22,12 +25,17 @@ def dissect(message: Message, version: int, data: bytes, offset: int = 0) -> Nod
     Then `error` of the root names path, offset and reason, and the nodes around that place have it too.
     Bytes behind the message are no error: compare `end` with `len(data)`.
     """
-    return _Dissector(Layout(message, version), data, offset, keep=True).root()
+    return _Dissector(_layout(message, version), data, offset, keep=True).root()
 
 
 def locate(message: Message, version: int, data: bytes, offset: int = 0) -> DecodeError | None:
     """The error `dissect` would find, without the memory for a tree. None if the bytes fit."""
-    return _Dissector(Layout(message, version), data, offset, keep=False).root().error
+    return _Dissector(_layout(message, version), data, offset, keep=False).root().error
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _layout(message: Message, version: int) -> Layout:
+    return Layout(message, version)
 
 
 class _Dissector:

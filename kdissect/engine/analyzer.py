@@ -95,6 +95,8 @@ class Analyzer:
         self._names: Mapping[str, str] = {} if names is None else names
         self._capture_set_of = capture_set_of or _one_set
         self._tables: dict[str, dict[bytes, Flow]] = {}
+        self._held = 0
+        """Flows in all of them."""
         self._file = -1
         self._capture_set = ""
         self._flows: dict[bytes, Flow] = {}
@@ -113,6 +115,7 @@ class Analyzer:
         """What was pickled where the bulk path is another one goes on with the one that is here."""
         self.__dict__.update(state)
         self._tables = {name: flow_table(flows) for name, flows in self._tables.items()}
+        self._held = sum(map(len, self._tables.values()))
         self._flows = self._tables.get(self._capture_set, {})
 
     @property
@@ -262,6 +265,7 @@ class Analyzer:
         found = [connection for table in self._tables.values() for connection, _ in _once(table)]
         for table in self._tables.values():
             table.clear()
+        self._held = 0
         ending = self._ending = [*reversed(found), *self._ending]
         while ending:
             connection = ending.pop()  # so that it is over also where its end raises
@@ -288,6 +292,8 @@ class Analyzer:
             self._tables[capture_set] = flow_table({})
         self._flows = self._tables[capture_set]
         self._due.time_ns = self._sweeps.get(capture_set, 0)
+        if self._twins is not None:
+            self._twins.hear(capture_set)
 
     def _slow(self, segment: Segment, time_ns: int) -> Flow | None:
         """Everything that is not a segment of a known connection: sweep, SYN, new connection."""
@@ -322,16 +328,23 @@ class Analyzer:
         if self._twins is not None:
             self._twins.open(info, connection.tcp, segment)
         flow = (connection.tcp.feed, 0, connection, connection.lane(0))
-        if sum(map(len, self._tables.values())) >= 2 * self.limits.connections:
+        if self._held >= 2 * self.limits.connections:
             self._evict_oldest(time_ns)
+        held = len(self._flows)
         self._flows[segment.flow] = flow
         self._flows[reverse_flow(segment.flow)] = (connection.tcp.feed, 1, connection, connection.lane(1))
+        self._held += len(self._flows) - held
         return flow
 
     def _drop(self, connection: ConnectionAnalyzer, flow: bytes, how: CloseKind, time_ns: int) -> None:
-        self._flows.pop(flow, None)
-        self._flows.pop(reverse_flow(flow), None)
+        self._take_out(self._flows, flow)
         self._end(connection, how, time_ns)
+
+    def _take_out(self, table: dict[bytes, Flow], flow: bytes) -> None:
+        held = len(table)
+        table.pop(flow, None)
+        table.pop(reverse_flow(flow), None)
+        self._held -= held - len(table)
 
     def _end(self, connection: ConnectionAnalyzer, how: CloseKind, time_ns: int) -> None:
         self.ended = connection.info
@@ -356,8 +369,7 @@ class Analyzer:
             detail = f"more than {most} connections open at a time: {oldest.info.id} was given up"
             self._log.note(AnomalyKind.EVICTED_IDLE, detail, 0, time_ns)
             self._end(oldest, CloseKind.IDLE, time_ns)
-            table.pop(flow, None)
-            table.pop(reverse_flow(flow), None)
+            self._take_out(table, flow)
 
 
 def rest_without(rest: Rest, files: Collection[int]) -> Rest:

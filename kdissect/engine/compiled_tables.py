@@ -10,7 +10,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 from kdissect.decoders.body_schemas import body_message
-from kdissect.decoders.compression.codec import decompress, growth
+from kdissect.decoders.compression.codec import decompress_usual, growth, usual_growth
 from kdissect.decoders.native_layout import native_layout
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.sections import Section, has_pieces
@@ -97,6 +97,7 @@ class Help:
     """What the compiled decoder asks of Python: once a kind, a topic, a connection, or a batch."""
 
     growth = staticmethod(growth)
+    usual_growth = staticmethod(usual_growth)
 
     def __init__(self, files: Sequence[str], topic_name: TopicNames | None) -> None:
         self._files = files
@@ -132,9 +133,9 @@ class Help:
 
     @staticmethod
     def decompress(data: bytes, codec: int) -> bytes | None:
-        """The records of a batch; None where the bytes are not what the codec writes."""
+        """The records of a batch; None where the bytes are not what the codec writes, or grow much."""
         try:
-            return decompress(codec, data)
+            return decompress_usual(codec, data)
         except DecodeError:
             return None
 

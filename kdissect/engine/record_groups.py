@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kdissect.decoders.compression.codec import decompress
+from kdissect.decoders.compression.codec import decompress_usual, usual_growth
 from kdissect.decoders.records.batch_columns import BatchColumns, batch_columns, checksums_are_right
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.columns import RecordColumns, record_columns
@@ -54,6 +54,8 @@ def decode_groups(fields: FieldColumns) -> Iterator[RecordGroup]:
     attributes = batches.header["attributes"].astype(np.int64)
     codecs = attributes & CODEC_MASK
     good = (codecs < len(CODEC_NAMES)) & (attributes & CONTROL == 0)
+    sizes = batches.end - batches.start
+    good &= (codecs == 0) | (batches.header["count"] <= usual_growth()[1] * sizes)
     _exclude(fits, batches, good & checksums_are_right(fields.data, batches))
     if not codecs[fits[batches.section]].any():
         starts = batches.start + HEADER_V2.size
@@ -130,6 +132,6 @@ def _content(part: memoryview, codec: int) -> bytes | memoryview | None:
     if not codec or not len(part):
         return part
     try:
-        return decompress(codec, part)
+        return decompress_usual(codec, part)
     except DecodeError:
         return None

@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from kdissect.engine.twins import Seen, Span, Twins, nearest
+from kdissect.engine.twin_index import Between
+from kdissect.engine.twins import Seen, Span, Twins
+from kdissect.model.segment import reverse_flow
 
 if TYPE_CHECKING:
     from kdissect.model.segment import Segment
@@ -52,6 +54,9 @@ class Sightings(Twins):
         """A connection begins with a segment."""
         self._now[info.id] = info, tcp, segment._replace(payload=b"")
 
+    def hear(self, capture_set: str) -> None:
+        """All open ones are looked at when they are told."""
+
     def close(self, info: ConnectionInfo) -> None:
         """A connection ends."""
         if info.id in self._now:
@@ -77,13 +82,17 @@ class Sightings(Twins):
 
 def roots_of(sightings: Iterable[Sighting]) -> dict[str, str | None]:
     """For each connection between two ends the one that is counted instead; None for those that count."""
-    known: list[Seen] = []
+    ordered = sorted(sightings, key=_place)
+    if not ordered:
+        return {}
+    flow = ordered[0].first.flow
+    known = Between(min(flow, reverse_flow(flow)))
     found: dict[str, str | None] = {}
-    for one in sorted(sightings, key=_place):
+    for one in ordered:
         seen = Seen(one.connection, one.capture_set, one.first.flow, one.start_ns, None)
         seen.spans, seen.last_ns = one.spans, one.last_ns
-        found[one.connection] = seen.join(nearest(known, one.first, one.capture_set, one.start_ns))
-        known.append(seen)
+        found[one.connection] = seen.join(known.nearest(one.first, one.capture_set, one.start_ns))
+        known.add(seen)
     return found
 
 

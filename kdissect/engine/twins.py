@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from kdissect.engine.twin_index import AHEAD, CLOCK_NS, NO_MATCH, SMALL, Between
 from kdissect.model.segment import ACK, SYN, Segment, reverse_flow
 from kdissect.net.sequence import HALF, MASK, add, distance
 
@@ -25,20 +26,11 @@ if TYPE_CHECKING:
     from kdissect.net.tcp import TcpConnection
     from kdissect.session.info import ConnectionInfo
 
-# Clocks further apart are not two clocks of one network: a summer time that one host has not heard of is an
-# hour.
-CLOCK_NS = 2 * 60 * 60 * 1_000_000_000
-# How far a stream may seem to be ahead at the other tap, whose clock differs: 2 s at 1 Gbit/s. It is a
-# sixteenth of the sequence space: of streams with the same ends by chance, and no SYN, so many would match.
-AHEAD = 1 << 28
-# Sequence numbers below are no sign.
-SMALL = 1 << 16
 # Connections that are over and may still come in another set, some 500 bytes each.
 MAX_CLOSED = 100_000
 
 Span = tuple[int, int, bool]
 """Sequence number of the first byte (-1: not known), of the next one, and whether the SYN was seen."""
-_NO_MATCH = 1 << 32
 
 
 class Seen:
@@ -71,82 +63,93 @@ class Seen:
         return self.spans
 
     def distance(self, segment: Segment, time_ns: int) -> int:
-        """How far the first packet of a connection is off its stream, in bytes; _NO_MATCH for another one."""
+        """How far the first packet of a connection is off its stream, in bytes; NO_MATCH for another one."""
         spans = self.look()
         direction = 0 if segment.flow == self.flow else 1
         mine, peer = spans[direction], spans[1 - direction]
         if segment.seq < SMALL or not self.start_ns - CLOCK_NS <= time_ns <= self.last_ns + CLOCK_NS:
-            return _NO_MATCH
+            return NO_MATCH
         if segment.flags & SYN:
             return _syn_distance(segment, mine, peer)
         if mine[0] >= 0:
             return _outside(segment.seq, mine)
-        return _outside(segment.ack, peer) if segment.flags & ACK and peer[0] >= 0 else _NO_MATCH
+        return _outside(segment.ack, peer) if segment.flags & ACK and peer[0] >= 0 else NO_MATCH
 
 
 class Twins:
     """Remembers the connections of all capture sets. For an `Analyzer` that sees more than one of them."""
 
     def __init__(self) -> None:
-        self._seen: dict[bytes, list[Seen]] = {}
-        self._open: dict[str, Seen] = {}
-        self._closed: deque[tuple[bytes, Seen]] = deque()
+        self._seen: dict[bytes, Between] = {}
+        self._open: dict[str, tuple[Between, int]] = {}
+        self._closed: deque[tuple[Between, int, int]] = deque()
+        self._turn = 0
+        self._heard: dict[str, int] = {}
+        """When each capture set had its turn, the last one last."""
+
+    def hear(self, capture_set: str) -> None:
+        """The packets that follow are of a set: what was seen of its connections is no longer all."""
+        self._turn += 1
+        self._heard.pop(capture_set, None)
+        self._heard[capture_set] = self._turn
 
     def open(self, info: ConnectionInfo, tcp: TcpConnection, segment: Segment) -> None:
         """A connection begins with a segment: sets its `same_as`."""
-        key = _key(segment.flow)
-        known = self._seen.setdefault(key, [])
+        key = min(segment.flow, reverse_flow(segment.flow))
+        known = self._seen.get(key)
+        if known is None:
+            known = self._seen[key] = Between(key)
+        if known.is_indexed:
+            self._look_again(known)
+        known.looked_at = self._turn
         seen = Seen(info.id, info.capture_set, segment.flow, info.start_ns, tcp)
-        info.same_as = seen.join(nearest(known, segment, info.capture_set, info.start_ns))
-        known.append(seen)
-        self._open[info.id] = seen
+        info.same_as = seen.join(known.nearest(segment, info.capture_set, info.start_ns))
+        number = known.open[info.capture_set] = known.add(seen)
+        self._open[info.id] = known, number
+
+    def _look_again(self, known: Between) -> None:
+        """Those that may have moved since it was last done: of the sets that had a turn."""
+        for capture_set, turn in reversed(self._heard.items()):
+            if turn < known.looked_at:
+                break
+            number = known.open.get(capture_set)
+            if number is not None:
+                known.moved(number)
 
     def close(self, info: ConnectionInfo) -> None:
         """A connection ends; its `tcp` is still there."""
-        seen = self._open.pop(info.id, None)
-        if seen is None:
+        known, number = self._open.pop(info.id, (None, 0))
+        if known is None:
             return
+        seen = known.seen[number]
         seen.look()
         seen.tcp = None
-        self._closed.append((_key(seen.flow), seen))
+        known.moved(number)
+        if known.open.get(info.capture_set) == number:
+            del known.open[info.capture_set]
+        self._closed.append((known, number, seen.last_ns))
         while self._closed and (
-            len(self._closed) > MAX_CLOSED or seen.last_ns - self._closed[0][1].last_ns > 2 * CLOCK_NS
+            len(self._closed) > MAX_CLOSED or seen.last_ns - self._closed[0][2] > 2 * CLOCK_NS
         ):
             self._forget(*self._closed.popleft())
 
-    def _forget(self, key: bytes, seen: Seen) -> None:
-        known = self._seen[key]
-        known.remove(seen)
-        if not known:
-            del self._seen[key]
-
-
-def nearest(known: list[Seen], segment: Segment, capture_set: str, start_ns: int) -> Seen | None:
-    """The connection of another set that the first segment of one fits best; the latest of equals."""
-    best, found = _NO_MATCH, None
-    for seen in known:
-        if seen.capture_set != capture_set:
-            off = seen.distance(segment, start_ns)
-            if off < _NO_MATCH and off <= best:
-                best, found = off, seen
-    return found
-
-
-def _key(flow: bytes) -> bytes:
-    return min(flow, reverse_flow(flow))
+    def _forget(self, known: Between, number: int, _last_ns: int) -> None:
+        known.forget(number)
+        if not known.seen:
+            del self._seen[known.ends]
 
 
 def _syn_distance(segment: Segment, mine: Span, peer: Span) -> int:
     first = add(segment.seq, 1)  # a SYN takes one sequence number, RFC 9293 section 3.4
     start, _, is_start = mine
     if start >= 0 and is_start:
-        return 0 if first == start else _NO_MATCH
+        return 0 if first == start else NO_MATCH
     if start >= 0:  # the other set has the stream from later on
         off = distance(start, first)
-        return off if 0 <= off < AHEAD else _NO_MATCH
+        return off if 0 <= off < AHEAD else NO_MATCH
     if segment.flags & ACK and peer[0] >= 0 and peer[2]:
-        return 0 if segment.ack == peer[0] else _NO_MATCH
-    return _NO_MATCH
+        return 0 if segment.ack == peer[0] else NO_MATCH
+    return NO_MATCH
 
 
 def _outside(seq: int, span: Span) -> int:
@@ -155,4 +158,4 @@ def _outside(seq: int, span: Span) -> int:
     behind, before = distance(seq, end), distance(start, seq)
     is_long = (end - start) & MASK >= HALF
     off = max(0, behind, 0 if is_long else before)
-    return off if off < AHEAD else _NO_MATCH
+    return off if off < AHEAD else NO_MATCH

@@ -144,8 +144,11 @@ class Turn:
         frame = exchange.response if is_response else exchange.request
         if frame is None or exchange.is_unknown:
             return None  # one in an unknown layout is no basis for a fact either
-        offset = exchange.response_body_offset if is_response else exchange.request_body_offset
-        found = decode_once(frame, offset, self.key, self.version, is_response)
+        if exchange.bodies_cache is not None:
+            found = exchange.bodies_cache[is_response]
+        else:
+            offset = exchange.response_body_offset if is_response else exchange.request_body_offset
+            found = decode_once(frame, offset, self.key, self.version, is_response)
         if found is not None and found.fits:
             return found.value
         self.is_misread = True

@@ -54,6 +54,12 @@ LIMIT_NOTES: dict[str, LimitNote] = {
     "batch_bytes": LimitNote("bytes a batch decompresses to", "decompression_limit", _BYTES),
     "batch_ratio": LimitNote("the same for each compressed byte, above 16 MiB", "decompression_limit"),
     "batch_records": LimitNote("records read of a batch", "decompression_limit"),
+    "run_bytes": LimitNote(
+        "bytes all batches decompress to, beyond run_ratio", "decompression_limit", _BYTES
+    ),
+    "run_ratio": LimitNote("bytes for each compressed one that are not counted there", "decompression_limit"),
+    "run_records": LimitNote("records of all batches, beyond run_record_ratio", "decompression_limit"),
+    "run_record_ratio": LimitNote("records for each captured byte, not counted there", "decompression_limit"),
     "message_depth": LimitNote("compressed messages in each other", "nested_compression", most=_DEEP),
     "payload_depth": LimitNote("payloads in each other", "malformed_payload", most=_DEEP),
     "topic_names": LimitNote("names of topic ids", "limit_reached"),

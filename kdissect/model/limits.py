@@ -53,6 +53,12 @@ class Limits(NamedTuple):
     # 128 MiB may hold 19 million records of 7 bytes, at 200 bytes an object. This is ten times the most that
     # a batch of 1 MiB (message.max.bytes) can have uncompressed.
     batch_records: int = 1_500_000
+    # Of all batches of a run together (`model.run_budget`). Offsets of records count up, so that real ones
+    # take about a byte each, however alike they are.
+    run_bytes: int = 4096 * MIB
+    run_ratio: int = 100
+    run_records: int = 500_000
+    run_record_ratio: int = 5
     message_depth: int = 3  # compressed messages in each other; Kafka writes 1
     payload_depth: int = 4  # an Envelope holds one request, a subscription one assignor's data
     # Names: 300 bytes a topic, up to 20 KB a row of a statistic, 1 KB a finding.

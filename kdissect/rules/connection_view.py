@@ -47,9 +47,9 @@ class ConnectionView:
     """
 
     __slots__ = (
-        "_answered_ns", "_highest_id", "_large", "_recent", "_settled", "_waiting", "advertised",
-        "advertised_ns", "cut", "exercise", "first", "in_flight", "info", "previous", "refused_versions",
-        "shadowed", "software", "spoken",
+        "_answered_ns", "_large", "_looked_ns", "_recent", "_settled", "_waiting", "advertised",
+        "advertised_ns", "cut", "exercise", "first", "highest_id", "in_flight", "info", "previous",
+        "refused_versions", "shadowed", "software", "spoken",
     )  # fmt: skip
 
     def __init__(self, info: ConnectionInfo, large: LargeExchanges | None = None) -> None:
@@ -69,7 +69,8 @@ class ConnectionView:
         self.exercise: Exercise | None = None
         """What counts for its software, as far as that was known when it was asked for last."""
         self.software: tuple[str | None, str | None] = None, None
-        self._highest_id = -1
+        self.highest_id = -1
+        """The highest correlation id of the requests judged before."""
         self._answered_ns = NEVER_NS
         """When the last answer to one of `_waiting` came."""
         self._settled: dict[tuple[int | None, int | None, str | None], int] = {}
@@ -77,6 +78,8 @@ class ConnectionView:
         self._large = large or LargeExchanges()
         self._recent: deque[Exchange] = deque(maxlen=RECENT)
         self._waiting: list[Exchange] = []
+        self._looked_ns = _NEVER
+        """Which of them wait, but for the last one, is known for this time."""
 
     @property
     def is_whole(self) -> bool:
@@ -100,7 +103,7 @@ class ConnectionView:
             return False
         if client_id != previous.client_id or not _LEAST_SIZE <= request.size < _TOO_LARGE:
             return False
-        if (exchange.correlation_id or -1) <= self._highest_id or len(self.in_flight) > USUAL_IN_FLIGHT:
+        if (exchange.correlation_id or -1) <= self.highest_id or len(self.in_flight) > USUAL_IN_FLIGHT:
             return False
         return response is None or (
             response.time_ns - request.end_time_ns < USUAL_LATENCY_NS
@@ -129,9 +132,12 @@ class ConnectionView:
             if self.in_flight or self._waiting:
                 self._waiting = self.in_flight = []
             return
-        self._waiting = self.in_flight = [
-            e for e in self._waiting if e.response is None or e.response.time_ns > sent
-        ]
+        waiting = self._waiting
+        if sent == self._looked_ns and waiting and _waits(waiting[-1], sent):
+            self.in_flight = waiting  # the others were found to wait when the request before was sent
+        else:
+            self._waiting = self.in_flight = [e for e in waiting if _waits(e, sent)]
+        self._looked_ns = sent
 
     def end(self, exchange: Exchange, shadowed: set[str]) -> None:
         """The exchange was judged; `shadowed` are codes that must not speak of it any more."""
@@ -156,8 +162,8 @@ class ConnectionView:
             return
         self.previous = exchange
         number = exchange.correlation_id
-        if number is not None and number > self._highest_id:
-            self._highest_id = number
+        if number is not None and number > self.highest_id:
+            self.highest_id = number
         self._wait(exchange)
 
     def pass_by(self, exchange: Exchange, request: Frame, response: Frame | None) -> None:
@@ -172,7 +178,7 @@ class ConnectionView:
         else:
             self._recent.append(exchange)
         self.previous = exchange
-        self._highest_id = exchange.correlation_id or 0  # higher than all before: it is usual
+        self.highest_id = exchange.correlation_id or 0  # higher than all before: it is usual
         if response is not None:
             if response.time_ns > self._answered_ns:
                 self._answered_ns = response.time_ns
@@ -220,6 +226,12 @@ class ConnectionView:
         elif error == 0 and exchange.response is not None:
             self.advertised = ranges
             self.advertised_ns = exchange.response.end_time_ns
+
+
+def _waits(exchange: Exchange, at_ns: int) -> bool:
+    """Whether an exchange has no answer at a time."""
+    response = exchange.response
+    return response is None or response.time_ns > at_ns
 
 
 def _empty(frame: Frame | None) -> Frame | None:

@@ -1,12 +1,14 @@
 """From a fault to a finding: whose bytes, which bytes, what came of it."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kdissect.decoders.spanned import dissect
 from kdissect.engine.shown_bytes import shown_bytes
 from kdissect.model.finding import Finding, Party, Place, Who
 from kdissect.model.frame import Frame
 from kdissect.rules.body import Body, body_of
+from kdissect.rules.findings import Key, key_from
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Rule
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
@@ -32,16 +34,39 @@ def party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
     return Party(who, info.client_text, info.software_name, info.software_version, info.client_id, label)
 
 
-def finding_of(
-    rule: Rule, fault: Fault, info: ConnectionInfo, exchange: Exchange | None, labels: Labels
-) -> Finding:
-    """The finding that a fault makes."""
+class Told(NamedTuple):
+    """A fault with what makes a finding equal to others: for most that is enough (`FindingLog.repeats`)."""
+
+    side: str
+    party: Party
+    key: Key
+    time_ns: int
+
+
+def told(rule: Rule, fault: Fault, info: ConnectionInfo, exchange: Exchange | None, labels: Labels) -> Told:
+    """Who is at fault, and the key of the finding."""
     side = fault.side or _side_of(rule, fault, exchange)
     who = fault.who or rule.who or (Who.CLIENT if side == REQUEST else Who.BROKER)
-    place = place_of(info, exchange, side, fault)
+    party = party_of(info, who, labels)
+    where: tuple[int | None, int | None, str, str] = None, None, "", ""
+    time_ns = info.start_ns
+    if exchange is not None:
+        frame = exchange.request if side == REQUEST else exchange.response
+        path = "" if frame is None else _path(exchange, side, fault)
+        where = exchange.api_key, exchange.api_version, side, path
+        time_ns = 0 if frame is None else frame.time_ns
+    key = key_from(rule.once, rule.code, rule.claim, party, where, fault.expected, fault.seen)
+    return Told(side, party, key, time_ns)
+
+
+def finding_of(
+    rule: Rule, fault: Fault, info: ConnectionInfo, exchange: Exchange | None, found: Told
+) -> Finding:
+    """The finding that a fault makes."""
+    place = place_of(info, exchange, found.side, fault)
     finding = Finding(
-        rule.code, rule.name, rule.level, rule.claim, rule.loudness(), party_of(info, who, labels), place,
-        fault.expected, fault.seen, consequence_of(exchange, who),
+        rule.code, rule.name, rule.level, rule.claim, rule.loudness(), found.party, place,
+        fault.expected, fault.seen, consequence_of(exchange, found.party.role),
     )  # fmt: skip
     finding.earlier = fault.earlier
     finding.capture_set = info.capture_set
@@ -76,14 +101,16 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
     )  # fmt: skip
 
 
+def _path(exchange: Exchange, side: str, fault: Fault) -> str:
+    """The field as decoders name it, from the name of the message on."""
+    body = body_of(exchange, side) if fault.path else None
+    return fault.path if body is None else f"{body.message.name}.{fault.path}"
+
+
 def _span(exchange: Exchange, side: str, fault: Fault) -> tuple[int, int, str]:
-    if not fault.path:
-        return fault.start, fault.end, ""
-    body = body_of(exchange, side)
+    path = _path(exchange, side, fault)
+    body = body_of(exchange, side) if fault.path and fault.start < 0 else None
     if body is None:
-        return fault.start, fault.end, fault.path
-    path = f"{body.message.name}.{fault.path}"
-    if fault.start >= 0:
         return fault.start, fault.end, path
     try:
         node = dissect(body.message, body.version, body.data, body.offset).find(fault.path)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from kdissect.model.finding import Finding
+from kdissect.model.finding import Finding, Party
 from kdissect.model.limits import in_force
 from kdissect.rules.rule import Once, Rule
 
+Key = tuple[object, ...]
 _INDEX = re.compile(r"\[\d+\]")
 
 
@@ -20,13 +21,31 @@ class FindingLog:
     """
 
     def __init__(self) -> None:
-        self._found: dict[tuple[object, ...], Finding] = {}
+        self._found: dict[Key, Finding] = {}
         self.dropped = 0
         self._most = in_force().findings
 
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding."""
         self._fold(key_of(rule.once, finding), finding)
+
+    def repeats(self, key: Key, time_ns: int) -> bool:
+        """Count a finding that would only be counted, by its `key` and its place in time, before it is made.
+
+        False where it has to be made: it may be the one that stands for the others. Who overrides `add` to
+        see each one gives False.
+        """
+        known = self._found.get(key)
+        if known is None:
+            if len(self._found) < self._most:
+                return False
+            self.dropped += 1
+            return True
+        if time_ns <= known.place.time_ns:
+            return False
+        known.count += 1
+        known.last_time_ns = max(known.last_time_ns, time_ns)
+        return True
 
     def merge(self, other: FindingLog) -> None:
         """Take what another log holds, whose findings change with it."""
@@ -42,7 +61,7 @@ class FindingLog:
         """The findings, the earliest on the wire first."""
         return sorted(self._found.values(), key=_when)
 
-    def _fold(self, key: tuple[object, ...], finding: Finding) -> None:
+    def _fold(self, key: Key, finding: Finding) -> None:
         known = self._found.get(key)
         if known is None:
             if len(self._found) < self._most:
@@ -63,14 +82,30 @@ def _when(finding: Finding) -> tuple[object, ...]:
     return (*where, place.start, place.end, finding.code, place.path, finding.expected, finding.seen)
 
 
-def key_of(once: str, finding: Finding) -> tuple[object, ...]:
+def key_of(once: str, finding: Finding) -> Key:
     """What findings have in common that are equal; `once` says how often their rule speaks (`Once`)."""
+    place = finding.place
+    where = place.api_key, place.api_version, place.side, place.path
+    return key_from(once, finding.code, finding.claim, finding.party, where, finding.expected, finding.seen)
+
+
+def key_from(
+    once: str,
+    code: str,
+    claim: str,
+    party: Party,
+    where: tuple[int | None, int | None, str, str],
+    expected: str,
+    seen: str,
+) -> Key:
+    """`key_of` of a finding that is not made yet; `where`: API, version, side, path."""
     if once == Once.VALUE:
-        return finding.code, finding.seen
-    party, place = finding.party, finding.place
+        return code, seen
     host = party.address.rpartition(":")[0]
-    who = (finding.code, party.role, host, party.software, party.version, party.client_id)
+    who = (code, party.role, host, party.software, party.version, party.client_id)
+    api_key, api_version, side, path = where
     if once == Once.PARTY:
-        return (*who, place.api_key, place.api_version)
-    path = _INDEX.sub("[]", place.path)
-    return (*who, place.api_key, place.api_version, place.side, path, finding.expected, finding.claim)
+        return (*who, api_key, api_version)
+    if "[" in path:
+        path = _INDEX.sub("[]", path)
+    return (*who, api_key, api_version, side, path, expected, claim)

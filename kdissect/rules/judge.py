@@ -27,7 +27,7 @@ from kdissect.rules.body import Body
 from kdissect.rules.body_kind import BodyKind
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.evidence import finding_of, has_no_error
+from kdissect.rules.evidence import finding_of, has_no_error, told
 from kdissect.rules.exercise import Exercise
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.large_exchanges import LargeExchanges
@@ -328,9 +328,11 @@ class Judge:
         self._muted.update(rule.shadows)
         if rule.once == Once.CONNECTION:
             view.spoken.add(rule.code)
-        finding = finding_of(rule, fault, view.info, exchange, self._labels)
-        if self.who is None or finding.party.role is self.who:
-            self.findings.add(rule, finding)
+        found = told(rule, fault, view.info, exchange, self._labels)
+        if self.who is not None and found.party.role is not self.who:
+            return
+        if not self.findings.repeats(found.key, found.time_ns):
+            self.findings.add(rule, finding_of(rule, fault, view.info, exchange, found))
 
 
 def _lacking(rule: Rule, view: ConnectionView) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from kdissect.engine.log import MAX_FOUND
 from kdissect.model.finding import Finding
-from kdissect.rules.findings import FindingLog
+from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
 from kdissect.rules.rule import Rule
 from kdissect.session.events import Event
@@ -21,6 +21,10 @@ class _Places(FindingLog):
     def __init__(self) -> None:
         super().__init__()
         self.codes: dict[Place, set[str]] = {}
+
+    def repeats(self, key: Key, time_ns: int) -> bool:
+        """Each one is looked at."""
+        return False
 
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding."""

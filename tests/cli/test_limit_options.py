@@ -72,6 +72,11 @@ def compressed(size: int, count: int = 1) -> Callable[[], bytes]:
     return produced(batch_bytes(gzip.compress(records, mtime=0), count=count, attributes=1))
 
 
+def alike(count: int) -> bytes:
+    """Records that are the same byte for byte, which no producer sends: offsets count up."""
+    return produced(batch_bytes(gzip.compress(record_bytes() * count, mtime=0), count, attributes=1))()
+
+
 def old_messages(depth: int) -> bytes:
     """Compressed messages in each other."""
     value = message(b"value", 0)
@@ -122,6 +127,10 @@ REACHED: dict[str, tuple[str, Callable[[], bytes]]] = {
     "batch_bytes": ("10kB", compressed(100_000)),
     "batch_ratio": ("5", compressed(20 << 20)),
     "batch_records": ("3", compressed(10, 9)),
+    "run_bytes": ("1", compressed(1 << 20)),
+    "run_ratio": ("2,run_bytes=1", compressed(1000, 9)),
+    "run_records": ("1,run_record_ratio=1", lambda: alike(9000)),
+    "run_record_ratio": ("1,run_records=1", lambda: alike(9000)),
     "payload_depth": ("1", envelopes),
     "topic_names": ("2", many_topics),
 }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kdissect.api import Dissection
 from kdissect.model.finding import Finding
-from kdissect.rules.findings import FindingLog
+from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
 from kdissect.rules.rule import Rule
 
@@ -18,6 +18,10 @@ class _Kept(FindingLog):
     def __init__(self) -> None:
         super().__init__()
         self.each: list[tuple[Rule, Finding]] = []
+
+    def repeats(self, key: Key, time_ns: int) -> bool:
+        """Each one is looked at."""
+        return False
 
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding."""

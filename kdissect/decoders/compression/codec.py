@@ -5,9 +5,11 @@ A decoder imports its library when it is first needed: a capture of gzip pays fo
 
 from collections.abc import Callable
 
+from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.model.errors import DecodeError
 from kdissect.model.limits import in_force
 from kdissect.model.record_batch import CODEC_NAMES, Codec
+from kdissect.model.run_budget import note_met, run_budget
 
 # A batch that grows to more than this may have grown by `Limits.batch_ratio`, and no more.
 FREE_OUTPUT = 16 << 20
@@ -16,17 +18,59 @@ Decompress = Callable[[memoryview, int, bool], bytes]
 """`(data, limit, is_legacy_lz4) -> bytes`, raising DecodeError with the codec's name for its path."""
 
 
-def decompress(codec: int, data: bytes | memoryview, limit: int | None = None, *, magic: int = 2) -> bytes:
-    """`data` decompressed, at most `limit` bytes (None: `Limits.batch_bytes` of the process) and what
-    `Limits.batch_ratio` allows; `magic` is that of the batch it stands in.
+def decompress(
+    codec: int,
+    data: bytes | memoryview,
+    limit: int | None = None,
+    *,
+    magic: int = 2,
+    captured: int | None = None,
+) -> bytes:
+    """`data` decompressed, at most `limit` bytes (None: `Limits.batch_bytes` of the process), what
+    `Limits.batch_ratio` allows, and what is left of the run's (`model.run_budget`); `magic` is that of the
+    batch it stands in, `captured` how many bytes of the capture it is, unless all.
 
     Raises OutputLimitError where there would be more, and DecodeError for codecs that do not exist (5 to 7)
     and bytes that are not what the codec writes. Whatever the bytes, it takes about `limit` of memory.
     """
     run = _decompressor(codec)
+    size = len(data) if captured is None else captured
+    budget = run_budget()
+    most, left = _most(len(data), limit), budget.bytes_of(size)
+    output = min(most, left)  # what is refused took that at most to find out
+    try:
+        content = run(memoryview(data), output, magic == 0)
+        output = len(content)
+    except OutputLimitError as error:
+        if most <= left:
+            raise
+        note_met("run_bytes")
+        why = "this and what was decompressed before grow beyond run_bytes"
+        raise OutputLimitError(error.path, error.offset, why) from None
+    finally:
+        budget.spend_bytes(size, output)
+    return content
+
+
+def decompress_usual(codec: int, data: bytes | memoryview) -> bytes:
+    """`data` decompressed, where it grows no more than is usual (`model.run_budget`): nothing is counted.
+
+    Raises OutputLimitError for all else, and DecodeError as `decompress` does.
+    """
+    most = min(_most(len(data), None), in_force().run_ratio * len(data))
+    return _decompressor(codec)(memoryview(data), most, False)
+
+
+def usual_growth() -> tuple[int, int]:
+    """What a byte decompresses to at most where it is usual, and how many records."""
+    limits = in_force()
+    return limits.run_ratio, limits.run_record_ratio
+
+
+def _most(size: int, limit: int | None) -> int:
+    """What a batch of so many compressed bytes may become, whatever else the run has."""
     most, free, ratio = growth()
-    most = most if limit is None else limit
-    return run(memoryview(data), min(most, max(free, ratio * len(data))), magic == 0)
+    return min(most if limit is None else limit, max(free, ratio * size))
 
 
 def growth() -> tuple[int, int, int]:

@@ -5,7 +5,7 @@ The same as `engine.nested_records` makes of them batch by batch; a test holds b
 
 from typing import Any
 
-from kdissect.decoders.compression.codec import decompress
+from kdissect.decoders.compression.codec import decompress_usual
 from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.records.json_records import MISFITS, json_records
 from kdissect.decoders.records.layout import ATTRIBUTES_AT, CURRENT_MAGIC, HEADER_V2, OVERHEAD
@@ -103,7 +103,7 @@ def _decompressed(
 
 
 def _inflated(codec: int, content: bytes | memoryview) -> bytes:
-    data = decompress(codec, content)
+    data = decompress_usual(codec, content)
     if len(data) > PLAIN_BYTES:
         raise ValueError
     return data

@@ -135,7 +135,8 @@ class _Reader:
             note(self._faults, fault)
             return None
         try:
-            content = decompress(batch.codec, wrapper.value, self._left, magic=batch.magic)
+            captured = 0 if inside else None
+            content = decompress(batch.codec, wrapper.value, self._left, magic=batch.magic, captured=captured)
         except DecodeError as error:
             limited = isinstance(error, OutputLimitError)
             kind = AnomalyKind.DECOMPRESSION_LIMIT if limited else AnomalyKind.CORRUPT_COMPRESSION

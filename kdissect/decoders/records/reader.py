@@ -1,6 +1,6 @@
 """The records of a batch, one after the other, whatever its format."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kdissect.decoders.compression.codec import codec_name, decompress
@@ -15,6 +15,7 @@ from kdissect.model.errors import DecodeError
 from kdissect.model.limits import in_force
 from kdissect.model.record import Record
 from kdissect.model.record_batch import CODEC_NAMES, RecordBatch, RecordFault
+from kdissect.model.run_budget import note_met, run_budget
 
 
 class RecordList(NamedTuple):
@@ -31,14 +32,20 @@ def read_records(batch: RecordBatch, limit: int | None = None, most: int | None 
     """
     faults: list[RecordFault] = []
     records: list[Record] = []
+    found: Iterable[Record]
     most = in_force().batch_records if most is None else most
     if batch.magic == CURRENT_MAGIC and most >= PLAIN_RECORDS:
         content = _content(batch, faults, limit)
-        plain = None if content is None else plain_records(batch, *content)
-        if plain is not None:
+        if content is None:
+            return RecordList(records, faults)
+        plain = plain_records(batch, *content)
+        if plain is not None and not batch.codec:
             return RecordList(plain, faults)
-        faults.clear()
-    for record in iter_records(batch, faults, limit):
+        found = iter_records_v2(batch, *content, faults, inside=batch.codec > 0) if plain is None else plain
+        found = _counted(found, batch, faults) if batch.codec else found
+    else:
+        found = iter_records(batch, faults, limit)
+    for record in found:
         if len(records) == most:
             why = f"more than {most} records, the others are left out"
             note(faults, RecordFault(AnomalyKind.DECOMPRESSION_LIMIT, "records", batch.records_start, why))
@@ -53,6 +60,31 @@ def iter_records(batch: RecordBatch, faults: list[RecordFault], limit: int | Non
     A record that does not fit is left out, those behind it are read as far as its length leads to them. Takes
     at most about `limit` bytes of memory (one batch decompressed; None: `Limits.batch_bytes`).
     """
+    found = _records(batch, faults, limit)
+    return _counted(found, batch, faults) if batch.codec else found
+
+
+def _counted(records: Iterable[Record], batch: RecordBatch, faults: list[RecordFault]) -> Iterator[Record]:
+    """Those that the run may still read of a compressed batch (`model.run_budget`)."""
+    budget = run_budget()
+    size = batch.end - batch.start
+    most, count = budget.records_of(size), 0
+    try:
+        for record in records:
+            if count == most:
+                note_met("run_records")
+                why = f"the first {most}; with those read before that is all of run_records"
+                note(
+                    faults, RecordFault(AnomalyKind.DECOMPRESSION_LIMIT, "records", batch.records_start, why)
+                )
+                return
+            count += 1
+            yield record
+    finally:
+        budget.spend_records(size, count)
+
+
+def _records(batch: RecordBatch, faults: list[RecordFault], limit: int | None) -> Iterator[Record]:
     if batch.magic != CURRENT_MAGIC:
         yield from iter_messages(batch, faults, limit)
         return

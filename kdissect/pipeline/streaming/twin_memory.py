@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kdissect.engine.sightings import Sighting, roots_of
-from kdissect.engine.twins import CLOCK_NS
+from kdissect.engine.twin_index import CLOCK_NS
 from kdissect.net.sequence import MASK
 from kdissect.pipeline.streaming.store import NOTHING, Store, twins_key
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.compiled import decoder
+from kdissect.decoders.compiled import fits
 from kdissect.decoders.headers import request_header_version, response_header_version
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.rules.body import Body
@@ -20,7 +20,7 @@ def _shift(body: Body) -> int:
     section = body.offset + min(shift, 0)
     if section >= len(body.data) or body.data[section] != _NO_TAGS:
         return 0
-    return shift if _fits_at(body, body.offset + shift) else 0
+    return shift if fits(body.message, body.version, body.data, body.offset + shift) else 0
 
 
 def _has_tags(body: Body) -> bool:
@@ -28,14 +28,6 @@ def _has_tags(body: Body) -> bool:
     if body.side == REQUEST:
         return request_header_version(body.api.key, body.version) == 2
     return response_header_version(body.api.key, body.version) == 1
-
-
-def _fits_at(body: Body, start: int) -> bool:
-
-    try:
-        return decoder(body.message, body.version)(body.data, start)[1] == len(body.data)
-    except DecodeError:
-        return False
 
 
 class WrongHeaderVersion(MisfitRule):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.model.finding import Finding
-from kdissect.rules.findings import FindingLog
+from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
 from kdissect.rules.rule import Rule
 from kdissect.tui.orders import Codes
@@ -60,6 +60,10 @@ class _PlacedFindings(FindingLog):
         super().__init__()
         self._context = context
         self._pairs: list[tuple[int, str]] = []
+
+    def repeats(self, key: Key, time_ns: int) -> bool:
+        """Each one is looked at."""
+        return False
 
     def add(self, rule: Rule, finding: Finding) -> None:
         super().add(rule, finding)

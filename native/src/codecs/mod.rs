@@ -22,6 +22,13 @@ pub struct Growth {
     pub ratio: usize,
 }
 
+/// What a byte becomes at most where it is usual, and how many records: `compression.codec.usual_growth`.
+#[derive(Clone, Copy)]
+pub struct Usual {
+    pub bytes: usize,
+    pub records: usize,
+}
+
 impl Growth {
     /// The most that so many bytes may become.
     pub fn of(self, size: usize) -> usize {

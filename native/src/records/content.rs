@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 
 use super::batch::{Batch, HEADER};
 use crate::codecs::library::Library;
-use crate::codecs::{lz4, zstd, Growth, LZ4, NONE, ZSTD};
+use crate::codecs::{lz4, zstd, Growth, Usual, LZ4, NONE, ZSTD};
 
 pub enum Content {
     Frame(Range<usize>),
@@ -29,6 +29,9 @@ pub struct Contents {
     /// `compression.codec.growth`.
     growth: Py<PyAny>,
     bounds: Growth,
+    /// `compression.codec.usual_growth`.
+    usual_growth: Py<PyAny>,
+    usual: Usual,
     lz4: Library,
     zstd: Library,
     /// `(bytes, codec) -> bytes or None`, for what is not decompressed here.
@@ -41,6 +44,8 @@ impl Contents {
         let mut contents = Contents {
             growth: help.getattr("growth")?.unbind(),
             bounds: Growth { most: 0, free: 0, ratio: 0 },
+            usual_growth: help.getattr("usual_growth")?.unbind(),
+            usual: Usual { bytes: 0, records: 0 },
             lz4: Library::new(help.getattr("lz4")?.unbind()),
             zstd: Library::new(help.getattr("zstd")?.unbind()),
             decompress: help.getattr("decompress")?.unbind(),
@@ -53,19 +58,28 @@ impl Contents {
     pub fn look(&mut self, py: Python<'_>) -> PyResult<()> {
         let (most, free, ratio) = self.growth.call0(py)?.extract(py)?;
         self.bounds = Growth { most, free, ratio };
+        let (bytes, records) = self.usual_growth.call0(py)?.extract(py)?;
+        self.usual = Usual { bytes, records };
         Ok(())
     }
 
-    /// The records of a batch; None where they are not what the codec writes.
+    /// Whether a batch says that it has more records than is usual for its size.
+    pub fn is_dense(&self, batch: &Batch) -> bool {
+        let most = self.usual.records.saturating_mul(batch.end - batch.start);
+        batch.codec() != NONE && usize::try_from(batch.count).is_ok_and(|count| count > most)
+    }
+
+    /// The records of a batch; None where they are not what the codec writes, or more than is usual.
     pub fn of(&mut self, py: Python<'_>, frame: &[u8], batch: &Batch) -> PyResult<Option<Content>> {
         let place = batch.start + HEADER..batch.end;
         let data = frame.get(place.clone()).unwrap_or_default();
         let most = self.bounds.of(data.len());
+        let usual = self.usual.bytes.saturating_mul(data.len());
         let found = match batch.codec() {
             _ if data.is_empty() => return Ok(Some(Content::Frame(place))),
             NONE => return Ok(Some(Content::Frame(place))),
             LZ4 if lz4::is_bounded(data, most) => self.lz4.decompress(py, data),
-            ZSTD if zstd::is_bounded(data, most) => self.zstd.decompress(py, data),
+            ZSTD if zstd::is_bounded(data, most.min(usual)) => self.zstd.decompress(py, data),
             _ => None,
         };
         let found = match found {
@@ -75,6 +89,7 @@ impl Contents {
             }
             found => found,
         };
+        let found = found.filter(|bytes| bytes.as_bytes().len() <= usual);
         Ok(found.map(|bytes| Content::Own(bytes.unbind())))
     }
 }

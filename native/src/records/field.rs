@@ -53,7 +53,8 @@ impl Field {
             total += i64::from(batch.count);
             self.batches.push(batch);
         }
-        if total > MOST_RECORDS || !self.batches.iter().all(|batch| is_plain(data, batch)) {
+        let is_plain = |batch| is_plain(data, batch) && !self.contents.is_dense(batch);
+        if total > MOST_RECORDS || !self.batches.iter().all(is_plain) {
             return Ok(false);
         }
         let rest_fits = |at| self.rest_fits.bind(py).call1((frame, at, end, may_be_cut))?.extract();
