@@ -23,6 +23,7 @@ _UUID_CACHE = 4096  # topic ids repeat in every request: a few thousand topics, 
 
 
 PAYLOAD_SUFFIX = "_decoded"
+TAGS = "_tags"  # those that the schema does not know, by their number
 Expand = Callable[[Field, bytes, tuple[Value, ...]], dict[str, Any] | None]
 """`(field, bytes, structs around it, outermost first)`: what the bytes hold; None where nobody knows."""
 

@@ -4,6 +4,8 @@ from kdissect.decoders.node import Node
 from kdissect.decoders.values import Value, holds_password
 from kdissect.schema.secrets import is_secret
 
+_NUMBERS = (int, float, Value, list, type(None))  # with arrays and structs, whose parts are judged
+
 _PAYLOADS = frozenset({"payload", "frame"})  # types of nodes that stand for what the bytes hold
 
 
@@ -26,3 +28,20 @@ def _look(node: Node, sensitive: bool, found: set[int]) -> None:
         found.update(id(child) for child in node.children if child.type not in _PAYLOADS)
     for child in node.children:
         _look(child, sensitive, found)
+
+
+def conceal_odd(root: Node) -> None:
+    """Mark as secret what may be one in a frame near secrets, because it is not where it belongs.
+
+    Where anything does not fit, or stands under a tag that nobody knows, a secret may have moved into any text
+    and any bytes, those of the header too. Numbers stay.
+    """
+    if not any(node.error is not None or _is_unknown_tag(node) for node in root.walk()):
+        return
+    for node in root.walk():
+        if not isinstance(node.value, _NUMBERS):
+            node.is_secret = True
+
+
+def _is_unknown_tag(node: Node) -> bool:
+    return node.type == "tag" and any(child.name == "content" and child.field is None for child in node.children)

@@ -2,10 +2,8 @@
 
 from kdissect.engine.patches import FILLER, Patch
 from kdissect.model.frame import Frame
-from kdissect.schema import registry
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
-from kdissect.schema.secrets import may_hold_secrets
-from kdissect.session.exchange import Exchange, ExchangeKind
+from kdissect.session.exchange import Exchange
 
 # Of all logs with records that may hold secrets: configs, SCRAM credentials, delegation tokens.
 _MARKS = (METADATA_TOPIC.encode(), METADATA_TOPIC_ID)
@@ -15,13 +13,13 @@ def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> 
     """What makes one frame of an exchange (`request`, `response`) free of secrets. Raises nothing.
 
     Without `with_records` the caller sees to the records.
-    Where the schema says that secrets may stand, everything that cannot be decoded is taken for one.
+    Near secrets (`Exchange.is_near_secrets`) everything that cannot be decoded is taken for one.
     """
     frame = exchange.request if side == "request" else exchange.response
     if frame is None:
         return []
     patches = []
-    if _is_secretive(exchange):
+    if exchange.is_near_secrets:
         from kdissect.engine.secret_spans import secret_spans  # few exchanges need trees and payloads
 
         patches = [
@@ -34,13 +32,6 @@ def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> 
 
         patches += record_patches(exchange, frame)
     return patches
-
-
-def _is_secretive(exchange: Exchange) -> bool:
-    if exchange.kind is ExchangeKind.SASL_TOKEN:
-        return True
-    api = None if exchange.api_key is None else registry.api(exchange.api_key)
-    return api is not None and (may_hold_secrets(api.request) or may_hold_secrets(api.response))
 
 
 def _may_have_metadata_records(frame: Frame) -> bool:

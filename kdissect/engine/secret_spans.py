@@ -17,6 +17,7 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 
 _PAYLOADS = frozenset({"payload", "frame"})  # types of nodes whose own fields are judged
 _DECOMPRESSED = "decompressed"  # type of nodes whose offsets count elsewhere
+_AFTER_ID = 4  # of a response nobody can name: its header begins with the correlation id
 _CRC_AT, _CRC_FROM = 17, 21  # in a batch of magic 2: spec/001 "5.3.1 Record Batch"
 _CURRENT_MAGIC = 2
 
@@ -24,7 +25,9 @@ _CURRENT_MAGIC = 2
 def secret_spans(exchange: Exchange, side: str, frame: Frame) -> Iterator[tuple[int, int]]:
     """The bytes of secret values, and all that could not be decoded."""
     tree = frame_tree(exchange, side, frame)
-    if tree is not None:
+    if tree is None:
+        yield _AFTER_ID, len(frame.data)
+    else:
         yield from _masks(tree, secret_nodes(tree))
         yield from undecoded(tree, frame)
 

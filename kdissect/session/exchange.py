@@ -14,6 +14,7 @@ from kdissect.decoders.summary import Summary
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.schema import registry
+from kdissect.schema.secrets import is_secretive
 from kdissect.session.info import Close, ConnectionInfo
 
 if TYPE_CHECKING:
@@ -124,6 +125,13 @@ class Exchange:
         """Whether the schema does not know the API or the version."""
         api = None if self.api_key is None else registry.api(self.api_key)
         return api is None or self.api_version not in api.versions
+
+    @property
+    def is_near_secrets(self) -> bool:
+        """Whether its frames may hold secrets: by its API, because nobody knows what they are, or because SASL
+        was not over.
+        """
+        return self.ordinal <= self.connection.sasl_until or is_secretive(self.api_key)
 
     def all_anomalies(self) -> list[Anomaly]:
         """Anomalies of the exchange and of its two frames."""

@@ -20,7 +20,7 @@ from kdissect.excerpt.wish import EVERY, Wish
 from kdissect.model.packet import Packet
 from kdissect.schema import registry
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
-from kdissect.schema.secrets import is_password, may_hold_secrets
+from kdissect.schema.secrets import is_public_config, is_sensitive, may_hold_secrets, public_configs
 from kdissect.tui.dissection import Dissected
 from kdissect.tui.hex_pane import octet
 from tests.decoders.payloads.vectors import groups, records
@@ -358,10 +358,13 @@ def test_values_mask_themselves() -> None:
         "delegation.token.secret.key", "password.encoder.secret", "password.encoder.old.secret",
         "zookeeper.ssl.keystore.password", "sasl.oauthbearer.client.credentials.client.secret",
         "sasl.oauthbearer.assertion.private.key.passphrase", "basic.auth.user.info", "PASSWORD",
+        "sasl.client.callback.token", "my.plugin.api.token", "db.pwd", "confluent.license", "message.key",
+        "SCRAM-SHA-256", "listener.name.a.b.ssl.keystore.type.x", "listener.name..ssl.keystore.type",
+        "Retention.ms", "retention.ms ", "tokens.per.second", "", None, b"retention.m\xf3", 7,
     ],
 )  # fmt: skip
-def test_configs_that_are_passwords(name: str) -> None:
-    assert is_password(name)
+def test_configs_that_may_be_secret(name: object) -> None:
+    assert not is_public_config(name)
 
 
 @pytest.mark.parametrize(
@@ -369,11 +372,31 @@ def test_configs_that_are_passwords(name: str) -> None:
     [
         "retention.ms", "password.encoder.iterations", "password.encoder.cipher.algorithm",
         "ssl.keystore.type", "delegation.token.max.lifetime.ms", "ssl.keystore.location",
-        "sasl.enabled.mechanisms", "message.key", None, "", "tokens.per.second",
+        "sasl.enabled.mechanisms", "listener.name.internal.ssl.keystore.type", "log.retention.ms",
+        "listener.name.a.plain.sasl.server.callback.handler.class", "max.poll.records", "metrics",
+        "num.standby.replicas", "consumer.session.timeout.ms", "offset.storage.topic", "advertised.host.name",
     ],
 )  # fmt: skip
-def test_configs_that_are_none(name: str | None) -> None:
-    assert not is_password(name)
+def test_configs_that_are_none(name: str) -> None:
+    assert is_public_config(name)
+
+
+def test_no_public_config_sounds_like_a_secret() -> None:
+    names = public_configs()
+    assert len(names) > 600
+    ends = ("password", "secret", "token", "passphrase", "credentials", "jaas.config", ".key", "license", "pwd")
+    assert not [name for name in names if name.lower().endswith(ends) or name.startswith("SCRAM")]
+
+
+def test_levels_of_loggers_are_shown() -> None:
+    for name, value, masked in (
+        ("kafka.request.logger", "TRACE", False),
+        ("org.apache.kafka.clients.NetworkClient", "INFO", False),
+        ("root", "OFF", False),
+        ("kafka.request.logger", SECRET, True),
+        ("my.password", "INFO", True),
+    ):
+        assert is_sensitive({"name": name, "value": value}) is masked
 
 
 def test_every_message_with_secrets_is_among_the_planted() -> None:
