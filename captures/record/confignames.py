@@ -1,7 +1,7 @@
-"""`python -m captures.record.confignames`: writes `kdissect/schema/configs.table` from Apache Kafka's own jars.
+"""`python -m captures.record.confignames`: writes `kdissect/schema/configs.table` from Apache Kafka's jars.
 
-Every `ConfigDef` of these releases is asked for its names and types: the newest of each part, and older ones for
-names that are gone since. A name that any of them declares as a password is left out.
+Every `ConfigDef` of these releases is asked for its names and types: the newest of each part, and older ones
+for names that are gone since. A name that any of them declares as a password is left out.
 """
 
 import sys
@@ -15,11 +15,11 @@ RELEASES = (
     "broker-4.4.0", "connect-4.3.1", "streams-4.3.1", "broker-3.9.2", "broker-2.8.2", "streams-2.8.2",
     "tools-1.1.1", "tools-0.10.2.2", "streams-0.10.2.2",
 )  # fmt: skip
-# Declared as text, and credentials all the same: what ZooKeeper kept of a user for SCRAM (DynamicConfig.User).
+# Declared as text, and credentials all the same: what ZooKeeper kept of a user (DynamicConfig.User).
 _CREDENTIALS = frozenset({"SCRAM-SHA-256", "SCRAM-SHA-512"})
 _HEAD = """\
-# Configs that are no secret: every name that a ConfigDef of Apache Kafka declares with another type than PASSWORD,
-# and whose it is. Written by `python -m captures.record.confignames` from
+# Configs that are no secret: every name that a ConfigDef of Apache Kafka declares with another type than
+# PASSWORD, and whose it is. Written by `python -m captures.record.confignames` from
 # {releases}.
 # What is not here is masked: `schema.secrets`.
 """

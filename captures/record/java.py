@@ -46,7 +46,12 @@ def extensions() -> Path:
 def configs(library: str) -> list[str]:
     """The command that tells what a set of jars, named behind it, calls its configs."""
     classes = _compile(library, ["configs"])
-    return [workshop.program("java", "ask for configs"), "-cp", jars.classpath(library, classes), "ConfigNames"]
+    return [
+        workshop.program("java", "ask for configs"),
+        "-cp",
+        jars.classpath(library, classes),
+        "ConfigNames",
+    ]
 
 
 def _tiers(version: str) -> list[str]:

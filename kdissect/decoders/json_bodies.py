@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.compiled import Decoder, decoder, json_decoder
-from kdissect.decoders.jsonable import TAGS
+from kdissect.decoders.jsonable import blanked, has_unknown_tags
 from kdissect.decoders.payloads.scope import NEAR_SECRETS
-from kdissect.schema.secrets import MASK, is_secretive
+from kdissect.schema.secrets import is_secretive
 from kdissect.schema.types import Message
 from kdissect.schema.walk import has_payloads
 
@@ -71,24 +71,9 @@ def _judged(
     """Near secrets nothing is shown that is not where it belongs, as in trees (`masking.conceal_odd`)."""
     if show_secrets or not (is_secretive(api_key) or facts.get(NEAR_SECRETS)):
         return found
-    if found.end == size and not found.problems and not _has_unknown_tags(found.body):
+    if found.end == size and not found.problems and not has_unknown_tags(found.body):
         return found
-    return found._replace(body=_blanked(found.body))
-
-
-def _has_unknown_tags(told: Any) -> bool:
-    if isinstance(told, dict):
-        return TAGS in told or any(_has_unknown_tags(item) for item in told.values())
-    return isinstance(told, list) and any(_has_unknown_tags(item) for item in told)
-
-
-def _blanked(told: Any) -> Any:
-    """Without any text or bytes."""
-    if isinstance(told, dict):
-        return MASK if told.keys() == {"base64"} else {name: _blanked(item) for name, item in told.items()}
-    if isinstance(told, list):
-        return [_blanked(item) for item in told]
-    return MASK if isinstance(told, str) else told
+    return found._replace(body=blanked(found.body))
 
 
 @lru_cache(maxsize=CACHE_SIZE)

@@ -118,3 +118,19 @@ def keep_tags(owner: dict[str, Any], data: bytes, offset: int) -> int:
     if tags:
         owner["_tags"] = {str(tag): bytes_value(content) for tag, content in tags.items()}
     return end
+
+
+def has_unknown_tags(told: Any) -> bool:
+    """Whether a value for JSON has tags that the schema does not know, at any depth."""
+    if isinstance(told, dict):
+        return TAGS in told or any(has_unknown_tags(item) for item in told.values())
+    return isinstance(told, list) and any(has_unknown_tags(item) for item in told)
+
+
+def blanked(told: Any) -> Any:
+    """A value for JSON with its text and bytes masked; numbers stay."""
+    if isinstance(told, dict):
+        return MASK if told.keys() == {"base64"} else {name: blanked(item) for name, item in told.items()}
+    if isinstance(told, list):
+        return [blanked(item) for item in told]
+    return MASK if isinstance(told, str) else told

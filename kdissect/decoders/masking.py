@@ -33,15 +33,17 @@ def _look(node: Node, sensitive: bool, found: set[int]) -> None:
 def conceal_odd(root: Node) -> None:
     """Mark as secret what may be one in a frame near secrets, because it is not where it belongs.
 
-    Where anything does not fit, or stands under a tag that nobody knows, a secret may have moved into any text
-    and any bytes, those of the header too. Numbers stay.
+    Where anything does not fit, or stands under a tag that nobody knows, a secret may have moved into any
+    text and any bytes, those of the header too. Numbers stay.
     """
-    if not any(node.error is not None or _is_unknown_tag(node) for node in root.walk()):
+    if not any(map(_is_odd, root.walk())):
         return
     for node in root.walk():
         if not isinstance(node.value, _NUMBERS):
             node.is_secret = True
 
 
-def _is_unknown_tag(node: Node) -> bool:
-    return node.type == "tag" and any(child.name == "content" and child.field is None for child in node.children)
+def _is_odd(node: Node) -> bool:
+    if node.type == "tag":
+        return any(child.name == "content" and child.field is None for child in node.children)
+    return node.error is not None or node.name == "rest"

@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any, NamedTuple
 
+from kdissect.decoders.jsonable import blanked, has_unknown_tags
 from kdissect.decoders.payloads.nesting import payload_jsonable
 from kdissect.decoders.payloads.payload import Payload
 from kdissect.decoders.payloads.records import decode_record, record_log
@@ -30,11 +31,22 @@ def own_record(topic: str | None, record: Record, is_control: bool, show_secrets
         return None
     found = decode_record(topic, record.key, record.value, is_control)
     return OwnRecord(
-        None if found.key is None else payload_jsonable(found.key, show_secrets),
-        None if found.value is None else payload_jsonable(found.value, show_secrets),
+        _told(found.key, show_secrets),
+        _told(found.value, show_secrets),
         _mask(found.key, show_secrets),
         _mask(found.value, show_secrets),
     )
+
+
+def _told(payload: Payload | None, show_secrets: bool) -> dict[str, Any] | None:
+    """What a key or value holds; of one that may hold a secret nothing that is not where it belongs."""
+    if payload is None:
+        return None
+    told = payload_jsonable(payload, show_secrets)
+    if show_secrets or not _holds(payload.name):
+        return told
+    is_odd = payload.error is not None or has_unknown_tags(told["value"])
+    return told | {"value": blanked(told["value"])} if is_odd else told
 
 
 @cache

@@ -2,11 +2,8 @@
 
 from kdissect.engine.patches import FILLER, Patch
 from kdissect.model.frame import Frame
-from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.schema.metadata_topic import METADATA_MARKS
 from kdissect.session.exchange import Exchange
-
-# Of all logs with records that may hold secrets: configs, SCRAM credentials, delegation tokens.
-_MARKS = (METADATA_TOPIC.encode(), METADATA_TOPIC_ID)
 
 
 def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> list[Patch]:
@@ -27,7 +24,7 @@ def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> 
             for start, end in secret_spans(exchange, side, frame)
             if any(frame.data[start:end])  # zeros keep no secret, and a reader is to see that they are zeros
         ]
-    if with_records and _may_have_metadata_records(frame):
+    if with_records and (exchange.is_near_secrets or _may_have_metadata_records(frame)):
         from kdissect.engine.secret_spans import record_patches
 
         patches += record_patches(exchange, frame)
@@ -36,4 +33,4 @@ def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> 
 
 def _may_have_metadata_records(frame: Frame) -> bool:
     """A cheap look: the bytes may stand there by chance."""
-    return any(mark in frame.data for mark in _MARKS)
+    return any(mark in frame.data for mark in METADATA_MARKS)

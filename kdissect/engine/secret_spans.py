@@ -81,9 +81,9 @@ def _last_sound(node: Node) -> int:
 
 def _topic(records: RecordSet) -> str | None:
     """The name of the topic. Of those that are named by id, only the metadata log's is known beforehand."""
-    if records.section.topic is None and records.section.topic_id == METADATA_TOPIC_ID:
-        return METADATA_TOPIC
-    return records.section.topic
+    section = records.section
+    is_metadata = section.topic_id == METADATA_TOPIC_ID or records.exchange.is_near_secrets
+    return METADATA_TOPIC if section.topic is None and is_metadata else section.topic
 
 
 def _records(records: RecordSet) -> Iterator[Patch]:

@@ -1,7 +1,7 @@
 """Which bytes of a frame a finding shows: none that may be a password or a token.
 
-A frame that decodes says which of its fields are secret. One near secrets (`Exchange.is_near_secrets`) that does
-not fit may have them anywhere: only pieces of it are shown that are too short for a secret.
+A frame that decodes says which of its fields are secret. One near secrets (`Exchange.is_near_secrets`) that
+does not fit may have them anywhere: only pieces of it are shown that are too short for a secret.
 """
 
 from kdissect.decoders.masking import secret_nodes

@@ -1,8 +1,8 @@
 """Which values must never be shown unmasked: the one place that decides, from what the schema says.
 
 `@secret` marks values that always are. `@configValue` marks the value of a config: it is secret unless the
-config has a name that Apache Kafka's own definitions call no password (`configs.table`), as brokers do not tell
-the values of names they do not know. A struct may say more (`is_sensitive`, `config_type`), never less.
+config has a name that Apache Kafka's own definitions call no password (`configs.table`), as brokers do not
+tell the values of names they do not know. A struct may say more (`is_sensitive`, `config_type`), never less.
 """
 
 import re
@@ -101,7 +101,7 @@ def may_hold_secrets(message: Message) -> bool:
 
 @cache
 def is_secretive(api_key: int | None) -> bool:
-    """Whether frames of an API may hold secrets: request or response have fields for them, or nobody knows."""
+    """Whether frames of an API may hold secrets: its messages have fields for them, or nobody knows."""
     api = None if api_key is None else registry.api(api_key)
     if api is None or api_key == _SASL_HANDSHAKE:
         return True

@@ -21,7 +21,7 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo
 from kdissect.session.pairing import Pairing
-from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
+from kdissect.session.phases import SASL_AUTHENTICATE, SASL_HANDSHAKE, Phase, Step, after
 from kdissect.session.places import places
 from kdissect.session.request_kind import (
     API_VERSIONS,
@@ -162,15 +162,19 @@ class Dialogue(DialogueState):
     def _ends_tokens(self, data: bytes) -> bool:
         """Whether a frame behind SaslHandshake version 0 is a request again.
 
-        A token can read like one. So the client must have sent as many as its mechanism asks for, and be the
-        one it was, or send a request to the last byte.
+        A token can read like one. So the client must be the one it was, or send a request to the last byte;
+        and where it has sent fewer than its mechanism asks for, both, and one for a token (SaslAuthenticate).
         """
         info = self._info
-        if self._tokens_sent < least_tokens(info.mechanism) or not is_plausible_request(data):
+        if not is_plausible_request(data):
             return False
         client_id = (info.client_id or "").encode("utf-8", "replace")
         mark = (_NULL if info.client_id is None else len(client_id)).to_bytes(2, signed=True) + client_id
-        return data.startswith(mark, _LENGTH_AT) or self.request_fits(len(data).to_bytes(4) + data, 0)
+        is_same = data.startswith(mark, _LENGTH_AT)
+        fits = self.request_fits(len(data).to_bytes(4) + data, 0)
+        if self._tokens_sent < least_tokens(info.mechanism):
+            return is_same and fits and int.from_bytes(data[:2]) == SASL_AUTHENTICATE
+        return is_same or fits
 
     def _exchange(self, frame: Frame, header: RequestHeader) -> Exchange:
         key, version, correlation_id, client_id, offset = header

@@ -14,11 +14,17 @@ from kdissect.decoders.summary import Summary
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.schema import registry
+from kdissect.schema.metadata_topic import METADATA_MARKS
 from kdissect.schema.secrets import is_secretive
 from kdissect.session.info import Close, ConnectionInfo
 
 if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
+
+_FETCHES = frozenset({1, 59})  # Fetch and FetchSnapshot (org.apache.kafka.common.protocol.ApiKeys)
+# Bytes of a frame in which the metadata log is named, if it is: it is fetched by itself, and little stands
+# before its name or id.
+_TOPIC_WITHIN = 256
 
 # Orphan responses are numbered from here, so that they sort behind every request of their connection.
 FIRST_ORPHAN_ORDINAL = 1_000_000_000
@@ -128,10 +134,17 @@ class Exchange:
 
     @property
     def is_near_secrets(self) -> bool:
-        """Whether its frames may hold secrets: by its API, because nobody knows what they are, or because SASL
-        was not over.
+        """Whether its frames may hold secrets: by its API, because nobody knows what they are, because SASL
+        was not over, or because they are of the metadata log.
         """
-        return self.ordinal <= self.connection.sasl_until or is_secretive(self.api_key)
+        if self.ordinal <= self.connection.sasl_until or is_secretive(self.api_key):
+            return True
+        return self.api_key in _FETCHES and self._is_of_metadata()
+
+    def _is_of_metadata(self) -> bool:
+        """Whether the metadata log is asked for, or answered with."""
+        heads = [frame.data[:_TOPIC_WITHIN] for frame in (self.request, self.response) if frame is not None]
+        return any(mark in head for head in heads for mark in METADATA_MARKS)
 
     def all_anomalies(self) -> list[Anomaly]:
         """Anomalies of the exchange and of its two frames."""
