@@ -14,7 +14,7 @@ from typing import Any
 
 from kdissect.decoders import cursor
 from kdissect.decoders.values import Bytes, Value, present
-from kdissect.schema.secrets import MASK, conceal, has_config_values
+from kdissect.schema.secrets import MASK, conceal, has_config_values, is_piece
 from kdissect.schema.types import Array, Field, Primitive, Type
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
@@ -128,9 +128,9 @@ def has_unknown_tags(told: Any) -> bool:
 
 
 def blanked(told: Any) -> Any:
-    """A value for JSON with its text and bytes masked; numbers stay."""
+    """A value for JSON with all masked that may be a piece of a secret."""
     if isinstance(told, dict):
         return MASK if told.keys() == {"base64"} else {name: blanked(item) for name, item in told.items()}
     if isinstance(told, list):
         return [blanked(item) for item in told]
-    return MASK if isinstance(told, str) else told
+    return MASK if is_piece(told) else told

@@ -2,9 +2,9 @@
 
 from kdissect.decoders.node import Node
 from kdissect.decoders.values import Value, holds_password
-from kdissect.schema.secrets import is_secret
+from kdissect.schema.secrets import is_piece, is_secret
 
-_NUMBERS = (int, float, Value, list, type(None))  # with arrays and structs, whose parts are judged
+_IDS = frozenset({"correlation_id", "length", "count"})  # of four bytes at most, and readers need them
 
 _PAYLOADS = frozenset({"payload", "frame"})  # types of nodes that stand for what the bytes hold
 
@@ -34,16 +34,22 @@ def conceal_odd(root: Node) -> None:
     """Mark as secret what may be one in a frame near secrets, because it is not where it belongs.
 
     Where anything does not fit, or stands under a tag that nobody knows, a secret may have moved into any
-    text and any bytes, those of the header too. Numbers stay.
+    text, any bytes and any number of more than two bytes, those of the header too.
     """
-    if not any(map(_is_odd, root.walk())):
+    if not is_odd(root):
         return
     for node in root.walk():
-        if not isinstance(node.value, _NUMBERS):
+        is_part = isinstance(node.value, Value | list) or node.name in _IDS  # parts are judged one by one
+        if not is_part and is_piece(node.value):
             node.is_secret = True
 
 
-def _is_odd(node: Node) -> bool:
+def is_odd(root: Node) -> bool:
+    """Whether something in a tree does not fit, or stands under a tag that nobody knows."""
+    return any(map(_does_not_fit, root.walk()))
+
+
+def _does_not_fit(node: Node) -> bool:
     if node.type == "tag":
         return any(child.name == "content" and child.field is None for child in node.children)
     return node.error is not None or node.name == "rest"

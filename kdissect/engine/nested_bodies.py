@@ -85,7 +85,7 @@ class NestedBodies:
         assert self._name_of is not None
         found = self._name_of(self._exchange.connection, topic_id)
         # Where the metadata log was asked for, records of a topic that nobody knows may be of secrets.
-        return METADATA_TOPIC if found is None and self._exchange.is_near_secrets else found
+        return METADATA_TOPIC if found is None and self._exchange.is_of_metadata else found
 
     def unusual_records(self, data: bytes, start: int, end: int, topic: str | None) -> dict[str, Any]:
         """A records field with batches that `user_batches` does not know. Raises ValueError as above."""

@@ -41,7 +41,7 @@ def nest_batches(
         topic = section.topic
         if topic is None and topic_name is not None:
             topic = topic_name(_record_set(exchange, side, section))
-        if topic is None and exchange.is_near_secrets:
+        if topic is None and exchange.is_of_metadata:
             topic = METADATA_TOPIC  # as it was asked for
         place["batches"] = batch_values(found.batches, topic, faults, show_secrets)
         if found.cut:

@@ -30,23 +30,27 @@ def own_record(topic: str | None, record: Record, is_control: bool, show_secrets
     if record_log(topic, is_control) is None:
         return None
     found = decode_record(topic, record.key, record.value, is_control)
+    is_near = may_hold_secrets_of(topic) and not show_secrets
     return OwnRecord(
-        _told(found.key, show_secrets),
-        _told(found.value, show_secrets),
-        _mask(found.key, show_secrets),
-        _mask(found.value, show_secrets),
+        _told(found.key, is_near),
+        _told(found.value, is_near),
+        _mask(found.key, is_near),
+        _mask(found.value, is_near),
     )
 
 
-def _told(payload: Payload | None, show_secrets: bool) -> dict[str, Any] | None:
-    """What a key or value holds; of one that may hold a secret nothing that is not where it belongs."""
+def _told(payload: Payload | None, is_near: bool) -> dict[str, Any] | None:
+    """What a key or value holds; near secrets nothing that is not where it belongs."""
     if payload is None:
         return None
-    told = payload_jsonable(payload, show_secrets)
-    if show_secrets or not _holds(payload.name):
-        return told
-    is_odd = payload.error is not None or has_unknown_tags(told["value"])
-    return told | {"value": blanked(told["value"])} if is_odd else told
+    told = payload_jsonable(payload, show_secrets=not is_near)
+    return told | {"value": blanked(told["value"])} if is_near and _is_odd(payload) else told
+
+
+def _is_odd(payload: Payload) -> bool:
+    if payload.error is not None:
+        return True
+    return has_unknown_tags(payload_jsonable(payload)["value"])
 
 
 @cache
@@ -66,8 +70,8 @@ def _holds(payload: str) -> bool:
         return True  # a record of a type nobody knows
 
 
-def _mask(payload: Payload | None, show_secrets: bool) -> str | None:
+def _mask(payload: Payload | None, is_near: bool) -> str | None:
     """What stands for bytes that may hold a secret; those that cannot be decoded may too."""
-    if payload is None or show_secrets:
+    if payload is None or not is_near:
         return None
-    return MASK if _holds(payload.name) else None
+    return MASK if _holds(payload.name) or _is_odd(payload) else None

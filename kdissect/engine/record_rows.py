@@ -150,10 +150,10 @@ class RecordRows:
 
 def record_topic(records: RecordSet, topic_name: TopicNames | None) -> str | None:
     """The name of the topic of a field: from the wire, of its id, or as it was asked for."""
-    found = records.section.topic
-    if found is None and topic_name is not None:
-        found = topic_name(records)
-    return METADATA_TOPIC if found is None and records.exchange.is_near_secrets else found
+    if records.section.topic is not None or topic_name is None:
+        return records.section.topic
+    found = topic_name(records)
+    return METADATA_TOPIC if found is None and records.exchange.is_of_metadata else found
 
 
 def timestamp_type(batch: RecordBatch) -> str | None:

@@ -24,7 +24,7 @@ def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> 
             for start, end in secret_spans(exchange, side, frame)
             if any(frame.data[start:end])  # zeros keep no secret, and a reader is to see that they are zeros
         ]
-    if with_records and (exchange.is_near_secrets or _may_have_metadata_records(frame)):
+    if with_records and (exchange.is_of_metadata or _may_have_metadata_records(frame)):
         from kdissect.engine.secret_spans import record_patches
 
         patches += record_patches(exchange, frame)

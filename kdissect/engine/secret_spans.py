@@ -82,7 +82,7 @@ def _last_sound(node: Node) -> int:
 def _topic(records: RecordSet) -> str | None:
     """The name of the topic. Of those that are named by id, only the metadata log's is known beforehand."""
     section = records.section
-    is_metadata = section.topic_id == METADATA_TOPIC_ID or records.exchange.is_near_secrets
+    is_metadata = section.topic_id == METADATA_TOPIC_ID or records.exchange.is_of_metadata
     return METADATA_TOPIC if section.topic is None and is_metadata else section.topic
 
 

@@ -30,6 +30,7 @@ _OF_MECHANISM = re.compile(
 # (org.apache.kafka.common.config.LogLevelConfig).
 _LOGGER = re.compile(r"root|state\.change\.logger|(?:kafka|org\.apache)(?:\.[\w.$]+)?")
 _LOG_LEVELS = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
+_SMALL = -(1 << 15), (1 << 16) - 1  # what two bytes can say
 _SASL_HANDSHAKE = 17  # has no secrets, and tokens follow it
 
 
@@ -89,6 +90,13 @@ def conceal(values: dict[str, Any], fields: Iterable[Field], outer: bool = False
 def is_secret(field: Field, sensitive: bool) -> bool:
     """Whether the value of a field is secret; `sensitive` is what `is_sensitive` says of its struct."""
     return field.is_secret or (field.is_config_value and sensitive)
+
+
+def is_piece(value: object) -> bool:
+    """Whether a value that is not where it belongs may be a piece of a secret: two bytes tell nothing."""
+    if isinstance(value, int):
+        return not _SMALL[0] <= value <= _SMALL[1]
+    return value is not None
 
 
 @cache

@@ -137,12 +137,22 @@ class Exchange:
         """Whether its frames may hold secrets: by its API, because nobody knows what they are, because SASL
         was not over, or because they are of the metadata log.
         """
-        if self.ordinal <= self.connection.sasl_until or is_secretive(self.api_key):
+        if self.ordinal <= self.connection.sasl_until or is_secretive(self.api_key) or self._has_no_header():
             return True
-        return self.api_key in _FETCHES and self._is_of_metadata()
+        return self.is_of_metadata
 
-    def _is_of_metadata(self) -> bool:
+    def _has_no_header(self) -> bool:
+        """Whether the request's header does not fit, so that its API is a guess."""
+        request, offset = self.request, self.request_body_offset
+        if request is None or offset < len(request.data):
+            return False
+        return offset > len(request.data) or self.client_id is None
+
+    @property
+    def is_of_metadata(self) -> bool:
         """Whether the metadata log is asked for, or answered with."""
+        if self.api_key not in _FETCHES:
+            return False
         heads = [frame.data[:_TOPIC_WITHIN] for frame in (self.request, self.response) if frame is not None]
         return any(mark in head for head in heads for mark in METADATA_MARKS)
 
