@@ -6,6 +6,7 @@ from fuzz.targets.capture_files import Compressed, Pcap, Pcapng
 from fuzz.targets.packets import Packets, ReassemblyTarget
 from fuzz.targets.payloads import Filters, KeyLogs, Payloads, RecordPayloads, Tls
 from fuzz.targets.records import Batches, Codecs, Columns, Indexes, MessageSets, Segments
+from fuzz.targets.secrets import Secrets
 from fuzz.targets.sessions import Captures, Excerpts, Rules, Sessions, Statistics
 
 _ALL: tuple[type[Target], ...] = (
@@ -34,5 +35,6 @@ _ALL: tuple[type[Target], ...] = (
     Filters,
     Tls,
     KeyLogs,
+    Secrets,
 )
 TARGETS: dict[str, type[Target]] = {target.name: target for target in _ALL}

@@ -141,7 +141,7 @@ def dissect_body(data: bytes, api_key: int, api_version: int, is_response: bool,
 def _judged(root: Node, api_key: int, scope: Scope) -> Node:
     """The tree of a frame; near secrets nothing is shown that is not where it belongs."""
     if is_secretive(api_key) or scope.facts.get(NEAR_SECRETS):
-        conceal_odd(root)
+        conceal_odd(root, is_known=registry.api(api_key) is not None)
     return root
 
 

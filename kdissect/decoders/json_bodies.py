@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.compiled import Decoder, decoder, json_decoder
-from kdissect.decoders.jsonable import blanked, has_unknown_tags
+from kdissect.decoders.jsonable import blanked, is_odd
 from kdissect.decoders.payloads.scope import NEAR_SECRETS
 from kdissect.schema.secrets import is_secretive
 from kdissect.schema.types import Message
@@ -71,7 +71,7 @@ def _judged(
     """Near secrets nothing is shown that is not where it belongs, as in trees (`masking.conceal_odd`)."""
     if show_secrets or not (is_secretive(api_key) or facts.get(NEAR_SECRETS)):
         return found
-    if found.end == size and not found.problems and not has_unknown_tags(found.body):
+    if found.end == size and not found.problems and not is_odd(found.body):
         return found
     return found._replace(body=blanked(found.body))
 

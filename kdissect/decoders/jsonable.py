@@ -14,7 +14,7 @@ from typing import Any
 
 from kdissect.decoders import cursor
 from kdissect.decoders.values import Bytes, Value, present
-from kdissect.schema.secrets import MASK, conceal, has_config_values, is_piece
+from kdissect.schema.secrets import MASK, conceal, has_config_values, is_beyond_reason, is_piece
 from kdissect.schema.types import Array, Field, Primitive, Type
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
@@ -120,11 +120,13 @@ def keep_tags(owner: dict[str, Any], data: bytes, offset: int) -> int:
     return end
 
 
-def has_unknown_tags(told: Any) -> bool:
-    """Whether a value for JSON has tags that the schema does not know, at any depth."""
+def is_odd(told: Any) -> bool:
+    """Whether a value for JSON has tags that the schema does not know, or a number beyond reason, at any
+    depth.
+    """
     if isinstance(told, dict):
-        return TAGS in told or any(has_unknown_tags(item) for item in told.values())
-    return isinstance(told, list) and any(has_unknown_tags(item) for item in told)
+        return TAGS in told or any(map(is_odd, told.values()))
+    return any(map(is_odd, told)) if isinstance(told, list) else is_beyond_reason(told)
 
 
 def blanked(told: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from kdissect.decoders.node import Node
 from kdissect.decoders.values import Value, holds_password
-from kdissect.schema.secrets import is_piece, is_secret
+from kdissect.schema.secrets import is_beyond_reason, is_piece, is_secret
 
 _IDS = frozenset({"correlation_id", "length", "count"})  # of four bytes at most, and readers need them
 
@@ -30,26 +30,28 @@ def _look(node: Node, sensitive: bool, found: set[int]) -> None:
         _look(child, sensitive, found)
 
 
-def conceal_odd(root: Node) -> None:
+def conceal_odd(root: Node, is_known: bool = True) -> None:
     """Mark as secret what may be one in a frame near secrets, because it is not where it belongs.
 
     Where anything does not fit, or stands under a tag that nobody knows, a secret may have moved into any
-    text, any bytes and any number of more than two bytes, those of the header too.
+    text, any bytes and any number of more than two bytes, those of the header too. Unless the API `is_known`
+    there may be no header at all.
     """
     if not is_odd(root):
         return
     for node in root.walk():
-        is_part = isinstance(node.value, Value | list) or node.name in _IDS  # parts are judged one by one
-        if not is_part and is_piece(node.value):
+        if isinstance(node.value, Value | list) or (is_known and node.name in _IDS):
+            continue  # parts are judged one by one
+        if is_piece(node.value):
             node.is_secret = True
 
 
 def is_odd(root: Node) -> bool:
-    """Whether something in a tree does not fit, or stands under a tag that nobody knows."""
+    """Whether something in a tree does not fit, is beyond reason, or stands under a tag that nobody knows."""
     return any(map(_does_not_fit, root.walk()))
 
 
 def _does_not_fit(node: Node) -> bool:
     if node.type == "tag":
         return any(child.name == "content" and child.field is None for child in node.children)
-    return node.error is not None or node.name == "rest"
+    return node.error is not None or node.name == "rest" or is_beyond_reason(node.value)

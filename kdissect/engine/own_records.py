@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-from kdissect.decoders.jsonable import blanked, has_unknown_tags
+from kdissect.decoders.jsonable import blanked, is_odd
 from kdissect.decoders.payloads.nesting import payload_jsonable
 from kdissect.decoders.payloads.payload import Payload
 from kdissect.decoders.payloads.records import decode_record, record_log
@@ -50,7 +50,7 @@ def _told(payload: Payload | None, is_near: bool) -> dict[str, Any] | None:
 def _is_odd(payload: Payload) -> bool:
     if payload.error is not None:
         return True
-    return has_unknown_tags(payload_jsonable(payload)["value"])
+    return is_odd(payload_jsonable(payload)["value"])
 
 
 @cache

@@ -31,6 +31,8 @@ _OF_MECHANISM = re.compile(
 _LOGGER = re.compile(r"root|state\.change\.logger|(?:kafka|org\.apache)(?:\.[\w.$]+)?")
 _LOG_LEVELS = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
 _SMALL = -(1 << 15), (1 << 16) - 1  # what two bytes can say
+_MOST = 1 << 56  # as milliseconds two million years
+_LIMITS = -(1 << 63), (1 << 63) - 1  # what Java calls no limit
 _SASL_HANDSHAKE = 17  # has no secrets, and tokens follow it
 
 
@@ -90,6 +92,11 @@ def conceal(values: dict[str, Any], fields: Iterable[Field], outer: bool = False
 def is_secret(field: Field, sensitive: bool) -> bool:
     """Whether the value of a field is secret; `sensitive` is what `is_sensitive` says of its struct."""
     return field.is_secret or (field.is_config_value and sensitive)
+
+
+def is_beyond_reason(value: object) -> bool:
+    """Whether a number is none that any field has: no time, offset or duration has so many digits."""
+    return isinstance(value, int) and value not in _LIMITS and not -_MOST < value < _MOST
 
 
 def is_piece(value: object) -> bool:
