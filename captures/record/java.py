@@ -43,6 +43,17 @@ def extensions() -> Path:
     return _compile("client-4.4.0", ["broker"])
 
 
+def configs(library: str) -> list[str]:
+    """The command that tells what a set of jars, named behind it, calls its configs."""
+    classes = _compile(library, ["configs"])
+    return [
+        workshop.program("java", "ask for configs"),
+        "-cp",
+        jars.classpath(library, classes),
+        "ConfigNames",
+    ]
+
+
 def _tiers(version: str) -> list[str]:
     number = tuple(int(part) for part in version.split(".")[:2])
     return [tier for tier, oldest in _TIERS.items() if number >= oldest]

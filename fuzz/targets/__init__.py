@@ -8,6 +8,7 @@ from fuzz.targets.packets import Packets, ReassemblyTarget
 from fuzz.targets.payloads import Filters, KeyLogs, Payloads, RecordPayloads, Tls
 from fuzz.targets.places import Places
 from fuzz.targets.records import Batches, Codecs, Columns, Indexes, MessageSets, Segments
+from fuzz.targets.secrets import Secrets
 from fuzz.targets.sessions import Captures, Excerpts, Rules, Sessions, Statistics
 
 _ALL: tuple[type[Target], ...] = (
@@ -41,5 +42,6 @@ _ALL: tuple[type[Target], ...] = (
     FailingOutputs,
     CompiledFiles,
     Places,
+    Secrets,
 )
 TARGETS: dict[str, type[Target]] = {target.name: target for target in _ALL}

@@ -17,6 +17,7 @@ from kdissect.decoders.frames import dissect_body, dissect_request, dissect_resp
 from kdissect.decoders.hexinput import HexError, parse_hex
 from kdissect.decoders.node import Node
 from kdissect.model.errors import DecodeError
+from kdissect.schema.metadata_topic import METADATA_MARKS
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -85,7 +86,8 @@ def _dissect(data: bytes, options: Namespace) -> Node:
     if options.records:
         from kdissect.decoders.records.spans import nest_records
 
-        nest_records(node, data, may_be_cut=options.response)
+        is_metadata = any(mark in data for mark in METADATA_MARKS)
+        nest_records(node, data, may_be_cut=options.response, may_hold_secrets=is_metadata)
     return node
 
 

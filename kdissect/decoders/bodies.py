@@ -10,6 +10,7 @@ from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
+from kdissect.schema.secrets import may_hold_secrets
 
 if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
@@ -140,10 +141,22 @@ def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer
     if native is None:
         from kdissect.decoders.remembered import remembering  # each only where the other is not
 
-        return remembering(message, api_version)
-    from kdissect.decoders.walked import walking
+        summarize = remembering(message, api_version)
+    else:
+        from kdissect.decoders.walked import walking
 
-    return walking(message, api_version)
+        summarize = walking(message, api_version)
+    return _without_secrets(summarize) if may_hold_secrets(message) else summarize
+
+
+def _without_secrets(summarize: Summarizer) -> Summarizer:
+    """Of a body with secrets that does not fit, a topic's name may be a piece of one."""
+
+    def careful(data: bytes, offset: int) -> Summary:
+        found = summarize(data, offset)
+        return found if found.fits else found._replace(topics=(), topic_ids=())
+
+    return careful
 
 
 @lru_cache(maxsize=CACHE_SIZE)

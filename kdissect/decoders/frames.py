@@ -17,13 +17,14 @@ from kdissect.decoders.headers import (
     response_body_offset,
     response_header_version,
 )
+from kdissect.decoders.masking import conceal_odd
 from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.nesting import nest
-from kdissect.decoders.payloads.scope import Scope
+from kdissect.decoders.payloads.scope import NEAR_SECRETS, Scope
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
-from kdissect.schema.secrets import may_hold_secrets
+from kdissect.schema.secrets import is_secretive
 from kdissect.schema.walk import has_payloads
 
 _NO_FACTS: Mapping[str, Any] = {}
@@ -111,7 +112,7 @@ def request_tree(data: bytes, start: int, scope: Scope, size: Node | None = None
     _add(root, header)
     if header.error is None:
         _add_body(root, data, key, version, False, scope)
-    return root
+    return _judged(root, key, scope)
 
 
 def response_tree(
@@ -125,14 +126,22 @@ def response_tree(
     if header.error is None:
         version = quirks.response_body_version(api_key, api_version, data, header.end)
         _add_body(root, data, api_key, version, True, scope)
-    return root
+    return _judged(root, api_key, scope)
 
 
 def dissect_body(data: bytes, api_key: int, api_version: int, is_response: bool, offset: int = 0) -> Node:
     """A body alone as a tree, with the bytes left over. Raises nothing."""
     root = Node("Response" if is_response else "Request", "body", offset)
     version = quirks.response_body_version(api_key, api_version, data, offset) if is_response else api_version
-    _add_body(root, data, api_key, version, is_response, Scope())
+    scope = Scope()
+    _add_body(root, data, api_key, version, is_response, scope)
+    return _judged(root, api_key, scope)
+
+
+def _judged(root: Node, api_key: int, scope: Scope) -> Node:
+    """The tree of a frame; near secrets nothing is shown that is not where it belongs."""
+    if is_secretive(api_key) or scope.facts.get(NEAR_SECRETS):
+        conceal_odd(root, is_known=registry.api(api_key) is not None)
     return root
 
 
@@ -165,7 +174,6 @@ def _add_body(root: Node, data: bytes, api_key: int, version: int, is_response: 
         message = body_message(api_key, version, is_response, start)
     except DecodeError as error:
         _add_rest(root, data, start, error)
-        root.children[-1].is_secret = _may_hold_secrets(api_key)
         return
     body = dissect(message, version, data, start)
     if has_payloads(message):
@@ -176,13 +184,6 @@ def _add_body(root: Node, data: bytes, api_key: int, version: int, is_response: 
         ignored = not is_response and quirks.is_ignorable_tail(api_key, version, data, body.end)
         why = f"{len(data) - body.end} bytes left over"
         _add_rest(root, data, body.end, None if ignored else DecodeError(body.name, body.end, why))
-        root.children[-1].is_secret = may_hold_secrets(message)
-
-
-def _may_hold_secrets(api_key: int) -> bool:
-    """Whether a body of any version of an API can: a version newer than the schema's is shown as bytes."""
-    api = registry.api(api_key)
-    return api is not None and (may_hold_secrets(api.request) or may_hold_secrets(api.response))
 
 
 def _add_rest(root: Node, data: bytes, start: int, error: DecodeError | None) -> None:

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.compiled import Decoder, decoder, json_decoder
+from kdissect.decoders.jsonable import blanked, is_odd
+from kdissect.decoders.payloads.scope import NEAR_SECRETS
+from kdissect.schema.secrets import is_secretive
 from kdissect.schema.types import Message
 from kdissect.schema.walk import has_payloads
 
@@ -43,8 +46,8 @@ def request_to_jsonable(
     message = body_message(api_key, api_version, False, offset)
     found = _json_body(message, api_version, data, offset, show_secrets, facts)
     if found.end != len(data) and quirks.is_ignorable_tail(api_key, api_version, data, found.end):
-        return found._replace(end=len(data))
-    return found
+        found = found._replace(end=len(data))
+    return _judged(found, api_key, len(data), show_secrets, facts)
 
 
 def response_to_jsonable(
@@ -58,7 +61,19 @@ def response_to_jsonable(
     """The response body as a dict for JSON, like `request_to_jsonable`."""
     version = quirks.response_body_version(api_key, api_version, data, offset)
     message = body_message(api_key, version, True, offset)
-    return _json_body(message, version, data, offset, show_secrets, facts)
+    found = _json_body(message, version, data, offset, show_secrets, facts)
+    return _judged(found, api_key, len(data), show_secrets, facts)
+
+
+def _judged(
+    found: JsonBody, api_key: int, size: int, show_secrets: bool, facts: Mapping[str, Any]
+) -> JsonBody:
+    """Near secrets nothing is shown that is not where it belongs, as in trees (`masking.conceal_odd`)."""
+    if show_secrets or not (is_secretive(api_key) or facts.get(NEAR_SECRETS)):
+        return found
+    if found.end == size and not found.problems and not is_odd(found.body):
+        return found
+    return found._replace(body=blanked(found.body))
 
 
 @lru_cache(maxsize=CACHE_SIZE)

@@ -14,7 +14,7 @@ from typing import Any
 
 from kdissect.decoders import cursor
 from kdissect.decoders.values import Bytes, Value, present
-from kdissect.schema.secrets import MASK, conceal, has_config_values
+from kdissect.schema.secrets import MASK, conceal, has_config_values, is_beyond_reason, is_piece
 from kdissect.schema.types import Array, Field, Primitive, Type
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
@@ -23,6 +23,7 @@ _UUID_CACHE = 4096  # topic ids repeat in every request: a few thousand topics, 
 
 
 PAYLOAD_SUFFIX = "_decoded"
+TAGS = "_tags"  # those that the schema does not know, by their number
 Expand = Callable[[Field, bytes, tuple[Value, ...]], dict[str, Any] | None]
 """`(field, bytes, structs around it, outermost first)`: what the bytes hold; None where nobody knows."""
 
@@ -117,3 +118,21 @@ def keep_tags(owner: dict[str, Any], data: bytes, offset: int) -> int:
     if tags:
         owner["_tags"] = {str(tag): bytes_value(content) for tag, content in tags.items()}
     return end
+
+
+def is_odd(told: Any) -> bool:
+    """Whether a value for JSON has tags that the schema does not know, or a number beyond reason, at any
+    depth.
+    """
+    if isinstance(told, dict):
+        return TAGS in told or any(map(is_odd, told.values()))
+    return any(map(is_odd, told)) if isinstance(told, list) else is_beyond_reason(told)
+
+
+def blanked(told: Any) -> Any:
+    """A value for JSON with all masked that may be a piece of a secret."""
+    if isinstance(told, dict):
+        return MASK if told.keys() == {"base64"} else {name: blanked(item) for name, item in told.items()}
+    if isinstance(told, list):
+        return [blanked(item) for item in told]
+    return MASK if is_piece(told) else told

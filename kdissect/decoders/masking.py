@@ -2,7 +2,9 @@
 
 from kdissect.decoders.node import Node
 from kdissect.decoders.values import Value, holds_password
-from kdissect.schema.secrets import is_secret
+from kdissect.schema.secrets import is_beyond_reason, is_piece, is_secret
+
+_IDS = frozenset({"correlation_id", "length", "count"})  # of four bytes at most, and readers need them
 
 _PAYLOADS = frozenset({"payload", "frame"})  # types of nodes that stand for what the bytes hold
 
@@ -26,3 +28,30 @@ def _look(node: Node, sensitive: bool, found: set[int]) -> None:
         found.update(id(child) for child in node.children if child.type not in _PAYLOADS)
     for child in node.children:
         _look(child, sensitive, found)
+
+
+def conceal_odd(root: Node, is_known: bool = True) -> None:
+    """Mark as secret what may be one in a frame near secrets, because it is not where it belongs.
+
+    Where anything does not fit, or stands under a tag that nobody knows, a secret may have moved into any
+    text, any bytes and any number of more than two bytes, those of the header too. Unless the API `is_known`
+    there may be no header at all.
+    """
+    if not is_odd(root):
+        return
+    for node in root.walk():
+        if isinstance(node.value, Value | list) or (is_known and node.name in _IDS):
+            continue  # parts are judged one by one
+        if is_piece(node.value):
+            node.is_secret = True
+
+
+def is_odd(root: Node) -> bool:
+    """Whether something in a tree does not fit, is beyond reason, or stands under a tag that nobody knows."""
+    return any(map(_does_not_fit, root.walk()))
+
+
+def _does_not_fit(node: Node) -> bool:
+    if node.type == "tag":
+        return any(child.name == "content" and child.field is None for child in node.children)
+    return node.error is not None or node.name == "rest" or is_beyond_reason(node.value)

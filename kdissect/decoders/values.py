@@ -49,7 +49,8 @@ class Value:
         sensitive = holds_password(self)
         shown = [f"{name}={_shown(field, value, sensitive)}" for field, name, value in present(self)]
         if self._tags:
-            shown.append(f"_tags={self._tags!r}")
+            sizes = ", ".join(f"{tag}: <{len(content)} bytes>" for tag, content in self._tags.items())
+            shown.append(f"_tags={{{sizes}}}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -38,7 +38,9 @@ def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
         return DecodedBody(None, None)
     is_response = side != "request"
     offset = exchange.response_body_offset if is_response else exchange.request_body_offset
-    quick = _whole_body(frame.data, offset, json_reader(key, version, is_response, show_secrets))
+    is_plain = show_secrets or not exchange.is_near_secrets
+    read = json_reader(key, version, is_response, show_secrets) if is_plain else None
+    quick = _whole_body(frame.data, offset, read)
     if quick is not None:
         return DecodedBody(quick, None)
     to_jsonable = response_to_jsonable if is_response else request_to_jsonable

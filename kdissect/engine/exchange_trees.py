@@ -39,5 +39,6 @@ def nest_all_records(exchange: Exchange, tree: Node, frame: Frame, name_of: Name
     sections = [records.section for records in record_sets(exchange) if records.frame.data is data]
     names = [each.topic or topic_name(each.topic_id or b"") for each in sections]
     may_be_cut = tree.name == "Response" or frame.is_cut
-    nest_records(tree, data, may_be_cut, may_hold_secrets=any(map(may_hold_secrets_of, names)))
+    may_hold = exchange.is_near_secrets or any(map(may_hold_secrets_of, names))
+    nest_records(tree, data, may_be_cut, may_hold_secrets=may_hold)
     nest_record_payloads(tree, data, topic_name)

@@ -4,21 +4,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from kdissect.decoders.messages import decode_request_body
+from kdissect.decoders.payloads.scope import NEAR_SECRETS
 from kdissect.model.errors import DecodeError
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.phases import SASL_AUTHENTICATE
 
 ENVELOPE = 58  # org.apache.kafka.common.protocol.ApiKeys
 _NO_FACTS: Mapping[str, Any] = {}
+_NEAR: Mapping[str, Any] = {NEAR_SECRETS: True}
 
 
 def payload_facts(exchange: Exchange, side: str) -> Mapping[str, Any]:
     """The facts (`decoders.payloads.scope.Scope`) for one side of an exchange. Raises nothing."""
     if exchange.kind is ExchangeKind.SASL_TOKEN or exchange.api_key == SASL_AUTHENTICATE:
-        return {"mechanism": exchange.connection.mechanism, "from_client": side == "request"}
+        mechanism = exchange.connection.mechanism
+        return {"mechanism": mechanism, "from_client": side == "request", NEAR_SECRETS: True}
     if exchange.api_key == ENVELOPE and side == "response":
-        return _inner_api(exchange)
-    return _NO_FACTS
+        return {**_inner_api(exchange), NEAR_SECRETS: True}
+    return _NEAR if exchange.is_near_secrets else _NO_FACTS
 
 
 def _inner_api(exchange: Exchange) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from kdissect.engine.nested_records import batch_values
 from kdissect.engine.record_sets import records_side
 from kdissect.model.record_batch import RecordFault
 from kdissect.schema.logs import all_logs
+from kdissect.schema.metadata_topic import METADATA_TOPIC
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 
@@ -82,7 +83,9 @@ class NestedBodies:
         """The topic of an id on the connection of the exchange at hand. Raises ValueError as above."""
         assert self._exchange is not None
         assert self._name_of is not None
-        return self._name_of(self._exchange.connection, topic_id)
+        found = self._name_of(self._exchange.connection, topic_id)
+        # Where the metadata log was asked for, records of a topic that nobody knows may be of secrets.
+        return METADATA_TOPIC if found is None and self._exchange.is_of_metadata else found
 
     def unusual_records(self, data: bytes, start: int, end: int, topic: str | None) -> dict[str, Any]:
         """A records field with batches that `user_batches` does not know. Raises ValueError as above."""

@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any, NamedTuple
 
+from kdissect.decoders.jsonable import blanked, is_odd
 from kdissect.decoders.payloads.nesting import payload_jsonable
 from kdissect.decoders.payloads.payload import Payload
 from kdissect.decoders.payloads.records import decode_record, record_log
@@ -29,12 +30,27 @@ def own_record(topic: str | None, record: Record, is_control: bool, show_secrets
     if record_log(topic, is_control) is None:
         return None
     found = decode_record(topic, record.key, record.value, is_control)
+    is_near = may_hold_secrets_of(topic) and not show_secrets
     return OwnRecord(
-        None if found.key is None else payload_jsonable(found.key, show_secrets),
-        None if found.value is None else payload_jsonable(found.value, show_secrets),
-        _mask(found.key, show_secrets),
-        _mask(found.value, show_secrets),
+        _told(found.key, is_near),
+        _told(found.value, is_near),
+        _mask(found.key, is_near),
+        _mask(found.value, is_near),
     )
+
+
+def _told(payload: Payload | None, is_near: bool) -> dict[str, Any] | None:
+    """What a key or value holds; near secrets nothing that is not where it belongs."""
+    if payload is None:
+        return None
+    told = payload_jsonable(payload, show_secrets=not is_near)
+    return told | {"value": blanked(told["value"])} if is_near and _is_odd(payload) else told
+
+
+def _is_odd(payload: Payload) -> bool:
+    if payload.error is not None:
+        return True
+    return is_odd(payload_jsonable(payload)["value"])
 
 
 @cache
@@ -54,8 +70,8 @@ def _holds(payload: str) -> bool:
         return True  # a record of a type nobody knows
 
 
-def _mask(payload: Payload | None, show_secrets: bool) -> str | None:
+def _mask(payload: Payload | None, is_near: bool) -> str | None:
     """What stands for bytes that may hold a secret; those that cannot be decoded may too."""
-    if payload is None or show_secrets:
+    if payload is None or not is_near:
         return None
-    return MASK if _holds(payload.name) else None
+    return MASK if _holds(payload.name) or _is_odd(payload) else None

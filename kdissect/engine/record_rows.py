@@ -15,6 +15,7 @@ from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.model.record import Record
 from kdissect.model.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, RecordBatch, RecordFault
 from kdissect.schema.logs import log
+from kdissect.schema.metadata_topic import METADATA_TOPIC
 
 TopicNames = Callable[[RecordSet], str | None]
 """The name of the topic of a records field that has only its id on the wire; None where nobody knows."""
@@ -148,10 +149,11 @@ class RecordRows:
 
 
 def record_topic(records: RecordSet, topic_name: TopicNames | None) -> str | None:
-    """The name of the topic of a field: from the wire, or of its id."""
+    """The name of the topic of a field: from the wire, of its id, or as it was asked for."""
     if records.section.topic is not None or topic_name is None:
         return records.section.topic
-    return topic_name(records)
+    found = topic_name(records)
+    return METADATA_TOPIC if found is None and records.exchange.is_of_metadata else found
 
 
 def timestamp_type(batch: RecordBatch) -> str | None:

@@ -2,26 +2,21 @@
 
 from kdissect.engine.patches import FILLER, Patch
 from kdissect.model.frame import Frame
-from kdissect.schema import registry
-from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
-from kdissect.schema.secrets import may_hold_secrets
-from kdissect.session.exchange import Exchange, ExchangeKind
-
-# Of all logs with records that may hold secrets: configs, SCRAM credentials, delegation tokens.
-_MARKS = (METADATA_TOPIC.encode(), METADATA_TOPIC_ID)
+from kdissect.schema.metadata_topic import METADATA_MARKS
+from kdissect.session.exchange import Exchange
 
 
 def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> list[Patch]:
     """What makes one frame of an exchange (`request`, `response`) free of secrets. Raises nothing.
 
     Without `with_records` the caller sees to the records.
-    Where the schema says that secrets may stand, everything that cannot be decoded is taken for one.
+    Near secrets (`Exchange.is_near_secrets`) everything that cannot be decoded is taken for one.
     """
     frame = exchange.request if side == "request" else exchange.response
     if frame is None:
         return []
     patches = []
-    if _is_secretive(exchange):
+    if exchange.is_near_secrets:
         from kdissect.engine.secret_spans import secret_spans  # few exchanges need trees and payloads
 
         patches = [
@@ -29,20 +24,13 @@ def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> 
             for start, end in secret_spans(exchange, side, frame)
             if any(frame.data[start:end])  # zeros keep no secret, and a reader is to see that they are zeros
         ]
-    if with_records and _may_have_metadata_records(frame):
+    if with_records and (exchange.is_of_metadata or _may_have_metadata_records(frame)):
         from kdissect.engine.secret_spans import record_patches
 
         patches += record_patches(exchange, frame)
     return patches
 
 
-def _is_secretive(exchange: Exchange) -> bool:
-    if exchange.kind is ExchangeKind.SASL_TOKEN:
-        return True
-    api = None if exchange.api_key is None else registry.api(exchange.api_key)
-    return api is not None and (may_hold_secrets(api.request) or may_hold_secrets(api.response))
-
-
 def _may_have_metadata_records(frame: Frame) -> bool:
     """A cheap look: the bytes may stand there by chance."""
-    return any(mark in frame.data for mark in _MARKS)
+    return any(mark in frame.data for mark in METADATA_MARKS)

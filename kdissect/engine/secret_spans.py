@@ -17,6 +17,7 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 
 _PAYLOADS = frozenset({"payload", "frame"})  # types of nodes whose own fields are judged
 _DECOMPRESSED = "decompressed"  # type of nodes whose offsets count elsewhere
+_AFTER_ID = 4  # of a response nobody can name: its header begins with the correlation id
 _CRC_AT, _CRC_FROM = 17, 21  # in a batch of magic 2: spec/001 "5.3.1 Record Batch"
 _CURRENT_MAGIC = 2
 
@@ -24,7 +25,9 @@ _CURRENT_MAGIC = 2
 def secret_spans(exchange: Exchange, side: str, frame: Frame) -> Iterator[tuple[int, int]]:
     """The bytes of secret values, and all that could not be decoded."""
     tree = frame_tree(exchange, side, frame)
-    if tree is not None:
+    if tree is None:
+        yield _AFTER_ID, len(frame.data)
+    else:
         yield from _masks(tree, secret_nodes(tree))
         yield from undecoded(tree, frame)
 
@@ -78,9 +81,9 @@ def _last_sound(node: Node) -> int:
 
 def _topic(records: RecordSet) -> str | None:
     """The name of the topic. Of those that are named by id, only the metadata log's is known beforehand."""
-    if records.section.topic is None and records.section.topic_id == METADATA_TOPIC_ID:
-        return METADATA_TOPIC
-    return records.section.topic
+    section = records.section
+    is_metadata = section.topic_id == METADATA_TOPIC_ID or records.exchange.is_of_metadata
+    return METADATA_TOPIC if section.topic is None and is_metadata else section.topic
 
 
 def _records(records: RecordSet) -> Iterator[Patch]:

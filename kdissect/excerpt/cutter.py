@@ -17,8 +17,8 @@ from kdissect.model.segment import ACK, FIN, PSH, RST
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind
 
 _SIZE_BYTES = 4
-# Bytes kept of what is in no frame and may hold anything: as many as a finding shows (model/finding).
-UNKNOWN_BYTES_KEPT = 32
+# Bytes kept of what is in no frame and may hold anything: a size, which findings are about, and no secret.
+UNKNOWN_BYTES_KEPT = 4
 # Bytes of a direction that are in no frame, overwritten or not: behind a lost position may be gigabytes.
 MAX_UNKNOWN_BYTES = 1 << 20
 

@@ -1,5 +1,6 @@
 """Redacts frames: secrets; or also payloads; or also names."""
 
+from kdissect.decoders.masking import is_odd
 from kdissect.decoders.node import Node
 from kdissect.decoders.records.layout import HEADER_V0, HEADER_V1, HEADER_V2, MAGIC_AT
 from kdissect.engine.patches import FILLER, Patch
@@ -41,8 +42,9 @@ class FrameRedactor:
             return NOTHING
         # The walk takes all of a token but its form; what hides secrets of tokens elsewhere breaks the form.
         is_secrets = self._level is Level.SECRETS
-        patches = [] if _is_sasl(exchange) else secret_patches(exchange, side, with_records=is_secrets)
         tree = frame_tree(exchange, side, frame)
+        is_token = _is_sasl(exchange) and tree is not None and not is_odd(tree)
+        patches = [] if is_token else secret_patches(exchange, side, with_records=is_secrets)
         if tree is None:
             self.undecoded += 1
             return Redaction([(_CORRELATION_ID, len(frame.data))])

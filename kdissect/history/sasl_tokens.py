@@ -50,7 +50,9 @@ class ScramExchange:
             return None
         first = _message("SaslScramServerFirst", token, False)
         self.full_nonce = getattr(first, "nonce", None)
-        if not self.full_nonce or not self.full_nonce.startswith(self.client_nonce or "\0"):
+        # Both are text, or bytes where they are not UTF-8; then they are not the same.
+        begins = str(self.full_nonce or "").startswith(str(self.client_nonce or "\0"))
+        if not begins:
             return "the server's nonce does not begin with the client's"
         iterations = getattr(first, "iterations", "")
         if iterations.isdigit() and len(iterations) < _MOST_DIGITS and int(iterations) < MIN_ITERATIONS:

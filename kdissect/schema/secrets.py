@@ -1,8 +1,8 @@
 """Which values must never be shown unmasked: the one place that decides, from what the schema says.
 
-`@secret` marks values that always are. `@configValue` marks the value of a config, which is secret where the
-config is a password: where the struct says so (`is_sensitive`, `config_type`), or by the config's name, which
-is all that a request or a metadata record tells.
+`@secret` marks values that always are. `@configValue` marks the value of a config: it is secret unless the
+config has a name that Apache Kafka's own definitions call no password (`configs.table`), as brokers do not
+tell the values of names they do not know. A struct may say more (`is_sensitive`, `config_type`), never less.
 """
 
 import re
@@ -10,40 +10,60 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
+from kdissect.schema import registry
+from kdissect.schema.tables import read_rows
 from kdissect.schema.types import Array, Field, Message, Struct
 from kdissect.schema.walk import all_fields
 
 MASK = "***"  # stands for a secret everywhere
+TABLE = "configs.table"
 
 _PASSWORD_TYPE = 9  # enum configType (org.apache.kafka.common.requests.DescribeConfigsResponse.ConfigType)
-# Ends of the names of configs that Apache Kafka declares as passwords (ConfigDef.Type.PASSWORD in
-# SslConfigs, SaslConfigs, DelegationTokenManagerConfigs, PasswordEncoderConfigs ...), and of others' that are
-# named in the same way. Names of brokers' configs have a listener before them
-# (`listener.name.internal.ssl.key.password`).
-_PASSWORD_NAME = (
-    r"(?:^|[._-])(?:"
-    r"pass(?:word|phrase|wd)|secret|(?:secret|master|private|api|access)[._-]?key|credentials?"
-    r"|jaas\.config|user\.info|api[._-]?secret|(?:access|auth|bearer)[._-]?token"
-    r"|ssl\.keystore\.key|ssl\.keystore\.certificate\.chain|ssl\.truststore\.certificates"
-    r")$"
+# A listener's own value of a broker's config, as org.apache.kafka.server.config.DynamicBrokerConfig reads its
+# name; some have the SASL mechanism before them too.
+_OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.(.+)", re.DOTALL)
+_OF_MECHANISM = re.compile(
+    r"[^.]+\.(sasl\.login\.callback\.handler\.class|sasl\.login\.class|sasl\.server\.callback\.handler\.class"
+    r"|connections\.max\.reauth\.ms)"
 )
+# Loggers of a broker, which are configs too (resource type BROKER_LOGGER), and what they can be set to
+# (org.apache.kafka.common.config.LogLevelConfig).
+_LOGGER = re.compile(r"root|state\.change\.logger|(?:kafka|org\.apache)(?:\.[\w.$]+)?")
+_LOG_LEVELS = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
+_SMALL = -(1 << 15), (1 << 16) - 1  # what two bytes can say
+_MOST = 1 << 56  # as milliseconds two million years
+_LIMITS = -(1 << 63), (1 << 63) - 1  # what Java calls no limit
+_SASL_HANDSHAKE = 17  # has no secrets, and tokens follow it
 
 
-def is_password(config: object) -> bool:
-    """Whether a config of this name is a password."""
-    return isinstance(config, str) and _password_name().search(config) is not None
+def is_public_config(name: object) -> bool:
+    """Whether a config of this name is one that Apache Kafka knows and does not call a password."""
+    if not isinstance(name, str):
+        return False  # damaged: nobody knows whose value it is
+    own = _OF_LISTENER.fullmatch(name)
+    if own is not None:
+        name = own[1]
+        of_mechanism = _OF_MECHANISM.fullmatch(name)
+        name = name if of_mechanism is None else of_mechanism[1]
+    return name in public_configs()
 
 
 @cache
-def _password_name() -> re.Pattern[str]:  # compiled when a config is seen: it costs a millisecond
-    return re.compile(_PASSWORD_NAME, re.IGNORECASE)
+def public_configs() -> frozenset[str]:
+    """The names of `configs.table`."""
+    return frozenset(words[0] for _, words in read_rows(TABLE))
 
 
 def is_sensitive(values: Mapping[str, Any]) -> bool:
-    """Whether the values of one config's struct belong to a password."""
+    """Whether the values of one config's struct are to be masked."""
     if values.get("is_sensitive") or values.get("config_type") == _PASSWORD_TYPE:
         return True
-    return is_password(values.get("name"))
+    name = values.get("name")
+    return not is_public_config(name) and not (_is_logger(name) and values.get("value") in _LOG_LEVELS)
+
+
+def _is_logger(name: object) -> bool:
+    return isinstance(name, str) and _LOGGER.fullmatch(name) is not None
 
 
 def has_config_values(fields: Iterable[Field]) -> bool:
@@ -54,7 +74,7 @@ def has_config_values(fields: Iterable[Field]) -> bool:
 def conceal(values: dict[str, Any], fields: Iterable[Field], outer: bool = False) -> None:
     """Mask in the dict of a config's struct what is secret, also in the structs below it.
 
-    `outer` says that the config around this struct is a password: its synonyms are then too.
+    `outer` says that the config around this struct is secret: its synonyms are then too.
     """
     if not outer and not is_sensitive(values):
         return
@@ -74,9 +94,30 @@ def is_secret(field: Field, sensitive: bool) -> bool:
     return field.is_secret or (field.is_config_value and sensitive)
 
 
+def is_beyond_reason(value: object) -> bool:
+    """Whether a number is none that any field has: no time, offset or duration has so many digits."""
+    return isinstance(value, int) and value not in _LIMITS and not -_MOST < value < _MOST
+
+
+def is_piece(value: object) -> bool:
+    """Whether a value that is not where it belongs may be a piece of a secret: two bytes tell nothing."""
+    if isinstance(value, int):
+        return not _SMALL[0] <= value <= _SMALL[1]
+    return value is not None
+
+
 @cache
 def may_hold_secrets(message: Message) -> bool:
     """Whether any field of a message, in any version, may be secret: then its bytes must not be shown as
     they are.
     """
     return any(field.is_secret or field.is_config_value for field in all_fields(message))
+
+
+@cache
+def is_secretive(api_key: int | None) -> bool:
+    """Whether frames of an API may hold secrets: its messages have fields for them, or nobody knows."""
+    api = None if api_key is None else registry.api(api_key)
+    if api is None or api_key == _SASL_HANDSHAKE:
+        return True
+    return may_hold_secrets(api.request) or may_hold_secrets(api.response)

@@ -14,13 +14,14 @@ from kdissect.model.frame import Frame, RequestHeader
 from kdissect.model.native import native
 from kdissect.net.store import Store
 from kdissect.schema import registry
+from kdissect.schema.secrets import MASK
 from kdissect.session.detect import is_certain_request, is_plausible_request
 from kdissect.session.dialogue_state import DialogueState
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo
 from kdissect.session.pairing import Pairing
-from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
+from kdissect.session.phases import SASL_AUTHENTICATE, SASL_HANDSHAKE, Phase, Step, after
 from kdissect.session.places import places
 from kdissect.session.request_kind import (
     API_VERSIONS,
@@ -30,7 +31,7 @@ from kdissect.session.request_kind import (
     known_kind,
     request_kind,
 )
-from kdissect.session.sasl import principal_of
+from kdissect.session.sasl import least_tokens, principal_of
 
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.
@@ -48,10 +49,12 @@ _HEADER = struct.Struct(">hhi")
 # Behind API key and version: correlation id, length of the client id (spec/004 "Complete Request Format").
 _ID_AND_LENGTH_AT = 4
 _id_and_length = struct.Struct(">ih").unpack_from
+_LENGTH_AT = 8
 _CLIENT_ID_START = 10
 _NULL = -1  # the length of a client id that is null
 _NO_LENGTH = -2  # none a header can have that is read without looking closer
 _AFTER_ID = 4  # a response's header: its correlation id, then tags or nothing
+_UNENDING = 1 << 62  # above all ordinals: SASL is under way
 _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
 
@@ -63,7 +66,7 @@ class Dialogue(DialogueState):
     `_response` do what they do not.
     """
 
-    __slots__ = ("_client_id_end", "_first_token", "_orphans")
+    __slots__ = ("_client_id_end", "_first_token", "_orphans", "_tokens_sent")
 
     def __init__(self, info: ConnectionInfo, events: list[Event], store: Store | None = None) -> None:
         self._info = info
@@ -72,6 +75,7 @@ class Dialogue(DialogueState):
         self._phase = Phase.REQUESTS
         self._tokens: deque[Exchange] = deque()  # raw SASL frames that wait for their answer
         self._first_token = b""
+        self._tokens_sent = 0
         self._next = 0
         self._orphans = 0
         # Of the request before: a connection's requests have the same.
@@ -128,10 +132,11 @@ class Dialogue(DialogueState):
     def _unusual_request(self, frame: Frame, doubtful: bool) -> bool:
         data = frame.data
         if self._phase is _RAW_TOKENS:
-            if not is_plausible_request(data):
+            if not self._ends_tokens(data):
                 self._token(frame)
                 return True
             self._phase = after(self._phase, Step.REQUEST_AFTER_TOKENS)
+            self._info.sasl_until = self._next - 1
         kind = request_kind(data)
         unknown = kind and kind.unknown
         if unknown and doubtful:
@@ -154,11 +159,31 @@ class Dialogue(DialogueState):
         self._take_request(exchange, frame, kind, header.correlation_id)
         return True
 
+    def _ends_tokens(self, data: bytes) -> bool:
+        """Whether a frame behind SaslHandshake version 0 is a request again.
+
+        A token can read like one. So the client must be the one it was, or send a request to the last byte;
+        and where it has sent fewer than its mechanism asks for, both, and one for a token (SaslAuthenticate).
+        """
+        info = self._info
+        if not is_plausible_request(data):
+            return False
+        client_id = (info.client_id or "").encode("utf-8", "replace")
+        mark = (_NULL if info.client_id is None else len(client_id)).to_bytes(2, signed=True) + client_id
+        is_same = data.startswith(mark, _LENGTH_AT)
+        fits = self.request_fits(len(data).to_bytes(4) + data, 0)
+        if self._tokens_sent < least_tokens(info.mechanism):
+            return is_same and fits and int.from_bytes(data[:2]) == SASL_AUTHENTICATE
+        return is_same or fits
+
     def _exchange(self, frame: Frame, header: RequestHeader) -> Exchange:
         key, version, correlation_id, client_id, offset = header
         exchange = Exchange(self._info, self._next, key, version, correlation_id, client_id, frame, offset)
         self._next += 1
         info = self._info
+        if client_id != info.client_id and exchange.is_near_secrets and not _is_whole(exchange):
+            exchange.client_id = MASK  # a secret may have moved into it
+            return exchange
         if info.client_id is None:
             info.client_id = client_id
         raw = (client_id or "").encode("utf-8", "replace")
@@ -187,6 +212,7 @@ class Dialogue(DialogueState):
         self._next += 1
         exchange.kind = ExchangeKind.SASL_TOKEN
         exchange.request = frame
+        self._tokens_sent += 1
         self._tokens.append(exchange)
         if len(self._tokens) > MAX_TOKENS:
             oldest = self._tokens.popleft()
@@ -211,6 +237,8 @@ class Dialogue(DialogueState):
         elif exchange.api_key == SASL_HANDSHAKE:
             info.mechanism = _text(body.mechanism)
             self._first_token = b""
+            self._tokens_sent = 0
+            info.sasl_until = _UNENDING
             raw = quirks.raw_tokens_follow(SASL_HANDSHAKE, exchange.api_version or 0)
             step = Step.HANDSHAKE_V0 if raw else Step.HANDSHAKE_V1
             self._phase = after(self._phase, step)
@@ -296,9 +324,11 @@ class Dialogue(DialogueState):
         if exchange.api_key == SASL_HANDSHAKE:
             if error_code:
                 self._phase = after(self._phase, Step.HANDSHAKE_REFUSED)
+                self._info.sasl_until = exchange.ordinal
         elif not error_code:
             self._phase = after(self._phase, Step.AUTHENTICATE_DONE)
             info = self._info
+            info.sasl_until = exchange.ordinal
             info.principal = principal_of(info.mechanism, self._first_token) or info.principal
 
     def _orphan(self, frame: Frame, correlation_id: int | None) -> None:
@@ -391,6 +421,13 @@ class Dialogue(DialogueState):
     def _emit(self, exchange: Exchange) -> None:
         self._info.states[exchange.state] += 1
         self._events.append(exchange)
+
+
+def _is_whole(exchange: Exchange) -> bool:
+    """Whether a request is what its header says, to the last byte."""
+    decoded = exchange.bodies()[0]
+    exchange.forget_bodies()
+    return decoded is not None and decoded.fits
 
 
 def _text(value: object) -> str | None:

@@ -14,10 +14,17 @@ from kdissect.decoders.summary import Summary
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.schema import registry
+from kdissect.schema.metadata_topic import METADATA_MARKS
+from kdissect.schema.secrets import is_secretive
 from kdissect.session.info import Close, ConnectionInfo
 
 if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
+
+_FETCHES = frozenset({1, 59})  # Fetch and FetchSnapshot (org.apache.kafka.common.protocol.ApiKeys)
+# Bytes of a frame in which the metadata log is named, if it is: it is fetched by itself, and little stands
+# before its name or id.
+_TOPIC_WITHIN = 256
 
 # Orphan responses are numbered from here, so that they sort behind every request of their connection.
 FIRST_ORPHAN_ORDINAL = 1_000_000_000
@@ -124,6 +131,30 @@ class Exchange:
         """Whether the schema does not know the API or the version."""
         api = None if self.api_key is None else registry.api(self.api_key)
         return api is None or self.api_version not in api.versions
+
+    @property
+    def is_near_secrets(self) -> bool:
+        """Whether its frames may hold secrets: by its API, because nobody knows what they are, because SASL
+        was not over, or because they are of the metadata log.
+        """
+        if self.ordinal <= self.connection.sasl_until or is_secretive(self.api_key) or self._has_no_header():
+            return True
+        return self.is_of_metadata
+
+    def _has_no_header(self) -> bool:
+        """Whether the request's header does not fit, so that its API is a guess."""
+        request, offset = self.request, self.request_body_offset
+        if request is None or offset < len(request.data):
+            return False
+        return offset > len(request.data) or self.client_id is None
+
+    @property
+    def is_of_metadata(self) -> bool:
+        """Whether the metadata log is asked for, or answered with."""
+        if self.api_key not in _FETCHES:
+            return False
+        heads = [frame.data[:_TOPIC_WITHIN] for frame in (self.request, self.response) if frame is not None]
+        return any(mark in head for head in heads for mark in METADATA_MARKS)
 
     def all_anomalies(self) -> list[Anomaly]:
         """Anomalies of the exchange and of its two frames."""

@@ -76,6 +76,7 @@ class ConnectionInfo:
         "over_ns",
         "principal",
         "same_as",
+        "sasl_until",
         "software_name",
         "software_version",
         "start_ns",
@@ -112,6 +113,8 @@ class ConnectionInfo:
         self.software_version: str | None = None
         self.mechanism: str | None = None
         self.principal: str | None = None
+        self.sasl_until = -1
+        """The ordinal of the last exchange before SASL ended; -1 without SASL."""
         self.close: Close | None = None
         self.states: Counter[str] = Counter()
         self.api_versions_seen: Counter[tuple[int, int]] = Counter()

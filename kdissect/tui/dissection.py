@@ -173,6 +173,8 @@ class Dissected:
         buffer = Buffer(frame.data, f"{side} frame", side, spans)
         root.buffer, root.end = buffer, len(frame.data)
         buffer.root = root
+        if not self._show_secrets:
+            _hide(self.exchange, side, buffer)
         tree = whole_tree(self.exchange, side, frame, self._topic_name)
         if tree is None:
             root.made = [
@@ -182,8 +184,6 @@ class Dissected:
         root.node = tree
         secret: frozenset[int] = frozenset() if self._show_secrets else secret_nodes(tree)
         text = TreeText(secret, topic_name=lambda number: self._topic_name(self.exchange.connection, number))
-        if not self._show_secrets:
-            _hide(self.exchange, side, buffer)
         _Branches(text, side, secret).fill(root, tree, buffer)
         return root
 

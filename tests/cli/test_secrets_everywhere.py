@@ -18,7 +18,7 @@ from kdissect.cli.completions import parser_of
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.model.errors import DecodeError
-from tests.cli.test_secrets import PLANTED, exchanges, fetched_metadata, needles, planted
+from tests.support.planted import PLANTED, exchanges, fetched_metadata, needles, planted
 
 # Commands that read captures but print no format of their own, or are tested elsewhere with their files.
 ELSEWHERE = {"tui", "live", "extract", "tables", "pipeline"}

@@ -9,8 +9,8 @@ from kdissect.cli.reports import FORMATS
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.schema import registry
 from kdissect.schema.secrets import may_hold_secrets
-from tests.cli.test_secrets import PLANTED, SECRET, exchanges, needles
 from tests.support.pcaps import write_pcap
+from tests.support.planted import PLANTED, SECRET, exchanges, needles
 from tests.support.traffic import Conversation
 
 

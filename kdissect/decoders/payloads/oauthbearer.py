@@ -37,10 +37,12 @@ def _initial(data: bytes, start: int, end: int) -> Found | None:
         equals = data.find(b"=", at, end)
         if stop < 0 or not at <= equals < stop:
             return None
+        bearer = data[equals + 1 : equals + 1 + len(_BEARER)].lower() == _BEARER
         if data[at:equals].lower() == _TOKEN and not has_token:
-            bearer = data[equals + 1 : equals + 1 + len(_BEARER)].lower() == _BEARER
             parts.text("token", stop + 1, slice(equals + 1 + (len(_BEARER) if bearer else 0), stop))
             has_token = True
+        elif bearer:
+            return None  # a token where none belongs
         else:
             parts.extension(stop + 1, slice(at, equals), slice(equals + 1, stop))
         at = stop + 1

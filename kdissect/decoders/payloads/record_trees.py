@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from kdissect.decoders.masking import conceal_odd
 from kdissect.decoders.node import Decompressed, Node
 from kdissect.decoders.payloads.nesting import nest
 from kdissect.decoders.payloads.payload import Found
@@ -97,3 +98,5 @@ def _nest(node: Node | None, content: Bytes | None, found: Found | None, kind: s
         rest.value = data[tree.end : end]
         node.children.append(rest)
     nest(tree, data, Scope())
+    if node.is_secret:
+        conceal_odd(node)

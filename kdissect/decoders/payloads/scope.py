@@ -5,6 +5,7 @@ from typing import Any
 
 from kdissect.decoders.values import Value
 
+NEAR_SECRETS = "near_secrets"
 _NO_FACTS: Mapping[str, Any] = {}
 
 
@@ -12,7 +13,8 @@ class Scope:
     """Looks names up in the structs around a payload, innermost first, then in the facts.
 
     Facts are: `mechanism` (SASL), `from_client` (the side a token came from), `inner_api` (key and version of
-    the request that an Envelope's response answers), `protocol_type` and `protocol_name` of a group.
+    the request that an Envelope's response answers), `protocol_type` and `protocol_name` of a group,
+    `near_secrets` (frames around may have been of secrets: those before SASL ended).
     """
 
     __slots__ = ("chain", "depth", "facts")

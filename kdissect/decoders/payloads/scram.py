@@ -10,7 +10,8 @@ from kdissect.decoders.payloads.parts import Parts
 from kdissect.decoders.payloads.payload import Found
 
 _CLIENT_FIRST = {b"n": "username", b"r": "nonce"}
-# The first attribute of each other message, in the order of the exchange, and the names of all it may have.
+# The first attribute of each other message, in the order of the exchange, and the names of all it has. One
+# that lacks any is of another form: a damaged comma puts the secret behind it into the nonce.
 _OTHERS: dict[bytes, tuple[str, dict[bytes, str]]] = {
     b"r": ("SaslScramServerFirst", {b"r": "nonce", b"s": "salt", b"i": "iterations"}),
     b"c": ("SaslScramClientFinal", {b"c": "channel_binding", b"r": "nonce", b"p": "proof"}),
@@ -62,7 +63,7 @@ def gs2_header(parts: Parts, data: bytes, start: int, flag: int, header: int) ->
 def _attributes(parts: Parts, names: dict[bytes, str], data: bytes, start: int, end: int) -> Found | None:
     found = list(_cut(data, start, end))
     used = [attribute.name for attribute in found if attribute.name in names]
-    if not found or found[0].name not in names or len(used) != len(set(used)):
+    if not found or found[0].name not in names or sorted(used) != sorted(names):
         return None
     for attribute in found:
         known = names.get(attribute.name)
