@@ -13,6 +13,7 @@ from fuzz.targets import TARGETS
 MUTANTS = 60
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", TARGETS)
 def test_some_mutants(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from kdissect.rules import judge

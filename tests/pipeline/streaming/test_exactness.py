@@ -24,6 +24,7 @@ NAMES = (
 )
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_file_by_file(name: str, tmp_path: Path) -> None:
     """Connections, frames and histories cross every border; the tables are right after each file."""
@@ -35,6 +36,7 @@ def test_file_by_file(name: str, tmp_path: Path) -> None:
             assert_equal(tmp_path / "tables", [tmp_path / "in"])
 
 
+@pytest.mark.exhaustive
 def test_batches_of_any_size_give_the_same(
     rotated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,6 +49,7 @@ def test_batches_of_any_size_give_the_same(
     assert_equal(tmp_path / "tables", [rotated])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("swapped", [1, 7, 40])
 def test_packets_out_of_order_across_a_border(swapped: int, tmp_path: Path) -> None:
     """What was captured last before a rotation is in the next file, and the other way round."""

@@ -83,6 +83,7 @@ def test_a_file_whose_writer_died_is_taken_at_last(tmp_path: Path, folder: Path)
     assert_equal(tmp_path / "tables", [folder])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["again.pcap", "trace.pcap7", "before/trace.pcap"])
 def test_a_file_that_comes_twice_counts_once(name: str, tmp_path: Path, folder: Path) -> None:
     stream = Stream(settings_of(tmp_path, folder, recursive=True))

@@ -46,6 +46,7 @@ def test_state_of_connections_that_are_over_goes(tmp_path: Path) -> None:
     assert_equal(tmp_path / "tables", [tmp_path / "in"])
 
 
+@pytest.mark.exhaustive
 def test_a_day_of_idle_connections_does_not_grow_the_state(tmp_path: Path) -> None:
     """Ten connections that send a keep-alive each ten minutes, and one short one each hour, for a day."""
     stream = Stream(settings_of(tmp_path, tmp_path / "in", tables=frozenset({"connections", "exchanges"})))
