@@ -81,7 +81,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     reasons = Counter(
         report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.stats.get("skipped", ())
     )
-    for reason, count in sorted(reasons.items()):
+    for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
         terminalreporter.write_line(f"{count} skipped: {' '.join(reason.split())}")
     if left_out := config.stash[_left_out]:
         terminalreporter.write_line(
