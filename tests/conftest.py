@@ -1,6 +1,9 @@
 """Fixtures that all tests share, which tests a run takes, and what it tells at its end (CONTRIBUTING.md)."""
 
 import os
+import shutil
+import sys
+import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -29,8 +32,18 @@ def _is_by_name(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Run a test that is asked for by its name, exhaustive or not."""
     config.stash[_left_out] = 0
+    if sys.dont_write_bytecode:
+        _let_children_keep_bytecode(config)
     if _is_by_name(config) and config.option.markexpr == "not exhaustive":
         config.option.markexpr = ""
+
+
+def _let_children_keep_bytecode(config: pytest.Config) -> None:
+    """Tests start hundreds of processes: where bytecode is not kept beside sources, they share a folder."""
+    folder = tempfile.mkdtemp(prefix="kdissect-bytecode-")
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    os.environ["PYTHONPYCACHEPREFIX"] = folder
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.hookimpl(optionalhook=True)
