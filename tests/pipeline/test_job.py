@@ -41,16 +41,17 @@ def odd(rotated: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_one_capture(spark: SparkSession, tmp_path: Path) -> None:
-    """The one test of the short run that starts Spark: every table of a capture."""
+    """The one test of the short run that starts Spark: some tables of a small capture."""
     from kdissect.pipeline.job import Job, run
 
     capture = CAPTURES / "mock_rdk216_txn.pcap"
     inputs = find([str(capture)])
     output = tmp_path / "tables"
-    assert not run(spark, Job(inputs, Setup.of(inputs), str(output), frozenset(TABLES))).unread
+    tables = frozenset({"connections", "exchanges", "findings"})
+    assert not run(spark, Job(inputs, Setup.of(inputs), str(output), tables, parts=1)).unread
     one = of_one_process([capture])
-    for table in TABLES:
-        assert of_run(output, table) == one[table], table
+    for table in sorted(tables):
+        assert of_run(output, table) == one[table] != [], table
 
 
 @pytest.mark.exhaustive
