@@ -93,6 +93,7 @@ def test_one_connection_with_nine_tenths_of_the_bytes(tmp_path: Path) -> None:
 COUNTED = ("findings", "latencies", "rates", "topics", "groups", "producers", "transactions", "coverage")
 
 
+@pytest.mark.exhaustive
 def test_two_capture_points_that_saw_the_same(tmp_path: Path) -> None:
     """Rows of both, marked; what is counted is what one of them alone gives."""
     for name in ("mock_rdk216_txn.pcap", "kafka44_java_errors.pcapng"):

@@ -99,6 +99,7 @@ def test_a_file_that_comes_twice_counts_once(name: str, tmp_path: Path, folder: 
     assert_equal(tmp_path / "tables", [folder])
 
 
+@pytest.mark.exhaustive
 def test_a_file_that_is_renamed_or_moved_away_is_not_taken_again(tmp_path: Path, folder: Path) -> None:
     stream = Stream(settings_of(tmp_path, folder))
     parts = cut(packets_of(NAME), 3)
