@@ -104,7 +104,7 @@ def test_parquet_needs_no_more_than_arrow_and_numpy() -> None:
 
     Records that go by rows, such as control records, do without columns, and so not without `pyarrow.array`.
     """
-    pytest.importorskip("pyarrow", reason="the arrow extra is not installed")
+    pytest.importorskip("pyarrow", reason="needs the extra arrow")
     loaded = loaded_by("records", PLAIN, "--format", "parquet", "--output", os.devnull)
     assert {"numpy", "pyarrow"} <= loaded
     assert not loaded & {"pandas", "ssl", "asyncio"}

@@ -46,6 +46,7 @@ def test_instructions_need_valgrind(
     assert "needs valgrind, which is not installed" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_instructions(
     benchmarks_on_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], generate: Generate
 ) -> None:

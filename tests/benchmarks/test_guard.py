@@ -12,6 +12,7 @@ def _importable(benchmarks_on_path: Path) -> None:
     """The guard is a script beside the package."""
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_far_beyond_the_table(benchmarks_on_path: Path) -> None:
     """In a process of its own: what other tests compiled and cached must not count as free."""
     import guard

@@ -21,6 +21,7 @@ from kdissect.cli.check import _parser
 from kdissect.config.read import read_config
 from kdissect.config.suppression import parse_suppressions
 from tests.support.console import CAPTURES, CHECKOUT
+from tests.support.patience import PATIENCE_S
 
 CI = (CHECKOUT / "docs" / "ci.md").read_text()
 TESTING = (CHECKOUT / "docs" / "testing.md").read_text()
@@ -89,7 +90,7 @@ class Job:
             script = re.sub(r"--report \S+", "", script)
         return subprocess.run(
             ["bash", "-e", "-c", script], cwd=self.folder, env=self.environment, capture_output=True,
-            text=True, check=False, timeout=60,
+            text=True, check=False, timeout=PATIENCE_S,
         )  # fmt: skip
 
     def has(self, *names: str) -> bool:

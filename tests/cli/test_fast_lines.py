@@ -78,6 +78,7 @@ def exchanges(draw: st.DrawFn) -> Exchange:
     return exchange
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=300, deadline=None)
 @given(st.lists(exchanges(), max_size=4))
 def test_any_exchange(made: list[Exchange]) -> None:

@@ -59,6 +59,7 @@ def printed(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
     return code, out, err
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.usefixtures("inline")
 @pytest.mark.parametrize("path", ALL, ids=lambda path: Path(path).name)
 @pytest.mark.parametrize("arguments", [LIST, BODIES], ids=["list", "bodies"])

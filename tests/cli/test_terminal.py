@@ -12,6 +12,7 @@ import pytest
 from kdissect.cli.formats.table import TableFormat
 from kdissect.report.cells import Cell, TableColumn
 from tests.support.console import CAPTURES, CHECKOUT, TXN, command, run, run_on_terminal
+from tests.support.patience import PATIENCE_S
 from tests.support.pcaps import pcap_bytes, write_pcap
 from tests.support.traffic import Conversation, request, response
 
@@ -48,6 +49,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("options", [form.split() for form in FORMS], ids=FORMS)
 @pytest.mark.parametrize("which", ["inspect", "connections"])
 def test_nothing_from_the_wire_commands_the_terminal(which: str, options: list[str], hostile: str) -> None:
@@ -150,9 +152,9 @@ def test_full_disk_is_told() -> None:
         assert ran.stderr.count(b"\n") == 1
 
 
-def _lines_within(handle: int, count: int, seconds: float) -> list[bytes]:
+def _lines_within(handle: int, count: int) -> list[bytes]:
     data = b""
-    while data.count(b"\n") < count and select.select([handle], [], [], seconds)[0]:
+    while data.count(b"\n") < count and select.select([handle], [], [], PATIENCE_S)[0]:
         data += os.read(handle, 1 << 16)
     return data.splitlines()
 
@@ -174,10 +176,10 @@ def test_live_input_comes_out_line_by_line_and_ctrl_c_ends_it() -> None:
     assert process.stderr is not None
     with process, process.stdin, process.stdout, process.stderr:
         os.write(process.stdin.fileno(), pcap_bytes(talk.packets))
-        lines = _lines_within(process.stdout.fileno(), 2, seconds=20)  # while standard input stays open
+        lines = _lines_within(process.stdout.fileno(), 2)  # while standard input stays open
         process.send_signal(signal.SIGINT)
         assert [line.split(b"\t")[8] for line in lines] == [b"1", b"2"]
-        assert process.wait(timeout=20) == 130
+        assert process.wait(timeout=PATIENCE_S) == 130
         assert process.stderr.read() == b""
 
 

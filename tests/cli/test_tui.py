@@ -19,9 +19,9 @@ import pytest
 from kdissect.capture.live.bindings import list_interfaces
 from kdissect.capture.live.errors import LiveError
 from tests.support.console import CAPTURES, CHECKOUT, command, run
+from tests.support.patience import PATIENCE_S
 
 PRODUCE = CAPTURES / "kafka44_java_produce.pcapng"
-PATIENCE_S = 90
 COLUMNS, ROWS = 120, 40
 
 

@@ -39,6 +39,7 @@ def test_there_are_736_bodies() -> None:
     assert len(list(all_bodies())) == 736
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("api_key", API_KEYS)
 def test_what_was_encoded_is_decoded(api_key: int) -> None:
     for message, version, value, data in bodies_of(api_key):
@@ -59,6 +60,7 @@ def test_trees_have_the_same_values_and_every_byte(api_key: int) -> None:
         assert_tiled(tree)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("api_key", API_KEYS)
 def test_the_smallest_bodies_pass_the_check_of_counts(api_key: int) -> None:
     for message, version, _, _ in bodies_of(api_key):
@@ -101,6 +103,7 @@ def assert_tiled(node: Node) -> None:
     assert not node.children or at == node.end, node
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("api_key", API_KEYS)
 def test_json_is_the_same_with_and_without_objects(api_key: int) -> None:
     for message, version, _, data in bodies_of(api_key):

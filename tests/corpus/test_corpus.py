@@ -28,6 +28,7 @@ WRONG_BYTES = {
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("capture", CORPUS, ids=lambda capture: capture.path.name)
 def test_every_body_decodes_with_no_byte_left(capture: Capture) -> None:
     ran = run("info", "--deep", "--format", "json", capture.path)
@@ -38,6 +39,7 @@ def test_every_body_decodes_with_no_byte_left(capture: Capture) -> None:
     assert deep["bodies"] > 0
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("capture", CORPUS, ids=lambda capture: capture.path.name)
 def test_every_client_of_the_truth_is_heard(capture: Capture) -> None:
     heard = {exchange.client_id for exchange in capture.exchanges()}
@@ -46,12 +48,14 @@ def test_every_client_of_the_truth_is_heard(capture: Capture) -> None:
     assert not silent
 
 
+@pytest.mark.exhaustive
 def test_most_of_the_protocol_occurs() -> None:
     seen = set(uses(CORPUS)) & set(every_api_version())
     assert len({key for key, _ in seen}) >= 75
     assert len(seen) >= 180
 
 
+@pytest.mark.exhaustive
 def test_tables_are_those_of_the_captures() -> None:
     assert readme(README, CORPUS) == README.read_text()
     assert coverage(CORPUS) == COVERAGE.read_text()

@@ -70,6 +70,7 @@ def test_a_valid_prefix_survives_a_random_tail(tail: list[tuple[int, bytes]]) ->
     assert (first.api_key, first.correlation_id, str(first.state)) == (12, 1, "complete")
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=60, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_mutated_real_packets_raise_nothing(rng: random.Random) -> None:
@@ -86,6 +87,7 @@ def test_mutated_real_packets_raise_nothing(rng: random.Random) -> None:
         rows.row(exchange)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["tansu_kp202_admin.pcap", "tansu_rdk216_txn.pcap", "mock_rdk216_txn.pcap"])
 def test_swapped_and_repeated_packets_change_nothing(name: str) -> None:
     packets = shipped(name)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,6 +50,7 @@ def assert_fills(tree: Node, start: int, end: int) -> None:
         assert not node.children or at == node.end, node
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(sorted(FINDERS)), damaged(), facts)
 def test_any_bytes_in_any_place(place: str, data: bytes, known: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.exhaustive
 def test_on_the_screen_all_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("textual", reason="needs textual")
     from tests.hostile.on_screen import look
@@ -39,6 +40,7 @@ def test_on_the_screen_all_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert asyncio.run(look(folder, monkeypatch)) > 300
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ALONE)
 def test_on_the_screen(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("textual", reason="needs textual")

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support.console import CAPTURES, CHECKOUT, TXN, command, run
+from tests.support.patience import PATIENCE_S
 
 CAPTURE = (CAPTURES / "tansu_rdk216_acks.pcap").read_bytes()
 
@@ -51,7 +52,7 @@ def test_stats_is_scraped_while_it_reads() -> None:
         text = scrape(url, r'^kdissect_requests_total\{api="Produce".* [1-9]')
         assert re.search(r"^kdissect_capture_packets_total [1-9]", text, re.MULTILINE)
         assert "kdissect_findings_total{" not in text
-        process.communicate(timeout=30)  # the end of the input is the end of the server
+        process.communicate(timeout=PATIENCE_S)  # the end of the input is the end of the server
         assert process.returncode == 0
         with pytest.raises(OSError, match="refused"):
             urllib.request.urlopen(url)

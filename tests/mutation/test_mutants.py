@@ -1,7 +1,7 @@
 """One thing is changed in real exchanges: the rule that owns the change finds it, and nothing raises.
 
 `collateral.md` lists every mutator with what other rules say of its mutants.
-`KDISSECT_UPDATE=1 pytest tests/mutation` writes it anew.
+`KDISSECT_UPDATE=1 pytest tests/mutation -m exhaustive` writes it anew.
 """
 
 import ast
@@ -28,6 +28,7 @@ LEAST = 2000  # mutants that the suite must have
 ON_DISK = ("boolean-2", "negative-size", "acks-2", "other-correlation-id", "isr-not-replicas")
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("mutator", EVERY, ids=lambda mutator: mutator.name)
 def test_the_owner_finds_each_mutant(mutator: Mutator) -> None:
     outcome = outcome_of(mutator)
@@ -37,12 +38,14 @@ def test_the_owner_finds_each_mutant(mutator: Mutator) -> None:
         assert row_of(mutator) in PAGE.read_text(), "see KDISSECT_UPDATE"
 
 
+@pytest.mark.exhaustive
 def test_collateral_is_listed() -> None:
     if UPDATE:
         PAGE.write_text(collateral_page(EVERY))
     assert PAGE.read_text() == collateral_page(EVERY)
 
 
+@pytest.mark.exhaustive
 def test_there_are_enough() -> None:
     assert sum(outcome_of(mutator).mutants for mutator in EVERY) >= LEAST
 

@@ -13,7 +13,7 @@ from tests.native.python_side import PythonSide
 def native() -> Any:
     """The module `kdissect._native`; skips where it is not installed or not wanted."""
     if compiled is None:
-        pytest.skip("the compiled hot path is not installed, or KDISSECT_NATIVE=0 (docs/native.md)")
+        pytest.skip("no compiled hot path (docs/native.md)")
     return compiled
 
 

@@ -29,9 +29,7 @@ from tests.support.batches import kafka_python_batch, kafka_python_messages
 from tests.support.console import CAPTURES
 
 pa = pytest.importorskip("pyarrow")
-pytestmark = pytest.mark.skipif(
-    native is None, reason="the compiled hot path is not installed, or KDISSECT_NATIVE=0"
-)
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 NOW = 1_700_000_000_000
 PRODUCE, FETCH_SNAPSHOT = 0, 59
 

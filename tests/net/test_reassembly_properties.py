@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -138,6 +139,7 @@ def conversations(draw: st.DrawFn) -> list[Turn]:
     return turns
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=100, deadline=None)
 @given(st.data(), SEQUENCES, SEQUENCES)
 def test_streams_keep_the_order_of_cause_and_effect(data: st.DataObject, first: int, second: int) -> None:

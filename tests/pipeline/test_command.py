@@ -77,6 +77,7 @@ def test_a_stream_refuses_options_that_make_no_sense(options: list[str], why: st
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.exhaustive
 def test_a_run_on_a_terminal_without_a_system_java(tmp_path: Path) -> None:
     """JAVA_HOME and PATH hidden: all of Spark runs on the packaged Java; an unreadable input is exit 3.
 

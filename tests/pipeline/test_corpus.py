@@ -34,6 +34,8 @@ from tests.support.told import compare
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.exhaustive
+
 CAPTURES = CHECKOUT / "captures"
 # What a record is in one form there, and in another here, or not at all.
 _NOT_COMPARED = ("number", "time", "timestamp", "decoded")

@@ -13,6 +13,8 @@ from tests.pipeline.single import by_one_process
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.exhaustive
+
 CAPTURE = CHECKOUT / "captures" / "mock_rdk216_txn.pcap"
 
 

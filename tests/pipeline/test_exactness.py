@@ -42,6 +42,7 @@ def _compare(paths: Sequence[Path], output: Path, keys: Sequence[str] = (), part
     return summary
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_captures(name: str, tmp_path: Path) -> None:
     _compare([CAPTURES / name], tmp_path / "tables")
@@ -54,6 +55,7 @@ def test_encrypted_captures_with_their_keys(tmp_path: Path) -> None:
     assert summary.tables["exchanges"][1] > 0
 
 
+@pytest.mark.exhaustive
 def test_rotated_files_of_the_reference_material(reference: Path, tmp_path: Path) -> None:
     files = sorted((reference / "captures").glob("tansu_rdk216_rotated.pcap*"))
     if not files:
@@ -61,10 +63,12 @@ def test_rotated_files_of_the_reference_material(reference: Path, tmp_path: Path
     assert _compare(files, tmp_path / "tables").tables["exchanges"][1] > 300
 
 
+@pytest.mark.exhaustive
 def test_rotated_files_with_reordering_and_loss(rotated: Path, tmp_path: Path) -> None:
     _compare([rotated], tmp_path / "tables", parts=4)
 
 
+@pytest.mark.exhaustive
 def test_one_connection_with_nine_tenths_of_the_bytes(tmp_path: Path) -> None:
     for name, size, connections in (("skew.pcap", "3MB", "1"), ("skew.pcap1", "300kB", "12")):
         options = [
@@ -89,6 +93,7 @@ def test_one_connection_with_nine_tenths_of_the_bytes(tmp_path: Path) -> None:
 COUNTED = ("findings", "latencies", "rates", "topics", "groups", "producers", "transactions", "coverage")
 
 
+@pytest.mark.exhaustive
 def test_two_capture_points_that_saw_the_same(tmp_path: Path) -> None:
     """Rows of both, marked; what is counted is what one of them alone gives."""
     for name in ("mock_rdk216_txn.pcap", "kafka44_java_errors.pcapng"):

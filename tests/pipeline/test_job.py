@@ -40,6 +40,21 @@ def odd(rotated: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [*sorted(rotated.iterdir()), *sorted(folder.iterdir()), folder / "missing.pcap"]
 
 
+def test_one_capture(spark: SparkSession, tmp_path: Path) -> None:
+    """The one test of the short run that starts Spark: some tables of a small capture."""
+    from kdissect.pipeline.job import Job, run
+
+    capture = CAPTURES / "mock_rdk216_txn.pcap"
+    inputs = find([str(capture)])
+    output = tmp_path / "tables"
+    tables = frozenset({"connections", "exchanges", "findings"})
+    assert not run(spark, Job(inputs, Setup.of(inputs), str(output), tables, parts=1)).unread
+    one = of_one_process([capture])
+    for table in sorted(tables):
+        assert of_run(output, table) == one[table] != [], table
+
+
+@pytest.mark.exhaustive
 def test_a_run_gives_the_tables_of_one_process(spark: SparkSession, odd: list[Path], tmp_path: Path) -> None:
     from kdissect.pipeline.job import Job, OutputExistsError, run
 

@@ -9,11 +9,11 @@ import pytest
 
 from kdissect.report.html import report_html
 from tests.report.verdicts import EVIL, verdict_of, verdict_on
+from tests.support.patience import PATIENCE_S
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # Chromium's own worries (no bus, no graphics) are on stderr too; what a page says carries this.
 CONSOLE = ":CONSOLE"
-LIMIT_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def opened(browser: str, page: Path, profile: Path, *options: str) -> subprocess
             "--hide-scrollbars", f"--user-data-dir={profile}", "--enable-logging=stderr", "--v=0",
             *options, page.as_uri(),
         ],
-        capture_output=True, timeout=LIMIT_S, check=True,
+        capture_output=True, timeout=PATIENCE_S, check=True,
     )  # fmt: skip
 
 

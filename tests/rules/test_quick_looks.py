@@ -90,12 +90,14 @@ def thorough(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Judge]],
     return judged_by
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_captures(name: str, thorough: Callable[[Callable[[], Judge]], object]) -> None:
     quick = _verdict(_judge_capture(CAPTURES / name))
     assert quick == thorough(lambda: _judge_capture(CAPTURES / name))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("code", sorted(CASES))
 def test_fixtures(code: str, thorough: Callable[[Callable[[], Judge]], object]) -> None:
     for make in (CASES[code].violating, CASES[code].legal):
@@ -149,6 +151,7 @@ HEADERS: list[tuple[dict[str, int], set[str]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("header", "codes"), HEADERS, ids=str)
 def test_headers(
     header: dict[str, int], codes: set[str], thorough: Callable[[Callable[[], Judge]], object]
@@ -260,6 +263,7 @@ ODD: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("api", "asked", "answered", "code"), ODD)
 def test_an_odd_exchange_behind_usual_ones(
     api: str, asked: dict[str, Any], answered: dict[str, Any], code: str,

@@ -11,7 +11,7 @@ from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.registry import TABLES
 from tests.support.told import compare
 
-pytest.importorskip("pyarrow", reason="the extra arrow is not installed")
+pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from pyarrow import dataset, parquet
 

@@ -27,15 +27,16 @@ SOME = (
 )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SOME)
 def test_stages_give_the_tables_of_one_process(name: str) -> None:
-    pytest.importorskip("pyarrow", reason="the extra arrow is not installed")
+    pytest.importorskip("pyarrow", reason="needs the extra arrow")
     path = str(CAPTURES / name)
     _same(staged(path), together(path))
 
 
 def test_several_capture_sets_in_one_run_stay_apart() -> None:
-    pytest.importorskip("pyarrow", reason="the extra arrow is not installed")
+    pytest.importorskip("pyarrow", reason="needs the extra arrow")
     paths = [str(CAPTURES / name) for name in ("kafka28_scala_consumer.pcapng", "tansu_rdk216_kip848.pcap")]
     one = together(paths)
     _same(staged(paths, parts=4, seed=2), one)
@@ -43,7 +44,7 @@ def test_several_capture_sets_in_one_run_stay_apart() -> None:
 
 
 def test_rotated_files_of_one_capture_are_one(reference: Path) -> None:
-    pytest.importorskip("pyarrow", reason="the extra arrow is not installed")
+    pytest.importorskip("pyarrow", reason="needs the extra arrow")
     paths = [str(path) for path in sorted((reference / "captures").glob("tansu_rdk216_rotated.pcap*"))]
     most = ALL - {"records"}
     one = together(paths, most)

@@ -16,10 +16,10 @@ from kdissect.tui.filter_bar import FilterBar, FilterInput
 from kdissect.tui.hex_pane import HexPane
 from kdissect.tui.orders import Order
 from kdissect.tui.state import State
+from tests.support.patience import PATIENCE_S
 from tests.tui.inline import ThreadWorker
 
 # Far more than anything takes; a test that waits for so long has failed.
-PATIENCE_S = 30
 
 
 class Driven:
@@ -57,7 +57,7 @@ class Driven:
 
     async def until(self, holds: Callable[[], Any], what: str = "") -> None:
         """Wait for something that comes from a worker or a thread."""
-        for _ in range(PATIENCE_S * 50):
+        for _ in range(int(PATIENCE_S * 50)):
             if holds():
                 await self.pilot.pause()
                 return

@@ -17,8 +17,7 @@ from kdissect.tui.orders import Order
 from kdissect.tui.session import Session
 from kdissect.tui.state import State
 from kdissect.tui.worker import Worker
-
-PATIENCE_S = 90.0  # the machine of a test may have much else to do
+from tests.support.patience import PATIENCE_S
 
 
 class _Telling(Worker):

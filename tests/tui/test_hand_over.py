@@ -14,7 +14,8 @@ from kdissect.tui.views import exchanges as exchanges_module
 from kdissect.tui.views.exchanges import ExchangesView
 from kdissect.tui.views.lines_below import LinesBelowView
 from tests.support.console import CAPTURES
-from tests.tui.screens import PATIENCE_S, screen, until
+from tests.support.patience import PATIENCE_S
+from tests.tui.screens import screen, until
 
 GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
 

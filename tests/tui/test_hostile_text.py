@@ -67,6 +67,7 @@ def check(app: Any) -> str:
     return text
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("size", [(200, 60)])
 def test_no_view_lets_it_through(
     size: tuple[int, int], capture: Path, monkeypatch: pytest.MonkeyPatch

@@ -10,6 +10,7 @@ from kdissect.api import Dissection
 from tests.support.console import CAPTURES
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 def test_a_walk(tmp_path: Path) -> None:
     saved = tmp_path / "saved.pcapng"

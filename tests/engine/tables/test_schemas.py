@@ -17,7 +17,7 @@ _ALL = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 
 @_ALL
 def test_the_arrow_schema_is_the_one_that_spark_makes_of_the_spark_schema(table: Table) -> None:
-    pytest.importorskip("pyspark", reason="the extra spark is not installed")
+    pytest.importorskip("pyspark", reason="needs the extra spark")
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
 
@@ -29,7 +29,7 @@ def test_the_arrow_schema_is_the_one_that_spark_makes_of_the_spark_schema(table:
 
 @_ALL
 def test_ddl_and_json_name_the_same_types(table: Table) -> None:
-    types = pytest.importorskip("pyspark.sql.types", reason="the extra spark is not installed")
+    types = pytest.importorskip("pyspark.sql.types", reason="needs the extra spark")
 
     struct = types.StructType.fromJson(spark_json(table))
     made = ", ".join(f"`{field.name}` {_ddl(types, field.dataType)}" for field in struct.fields)

@@ -26,6 +26,7 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Once
 from tests.pipeline.sink.hooks import Hook, different, finding_rows, listening
 from tests.pipeline.sink.places import commit, place_at
+from tests.support.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def alerting(place: SinkPlace, *targets: Target, said: Said | None = None) -> Al
 
 
 def quick(hook: Hook, **options: Any) -> Webhook:
-    return Webhook(hook.url, sleep=lambda _: None, **options)
+    return Webhook(hook.url, sleep=lambda _: None, **{"timeout_s": PATIENCE_S} | options)
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
@@ -174,7 +175,8 @@ def test_a_host_that_says_nothing_is_given_up(place: SinkPlace, hook: Hook) -> N
     alerting(place, quick(hook, timeout_s=0.05), said=said).tell(0, different(1))
     over.set()
     assert said == ["alerts: http://127.0.0.1: no answer in time; 1 wait for the next batch"]
-    for _ in range(500):  # the host may come to the last one when nobody waits for its answer any more
+    # The host may come to the last one when nobody waits for its answer any more.
+    for _ in range(int(PATIENCE_S * 100)):
         if len(hook.requests) == 3:
             break
         time.sleep(0.01)

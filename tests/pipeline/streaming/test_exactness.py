@@ -24,6 +24,7 @@ NAMES = (
 )
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_file_by_file(name: str, tmp_path: Path) -> None:
     """Connections, frames and histories cross every border; the tables are right after each file."""
@@ -35,6 +36,7 @@ def test_file_by_file(name: str, tmp_path: Path) -> None:
             assert_equal(tmp_path / "tables", [tmp_path / "in"])
 
 
+@pytest.mark.exhaustive
 def test_batches_of_any_size_give_the_same(
     rotated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,6 +49,7 @@ def test_batches_of_any_size_give_the_same(
     assert_equal(tmp_path / "tables", [rotated])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("swapped", [1, 7, 40])
 def test_packets_out_of_order_across_a_border(swapped: int, tmp_path: Path) -> None:
     """What was captured last before a rotation is in the next file, and the other way round."""
@@ -59,6 +62,7 @@ def test_packets_out_of_order_across_a_border(swapped: int, tmp_path: Path) -> N
         assert_equal(tmp_path / "tables", [tmp_path / "in"])
 
 
+@pytest.mark.exhaustive
 def test_files_that_overlap_by_less_than_a_second(tmp_path: Path) -> None:
     packets = packets_of("mock_rdk216_txn.pcap")
     middle = packets[len(packets) // 2].time_ns
@@ -83,6 +87,7 @@ def test_encrypted_connections_across_files(tmp_path: Path) -> None:
     assert of_stream(tmp_path / "tables", "exchanges")
 
 
+@pytest.mark.exhaustive
 def test_a_clock_that_jumps_within_a_file(tmp_path: Path) -> None:
     """One packet of the next century, and an hour back later on: what is behind them waits for its place."""
     parts = cut(packets_of("mock_rdk216_txn.pcap"), 3)

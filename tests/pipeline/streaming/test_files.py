@@ -83,6 +83,7 @@ def test_a_file_whose_writer_died_is_taken_at_last(tmp_path: Path, folder: Path)
     assert_equal(tmp_path / "tables", [folder])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["again.pcap", "trace.pcap7", "before/trace.pcap"])
 def test_a_file_that_comes_twice_counts_once(name: str, tmp_path: Path, folder: Path) -> None:
     stream = Stream(settings_of(tmp_path, folder, recursive=True))
@@ -98,6 +99,7 @@ def test_a_file_that_comes_twice_counts_once(name: str, tmp_path: Path, folder: 
     assert_equal(tmp_path / "tables", [folder])
 
 
+@pytest.mark.exhaustive
 def test_a_file_that_is_renamed_or_moved_away_is_not_taken_again(tmp_path: Path, folder: Path) -> None:
     stream = Stream(settings_of(tmp_path, folder))
     parts = cut(packets_of(NAME), 3)
@@ -113,6 +115,7 @@ def test_a_file_that_is_renamed_or_moved_away_is_not_taken_again(tmp_path: Path,
     assert_equal(tmp_path / "tables", [folder])
 
 
+@pytest.mark.exhaustive
 def test_a_file_that_grows_after_it_was_taken(tmp_path: Path, folder: Path) -> None:
     """A slow capture: what is added is what is analysed, and the file stays one."""
     packets = packets_of(NAME)
@@ -127,6 +130,7 @@ def test_a_file_that_grows_after_it_was_taken(tmp_path: Path, folder: Path) -> N
     assert [entry.file for entry in stream.registry.entries] == [0, 0, 0, 0, 1]
 
 
+@pytest.mark.exhaustive
 def test_a_name_of_a_ring_buffer_holds_other_packets_later(tmp_path: Path, folder: Path) -> None:
     stream = Stream(settings_of(tmp_path, folder))
     parts = cut(packets_of(NAME), 4)
@@ -177,6 +181,7 @@ def test_files_that_arrive_in_any_order_within_the_time_they_are_held(tmp_path: 
     assert_equal(tmp_path / "tables", [folder])
 
 
+@pytest.mark.exhaustive
 def test_hosts_whose_clocks_differ_stay_apart(tmp_path: Path) -> None:
     """One host is an hour behind, and its files arrive after those of the other."""
     packets = packets_of(NAME)

@@ -38,6 +38,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.exhaustive
 def test_a_stream_that_is_killed_again_and_again(folder: Path) -> None:
     parts = cut(packets_of("mock_rdk216_txn.pcap"), 3)
     arrive(folder / "in", 0, parts[0])

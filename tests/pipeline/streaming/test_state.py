@@ -46,6 +46,7 @@ def test_state_of_connections_that_are_over_goes(tmp_path: Path) -> None:
     assert_equal(tmp_path / "tables", [tmp_path / "in"])
 
 
+@pytest.mark.exhaustive
 def test_a_day_of_idle_connections_does_not_grow_the_state(tmp_path: Path) -> None:
     """Ten connections that send a keep-alive each ten minutes, and one short one each hour, for a day."""
     stream = Stream(settings_of(tmp_path, tmp_path / "in", tables=frozenset({"connections", "exchanges"})))
@@ -99,6 +100,7 @@ def test_silence_that_ends_a_connection_within_the_last_second(tmp_path: Path) -
     assert_equal(tmp_path / "tables", [tmp_path / "in"])
 
 
+@pytest.mark.exhaustive
 def test_what_two_hosts_share_is_forgotten_after_two_hours(tmp_path: Path) -> None:
     """Each hour both hosts have the same five connections: as much state after six hours as after four."""
     folders = [tmp_path / host for host in "ab"]

@@ -50,11 +50,13 @@ def _later(number: int) -> bool:
     return number > 20
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("order", ORDERS)
 def test_two_taps_file_by_file(order: str, tmp_path: Path) -> None:
     _compare(tmp_path, NAME, ORDERS[order], 300_000_000, _lossy)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("shift_ns", "keeps"),
     [(2_000, _later), (-20 * 60 * SECOND_NS, _all), (90 * 60 * SECOND_NS, _later)],
@@ -63,6 +65,7 @@ def test_clocks_that_differ(shift_ns: int, keeps: Callable[[int], bool], tmp_pat
     assert len(_compare(tmp_path, NAME, ORDERS["the first tap later"], shift_ns, keeps)) > 3
 
 
+@pytest.mark.exhaustive
 def test_a_larger_capture_crosswise(tmp_path: Path) -> None:
     _compare(tmp_path, "mock_rdk216_txn.pcap", ORDERS["crosswise"], 250_000_000, _all)
 
