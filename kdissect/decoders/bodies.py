@@ -137,6 +137,15 @@ def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
         return False
 
 
+def request_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
+    """Whether the bytes from `offset` on are exactly one request body. Raises nothing."""
+    if request_summarizer(api_key, api_version)(data, offset).fits:  # which lists of exchanges make anyway
+        return True
+    frame = Frame(data, len(data), 0, 0, 0, 0)
+    decoded = decode_once(frame, offset, api_key, api_version, is_response=False)
+    return decoded is not None and decoded.fits
+
+
 @lru_cache(maxsize=CACHE_SIZE)
 def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer:
     message = known_body(api_key, api_version, is_response)

@@ -10,6 +10,7 @@ from kdissect.capture.key_logs import KeyLogFile, KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.twins import Twins
 from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
+from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.pipeline.inputs import Inputs
 from kdissect.pipeline.news import News
 
@@ -24,7 +25,7 @@ class Setup(NamedTuple):
     files: tuple[str, ...]
     set_of_file: tuple[int, ...]
     capture_sets: tuple[str, ...]
-    ports: frozenset[int] = frozenset()
+    ports: Ports = ANY_PORTS
     hosts: Mapping[str, str] | None = None
     key_logs: tuple[KeyLogFile, ...] = ()
     limits: Limits = DEFAULT_LIMITS
@@ -33,7 +34,7 @@ class Setup(NamedTuple):
     def of(
         cls,
         inputs: Inputs,
-        ports: frozenset[int] = frozenset(),
+        ports: Ports = ANY_PORTS,
         hosts: Mapping[str, str] | None = None,
         key_logs: tuple[str, ...] = (),
     ) -> Setup:
