@@ -9,9 +9,6 @@ Rules:
 import struct
 from collections.abc import Iterator
 
-from kdissect.decoders.bodies import body_fits
-from kdissect.decoders.headers import response_body_offset
-from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
 from kdissect.session.detect import (
     MAX_FRAME_SIZE,
@@ -23,6 +20,7 @@ from kdissect.session.detect import (
     request_at,
     request_decodes,
 )
+from kdissect.session.inference import answer_fits
 
 # Bytes of a direction that are judged. A plausible header with a client id before so many bytes of its frame
 # is believed: more cannot be held back.
@@ -73,11 +71,7 @@ class Candidate:
         if len(frame) < size:
             return Verdict.MORE
         key, version = struct.unpack_from(">hh", self.data, _PREFIX)
-        try:
-            offset = response_body_offset(frame, key, version)
-        except DecodeError:
-            return Verdict.NO
-        return Verdict(any(frame) and body_fits(frame, offset, key, version))
+        return Verdict(any(frame) and answer_fits(frame, key, version))
 
     def _ids(self) -> Iterator[int]:
         """Correlation ids of the first requests, which follow each other by their sizes."""

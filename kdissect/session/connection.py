@@ -175,6 +175,11 @@ class ConnectionAnalyzer:
         """An anomaly of the connection."""
         self.info.note(anomaly)
 
+    def ending(self, how: CloseKind, time_ns: int) -> None:
+        """A direction ends: whose bytes are cut is told by whom."""
+        if self.info.close is None:
+            self._note_close(how, time_ns)
+
     def ended(self, direction: int, how: CloseKind, time_ns: int) -> None:
         """One direction ended."""
         if self.is_over:
@@ -289,19 +294,24 @@ class ConnectionAnalyzer:
             kind, client = detection.conclude(self.info.client_direction)
             self._found(kind, client, aligned=True)
             for reader in self._readers:
-                reader.end_frame(how)
+                reader.end_frame(how, time_ns)
         info = self.info
         info.end_ns = max(info.start_ns, self.last_ns)
+        close = self._note_close(how, time_ns)
+        if info.kind is ConnectionKind.KAFKA:
+            self._dialogue.finish(close)
+
+    def _note_close(self, how: CloseKind, time_ns: int) -> Close:
+        """Who ended the connection, as far as it is known."""
+        info = self.info
         closed_by = self.tcp.closed_by
         if closed_by is not None:
             direction, kind_of_close, at = closed_by
-            info.close = Close(
-                "client" if direction == info.client_direction else "broker", kind_of_close, at
-            )
+            by = "client" if direction == info.client_direction else "broker"
+            info.close = Close(by, kind_of_close, at)
         else:
             info.close = Close(None, how, time_ns)
-        if info.kind is ConnectionKind.KAFKA:
-            self._dialogue.finish(info.close)
+        return info.close
 
     def _summarise(self) -> None:
         info = self.info

@@ -4,7 +4,9 @@ Rules:
 - A broker answers the requests of one connection in their order (spec/000 "Network"); an answer out of order
   is paired all the same.
 - A Produce request with acks=0 gets no response. It is held for a moment, because some servers answer it
-  anyway.
+  anyway; until its id is used again, for the answer would have come before.
+- Of several requests under one id the first is answered first. Where what comes does not fit it, and fits
+  the next to the last byte, the answer to the first is not there.
 - What is never answered is reported when the connection ends, or when a later answer shows that its own was
   lost in a gap.
 """
@@ -90,6 +92,7 @@ class Pairing(_State, Pickled):
     def add(self, exchange: Exchange, frame: Frame, correlation_id: int) -> list[Exchange]:
         """Take a request; gives back exchanges that will not wait any longer."""
         pending = self._pending
+        released = self._give_up_silent(correlation_id)
         if correlation_id in pending:
             earlier = pending[correlation_id].ordinal
             detail = f"correlation id {correlation_id} is in flight already, as request {earlier}"
@@ -111,15 +114,32 @@ class Pairing(_State, Pickled):
             self._silent.append(exchange)
         is_full = len(pending) + self._shadows > limits.connection_pending_requests
         if not self._holding and not is_full and store.pending_requests <= limits.pending_requests:
-            return _NOTHING
-        released = self._release(exchange.ordinal - NO_RESPONSE_HOLD) if self._holding else []
+            return released
+        if self._holding:
+            released = released + self._release(exchange.ordinal - NO_RESPONSE_HOLD)
         if pending and (is_full or store.pending_requests > limits.pending_requests):
             oldest = self._take(self._oldest())
             why = f"more than {limits.connection_pending_requests if is_full else limits.pending_requests}"
             where = "" if is_full else " of all connections"
             oldest.note(AnomalyKind.PENDING_LIMIT, f"{why} requests{where} in flight")
-            released.append(oldest)
+            released = [*released, oldest]
         return released
+
+    def _give_up_silent(self, correlation_id: int) -> list[Exchange]:
+        """The acks=0 request that waits under an id which is used again."""
+        earlier = self._pending.get(correlation_id)
+        if earlier is None or earlier.state is not _NO_RESPONSE:
+            return _NOTHING
+        return [self._take(correlation_id)]
+
+    def second(self, correlation_id: int) -> Exchange | None:
+        """The request that waits behind another of its id."""
+        waiting = self._shadowed.get(correlation_id) if self._shadowed else None
+        return waiting[0] if waiting else None
+
+    def give_up(self, correlation_id: int) -> Exchange:
+        """Take the first request under an id: its answer is not there."""
+        return self._take(correlation_id)
 
     def _oldest(self) -> int:
         """Id of the first request that waits, for giving it up.
