@@ -13,6 +13,7 @@ from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
 from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.pipeline.inputs import Inputs
 from kdissect.pipeline.news import News
+from kdissect.session.brokers import Brokers, End
 
 
 class Setup(NamedTuple):
@@ -29,6 +30,8 @@ class Setup(NamedTuple):
     hosts: Mapping[str, str] | None = None
     key_logs: tuple[KeyLogFile, ...] = ()
     limits: Limits = DEFAULT_LIMITS
+    brokers: frozenset[End] = frozenset()
+    """Ends that were proven to be brokers in a run before this one."""
 
     @classmethod
     def of(
@@ -51,10 +54,10 @@ class Setup(NamedTuple):
             in_force(),
         )
 
-    def analyzer(self, secrets: KeyLogs) -> Analyzer:
+    def analyzer(self, secrets: KeyLogs, brokers: Brokers) -> Analyzer:
         """An analyzer for the packets of one flow."""
         twins = Twins() if len(self.capture_sets) > 1 else None
-        return Analyzer(self.ports, self.capture_set_of, secrets, self.hosts, self.limits, twins)
+        return Analyzer(self.ports, self.capture_set_of, secrets, self.hosts, self.limits, twins, brokers)
 
     def capture_set_of(self, file: int) -> str:
         """Name of the capture set a file belongs to."""

@@ -2,7 +2,8 @@
 
 Rules:
 - Proof is a frame that decodes to its last byte, or an answer that carries the id of a request.
-- A weak header (null or empty client id) takes two of them: a few zeros would do for one. That of an API or
+- A weak header (null or empty client id, or one that is no text) takes two of them: a few zeros would do for
+  one. That of an API or
   a version our schema does not know takes the answer, and a client id.
 """
 
@@ -17,6 +18,7 @@ from kdissect.session.detect import (
     MIN_RESPONSE_SIZE,
     MIN_UNKNOWN_CLIENT_ID,
     Verdict,
+    printable,
     request_at,
     request_decodes,
 )
@@ -31,13 +33,12 @@ MAX_REQUESTS = 6
 _HEADER = struct.Struct(">ihhih")  # size, api_key, api_version, correlation_id, client_id length
 _ANSWER = struct.Struct(">ii")  # size, correlation_id
 _PREFIX = 4
-_NULL = -1
 
 
 class Candidate:
     """`data` begins with a plausible request (`detect.request_at`). `is_cut`: no byte of it will follow."""
 
-    __slots__ = ("_fits", "_is_answered", "_is_known", "_length", "data", "is_cut")
+    __slots__ = ("_fits", "_is_answered", "_is_known", "_is_strong", "_length", "data", "is_cut")
 
     def __init__(self, data: bytes, is_cut: bool = False) -> None:
         self.data = data[:JUDGED_BYTES]
@@ -45,6 +46,8 @@ class Candidate:
         _, key, version, _, self._length = _HEADER.unpack_from(data)
         api = registry.api(key)
         self._is_known = api is not None and version in api.versions
+        client_id = data[_HEADER.size : _HEADER.size + max(self._length, 0)]
+        self._is_strong = bool(client_id) and printable(client_id, len(client_id) < self._length)
         self._fits = Verdict.MORE
         self._is_answered = Verdict.MORE
 
@@ -61,7 +64,7 @@ class Candidate:
         verdict = Verdict.NO
         if MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE and correlation_id in self._ids():
             # Zeros stand everywhere: with them the body must tell.
-            is_plain = correlation_id or self._length > 0
+            is_plain = correlation_id or self._is_strong
             verdict = Verdict.YES if is_plain else self._of_body(answer[_PREFIX : _PREFIX + size], size)
         if is_first or verdict is Verdict.YES:
             self._is_answered = verdict
@@ -90,7 +93,7 @@ class Candidate:
         if not self._is_known:
             return self._of_unknown()
         self._look()
-        return self._of_strong() if self._length > 0 else self._of_weak()
+        return self._of_strong() if self._is_strong else self._of_weak()
 
     def _look(self) -> None:
         """Decode the first frame once it is whole."""
@@ -98,7 +101,8 @@ class Candidate:
             self._fits = Verdict(request_decodes(self.data, 0))
 
     def _of_unknown(self) -> Verdict:
-        return self._is_answered if self._length >= MIN_UNKNOWN_CLIENT_ID else Verdict.NO
+        is_named = self._is_strong and self._length >= MIN_UNKNOWN_CLIENT_ID
+        return self._is_answered if is_named else Verdict.NO
 
     def _of_strong(self) -> Verdict:
         if Verdict.YES in (self._fits, self._is_answered):
@@ -132,6 +136,6 @@ class Candidate:
         """
         if not is_silent or not self._is_known or self._fits is Verdict.NO:
             return False
-        if self._length > 0:
+        if self._is_strong:
             return True
-        return self._fits is Verdict.YES and self._length == _NULL
+        return self._fits is Verdict.YES and self._length != 0

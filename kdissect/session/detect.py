@@ -47,10 +47,10 @@ class Verdict(IntEnum):
     MORE = 2
 
 
-def request_at(data: bytes, offset: int, cut: bool = False) -> Verdict:
+def request_at(data: bytes, offset: int, cut: bool = False, any_bytes: bool = False) -> Verdict:
     """Whether a size-prefixed request begins at `offset`.
 
-    `cut`: no byte will follow (a snap length took the rest).
+    `cut`: no byte will follow (a snap length took the rest). `any_bytes`: the client id need not be UTF-8.
     """
     left = len(data) - offset
     if left < _HEADER_SIZE:
@@ -68,9 +68,11 @@ def request_at(data: bytes, offset: int, cut: bool = False) -> Verdict:
         return Verdict(client_length >= -1 and size >= 10)
     if client_length > min(size - 10, MAX_CLIENT_ID):
         return Verdict.NO
-    return _client_id_verdict(
-        data[offset + _HEADER_SIZE : offset + _HEADER_SIZE + client_length], client_length, cut
-    )
+    raw = data[offset + _HEADER_SIZE : offset + _HEADER_SIZE + client_length]
+    is_text = printable(raw, len(raw) < client_length)
+    if not is_text and not (any_bytes and raw.decode("utf-8", "backslashreplace").isprintable()):
+        return Verdict.NO
+    return Verdict.YES if cut or len(raw) == client_length else Verdict.MORE
 
 
 def is_certain_request(data: bytes, offset: int) -> bool:
@@ -103,13 +105,6 @@ def _short_request(data: bytes, offset: int, left: int, cut: bool) -> Verdict:
     if cut or data[offset] > MAX_FRAME_SIZE >> 24:
         return Verdict.NO
     return Verdict.MORE
-
-
-def _client_id_verdict(raw: bytes, length: int, cut: bool) -> Verdict:
-    is_whole = len(raw) == length
-    if not printable(raw, not is_whole):
-        return Verdict.NO
-    return Verdict.YES if cut or is_whole else Verdict.MORE
 
 
 def printable(raw: bytes, is_cut: bool = False) -> bool:

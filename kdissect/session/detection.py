@@ -136,7 +136,7 @@ class Detection:
         """What the first bytes of a direction tell about it."""
         candidate = self._candidates[direction]
         if candidate is None:
-            verdict = request_at(head, 0, cut)
+            verdict = request_at(head, 0, cut, any_bytes=True)
             if verdict is not Verdict.YES:
                 return verdict
             if len(head) < ZOOKEEPER_NEEDS and not cut and may_be_zookeeper(head):
@@ -155,7 +155,7 @@ class Detection:
             return foreign
         self._answer(direction, payload, is_first=False)
         candidate = self._candidates[direction]
-        if request_at(payload, 0, cut) is Verdict.YES:
+        if request_at(payload, 0, cut, any_bytes=True) is Verdict.YES:
             candidate = self._candidates[direction] = Candidate(payload, cut)
         elif candidate is not None:
             candidate.more(payload)

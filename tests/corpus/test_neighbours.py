@@ -45,9 +45,11 @@ def test_recorded_neighbours_are_not_kafka(reference: Path) -> None:
     folder = reference / "third-party" / "neighbours"
     if not folder.is_dir():
         pytest.skip("no recorded neighbours: KDISSECT_REFERENCE holds no third-party/neighbours")
-    claimed = []
-    for path in sorted(folder.iterdir()):
-        for event in Dissection(str(path)).events():
-            if isinstance(event, ConnectionClosed) and event.connection.kind == "kafka":
-                claimed.append((path.name, event.connection.client_text))
-    assert claimed == []
+    closed = [
+        (path.name, event.connection)
+        for path in sorted(folder.iterdir())
+        for event in Dissection(str(path)).events()
+        if isinstance(event, ConnectionClosed)
+    ]
+    assert len(closed) > 20
+    assert [(name, found.client_text) for name, found in closed if found.kind == "kafka"] == []
