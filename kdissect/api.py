@@ -48,7 +48,7 @@ class Dissection:
         files = self.captures.files
         self.file_names = [_text(file.path) for file in files]
         """Names of the inputs by file index, as they stand in rows. Those of a live capture come with it."""
-        self.ports = Ports.of(ports, only_ports)
+        self.ports = Ports(ports, only_ports)
         """Ports taken for brokers without detection, and the only ones that are looked at."""
         self._key_log_paths = tuple(key_logs)
         self.key_logs = KeyLogs(self._key_log_paths, may_grow=self.captures.is_live, captures=files)

@@ -33,7 +33,7 @@ def run_pipeline(options: Namespace) -> int:
         raise ValueError("the pipeline reads files, not standard input")
     inputs = find(options.paths, options.recursive)
     hosts = None if options.numeric else options.hosts
-    setup = Setup.of(inputs, Ports.of(options.port, options.only_port), hosts, tuple(options.keylog))
+    setup = Setup.of(inputs, Ports(options.port, options.only_port), hosts, tuple(options.keylog))
     job = Job(
         inputs,
         setup,

@@ -125,7 +125,7 @@ def _settings(options: Namespace) -> Settings:
         max_bytes=options.max_bytes,
         recursive=options.recursive,
         patience=Patience(options.settle, options.hold),
-        ports=Ports.of(options.port, options.only_port),
+        ports=Ports(options.port, options.only_port),
         hosts=None if options.numeric else options.hosts,
         key_logs=tuple(KeyLogs(tuple(options.keylog)).files),
         topic_ids=options.topic_ids,

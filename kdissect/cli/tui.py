@@ -75,7 +75,7 @@ def _order(parser: ArgumentParser, options: Namespace) -> Order:
 
     return Order(
         tuple(options.paths),
-        Ports.of(options.port, options.only_port),
+        Ports(options.port, options.only_port),
         tuple(options.keylog),
         options.topic_ids,
         None if options.numeric else options.hosts,

@@ -1,24 +1,19 @@
 """Ports that the user names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import NamedTuple
 
 
-class Ports(NamedTuple):
+class Ports:
     """`brokers` are taken for Kafka without a look.
 
     Where `only` is not empty, connections with neither port in it are left out.
     """
 
-    brokers: frozenset[int] = frozenset()
-    only: frozenset[int] = frozenset()
+    __slots__ = ("brokers", "only")  # no named tuple: making one costs a start more than all else here
 
-    @classmethod
-    def of(cls, brokers: Iterable[int] = (), only: Iterable[int] = ()) -> Ports:
-        """Ports from any numbers."""
-        return cls(frozenset(brokers), frozenset(only))
+    def __init__(self, brokers: Iterable[int] = (), only: Iterable[int] = ()) -> None:
+        self.brokers = frozenset(brokers)
+        self.only = frozenset(only)
 
 
 ANY_PORTS = Ports()

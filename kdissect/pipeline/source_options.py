@@ -32,7 +32,7 @@ class SourceOptions(NamedTuple):
             options.get("table", "exchanges"),
             _paths(options),
             options.get("recursive", "false").lower() == "true",
-            Ports.of(map(int, _listed(options, "port")), map(int, _listed(options, "only_port"))),
+            Ports(map(int, _listed(options, "port")), map(int, _listed(options, "only_port"))),
             _listed(options, "keylog"),
             int(options.get("shards", "0")),
             parse_limits(options["limits"]) if options.get("limits") else in_force(),

@@ -56,7 +56,7 @@ def test_values_are_inert(text: str | None) -> None:
 
 
 def test_a_hostile_client_stays_in_its_label() -> None:
-    analyzer, meter = Analyzer(Ports.of({9092})), Meter(TopicNames())
+    analyzer, meter = Analyzer(Ports({9092})), Meter(TopicNames())
     for index, client_id in enumerate(HOSTILE):
         talk = Conversation(ports=(40_000 + index, 9092)).handshake()
         talk.client(request(18, 0, 1, client_id=client_id)).broker(response(1, b"\0\0\0\0\0\0"))

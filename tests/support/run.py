@@ -12,7 +12,7 @@ from kdissect.session.info import ConnectionInfo
 
 def events_of(packets: Iterable[Packet], ports: Iterable[int] = ()) -> list[Event]:
     """Every event of a capture."""
-    analyzer = Analyzer(Ports.of(ports))
+    analyzer = Analyzer(Ports(ports))
     found: list[Event] = []
     for packet in packets:
         found += analyzer.feed(packet)
