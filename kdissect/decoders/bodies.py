@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.compiled import decoder
+from kdissect.decoders.headers import response_body_offset
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
@@ -135,6 +136,15 @@ def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
         return decoder(message, version)(data, offset)[1] == len(data)
     except DecodeError:
         return False
+
+
+def response_fits(frame: bytes, api_key: int, api_version: int) -> bool:
+    """Whether a frame is to its last byte a response to a request of that version. Raises nothing."""
+    try:
+        offset = response_body_offset(frame, api_key, api_version)
+    except DecodeError:
+        return False
+    return body_fits(frame, offset, api_key, api_version)
 
 
 def request_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:

@@ -10,6 +10,7 @@ Rules:
 import struct
 from collections.abc import Iterator
 
+from kdissect.decoders.bodies import response_fits
 from kdissect.schema import registry
 from kdissect.session.detect import (
     MAX_FRAME_SIZE,
@@ -22,7 +23,6 @@ from kdissect.session.detect import (
     request_at,
     request_decodes,
 )
-from kdissect.session.inference import answer_fits
 
 # Bytes of a direction that are judged. A plausible header with a client id before so many bytes of its frame
 # is believed: more cannot be held back.
@@ -74,7 +74,7 @@ class Candidate:
         if len(frame) < size:
             return Verdict.MORE
         key, version = struct.unpack_from(">hh", self.data, _PREFIX)
-        return Verdict(any(frame) and answer_fits(frame, key, version))
+        return Verdict(any(frame) and response_fits(frame, key, version))
 
     def _ids(self) -> Iterator[int]:
         """Correlation ids of the first requests, which follow each other by their sizes."""

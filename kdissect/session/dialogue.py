@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kdissect.decoders import quirks
+from kdissect.decoders.bodies import response_fits
 from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
@@ -17,7 +18,6 @@ from kdissect.session.detect import is_certain_request, is_plausible_request
 from kdissect.session.dialogue_state import DialogueState
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
-from kdissect.session.inference import answer_fits, only_kind_that_fits
 from kdissect.session.info import Close, ConnectionInfo
 from kdissect.session.pairing import Pairing
 from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
@@ -234,9 +234,9 @@ class Dialogue(DialogueState):
             self._orphan(frame, None)
             return True
         correlation_id = int.from_bytes(data[:4], signed=True)
-        second = self._pairing.second(correlation_id)
-        if second is not None:
-            self._pair_again(frame, correlation_id, second)
+        skipped = self._pairing.skip_first(frame, correlation_id)
+        if skipped is not None:
+            self._emit(skipped)
         matched, released = self._pairing.match(correlation_id)
         if released:
             for done in released:
@@ -251,18 +251,6 @@ class Dialogue(DialogueState):
 
     if TYPE_CHECKING or native is None:
         request, response = _request, _response
-
-    def _pair_again(self, frame: Frame, correlation_id: int, second: Exchange) -> None:
-        """Of two requests under one id a response answers the second, if it cannot answer the first."""
-        first = self._pairing.pending(correlation_id)
-        if first is None or frame.is_cut or _answers(frame, first) or not _answers(frame, second):
-            return
-        detail = f"the response under its correlation id does not fit it, but request {second.ordinal}"
-        first.note(AnomalyKind.PAIRED_AGAIN, detail, frame)
-        second.note(
-            AnomalyKind.PAIRED_AGAIN, f"it does not fit request {first.ordinal} of the same id", frame
-        )
-        self._emit(self._pairing.give_up(correlation_id))
 
     def _answer(self, exchange: Exchange, frame: Frame) -> None:
         if exchange.state is _NO_RESPONSE:
@@ -343,6 +331,8 @@ class Dialogue(DialogueState):
         self._emit(exchange)
 
     def _infer(self, exchange: Exchange, frame: Frame) -> None:
+        from kdissect.session.inference import only_kind_that_fits  # few responses have no request
+
         found = only_kind_that_fits(frame, self._info.api_versions_seen)
         if found is not None:
             exchange.api_key, exchange.api_version, exchange.response_body_offset = found
@@ -377,7 +367,7 @@ class Dialogue(DialogueState):
         stop = content + size
         if waiting is None or waiting.api_key is None or waiting.api_version is None or stop > len(data):
             return False
-        return answer_fits(data[content:stop], waiting.api_key, waiting.api_version)
+        return response_fits(data[content:stop], waiting.api_key, waiting.api_version)
 
     def response_places(self, data: bytes) -> Iterator[int]:
         """Offsets in `data` where an answer to one of the first requests that wait may begin."""
@@ -400,12 +390,6 @@ class Dialogue(DialogueState):
     def _emit(self, exchange: Exchange) -> None:
         self._info.states[exchange.state] += 1
         self._events.append(exchange)
-
-
-def _answers(frame: Frame, exchange: Exchange) -> bool:
-    """Whether a response is to the last byte one to this request."""
-    key, version = exchange.api_key, exchange.api_version
-    return key is not None and version is not None and answer_fits(frame.data, key, version)
 
 
 def _text(value: object) -> str | None:

@@ -1,4 +1,4 @@
-"""Which request a response can answer, by its bytes."""
+"""Which request a response answers when the request was not captured."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -11,15 +11,6 @@ from kdissect.model.frame import Frame
 # Kinds of request tried for an orphan response, and the least body that can tell them apart.
 MAX_INFERENCES = 32
 MIN_INFERRED_BODY = 8
-
-
-def answer_fits(frame: bytes, key: int, version: int) -> bool:
-    """Whether a frame is to its last byte a response to a request of this kind. Raises nothing."""
-    try:
-        offset = response_body_offset(frame, key, version)
-    except DecodeError:
-        return False
-    return body_fits(frame, offset, key, version)
 
 
 def only_kind_that_fits(frame: Frame, seen: Iterable[tuple[int, int]]) -> tuple[int, int, int] | None:

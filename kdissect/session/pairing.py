@@ -1,4 +1,4 @@
-"""Pairs responses with requests by correlation id, from the headers alone.
+"""Pairs responses with requests by correlation id, from the headers alone where an id stands for one request.
 
 Rules:
 - A broker answers the requests of one connection in their order (spec/000 "Network"); an answer out of order
@@ -15,6 +15,7 @@ from collections import deque
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
+from kdissect.decoders.bodies import response_fits
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.native import Pickled, native
@@ -132,13 +133,18 @@ class Pairing(_State, Pickled):
             return _NOTHING
         return [self._take(correlation_id)]
 
-    def second(self, correlation_id: int) -> Exchange | None:
-        """The request that waits behind another of its id."""
+    def skip_first(self, frame: Frame, correlation_id: int) -> Exchange | None:
+        """The first of several requests under one id, where a response fits the second and cannot be its."""
         waiting = self._shadowed.get(correlation_id) if self._shadowed else None
-        return waiting[0] if waiting else None
-
-    def give_up(self, correlation_id: int) -> Exchange:
-        """Take the first request under an id: its answer is not there."""
+        if not waiting or frame.is_cut:
+            return None
+        first, second = self._pending[correlation_id], waiting[0]
+        if _answers(frame, first) or not _answers(frame, second):
+            return None
+        detail = f"the response under its correlation id does not fit it, but request {second.ordinal}"
+        first.note(AnomalyKind.PAIRED_AGAIN, detail, frame)
+        detail = f"the response does not fit request {first.ordinal}, of the same correlation id"
+        second.note(AnomalyKind.PAIRED_AGAIN, detail, frame)
         return self._take(correlation_id)
 
     def _oldest(self) -> int:
@@ -260,6 +266,12 @@ class Pairing(_State, Pickled):
         self._count_bytes(-self._bytes)
         self._holding = self._shadows = 0
         return sorted(waiting, key=_ordinal)
+
+
+def _answers(frame: Frame, exchange: Exchange) -> bool:
+    """Whether a response is to the last byte one to this request."""
+    key, version = exchange.api_key, exchange.api_version
+    return key is not None and version is not None and response_fits(frame.data, key, version)
 
 
 def _ordinal(exchange: Exchange) -> int:
