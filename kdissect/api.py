@@ -13,7 +13,9 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import CaptureWarning
 from kdissect.model.limits import Limits
 from kdissect.model.path_text import path_text
+from kdissect.model.ports import Ports
 from kdissect.model.run_budget import start_run
+from kdissect.session.brokers import Brokers, End
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -32,6 +34,7 @@ class Dissection:
     raise: they stand in `captures.errors` once the iteration is over, and are warned of then where `warns` is
     set. Iterate once; open again to read again.
     `topic_ids` and `hosts` are names of topic ids and of addresses (`model.hosts`).
+    `only_ports`: connections without one of these are left out.
     `limits` bound what is held of connections (docs/limits.md); None: those of the process (`model.limits`).
     With a `shard` (`engine.shards`) `placed` gives what one of several processes tells.
     """
@@ -45,19 +48,22 @@ class Dissection:
         hosts: Mapping[str, str] | None = None,
         limits: Limits | None = None,
         shard: "Shard | None" = None,
+        only_ports: Iterable[int] = (),
     ) -> None:
         start_run()
         self.captures: Captures = _captures(paths)
         files = self.captures.files
         self.file_names = [path_text(file.path) for file in files]
         """Names of the inputs by file index, as they stand in rows. Those of a live capture come with it."""
-        self.ports = frozenset(ports)
-        """Ports taken for brokers without detection."""
+        self.ports = Ports(ports, only_ports)
+        """Ports taken for brokers without detection, and the only ones that are looked at."""
         self._key_log_paths = tuple(key_logs)
         self.key_logs = KeyLogs(self._key_log_paths, may_grow=self.captures.is_live, captures=files)
         """Secrets of TLS: of the files named, and of those the captures hold."""
         self._limits = limits
         sets = {file.capture_set for file in files}
+        seekable = [file.path for file in files if not file.is_stream and file.error is None]
+        self._brokers = Brokers(rescan=(lambda: self._proven_in(seekable)) if seekable else None)
         self.analyzer = _analyzer(
             shard,
             self.ports,
@@ -66,8 +72,8 @@ class Dissection:
             hosts,
             limits,
             _twins() if len(sets) > 1 else None,
+            self._brokers,
         )
-        seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if seekable else None)
         """Names of topic ids; `topic_ids` are known beforehand."""
         self.guard = Guard(files, self.analyzer)
@@ -123,7 +129,27 @@ class Dissection:
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
         """The exchanges of the files once more, for the names they tell."""
-        return iter(Dissection(paths, self.ports, key_logs=self._key_log_paths, limits=self._limits))
+        again = self._opened_again(paths)
+        again._brokers.proven = self._brokers.proven  # noqa: SLF001  one of us
+        return iter(again)
+
+    def _proven_in(self, paths: list[str]) -> Iterator[End]:
+        """The ends that the bytes of any connection prove to be brokers."""
+        again = self._opened_again(paths)
+        again._brokers.forget_rescan()  # noqa: SLF001  one of us
+        for _ in again.batches():
+            pass
+        yield from again._brokers.proven  # noqa: SLF001
+
+    def _opened_again(self, paths: list[str]) -> "Dissection":
+        ports = self.ports
+        again = Dissection(
+            paths, ports.brokers, None, self._key_log_paths, limits=self._limits, only_ports=ports.only
+        )
+        sets = {file.path: file.capture_set for file in self.captures.files}
+        for file in again.captures.files:
+            file.capture_set = sets.get(file.path, file.capture_set)
+        return again
 
     def __iter__(self) -> Iterator[Exchange]:
         for events in self.batches():
@@ -155,18 +181,19 @@ def _captures(paths: Paths | Captures) -> Captures:
 
 
 def open(  # noqa: A001 - the name a user looks for
-    paths: Paths, ports: Iterable[int] = (), key_logs: Sequence[str] = ()
+    paths: Paths, ports: Iterable[int] = (), key_logs: Sequence[str] = (), only_ports: Iterable[int] = ()
 ) -> Dissection:
     """Dissect captures: `for exchange in kdissect.open("a.pcap"): ...`.
 
     `paths` is a file, a glob, a directory, `-` for standard input, or a list of these; `ports` are taken for
-    Kafka brokers without detection; `key_logs` are NSS key logs (SSLKEYLOGFILE) that open TLS.
+    Kafka brokers without detection; connections without one of `only_ports` are left out; `key_logs` are NSS
+    key logs (SSLKEYLOGFILE) that open TLS.
 
     Raises CaptureError at once for an input that is missing, cannot be opened, or is no capture. What goes
     wrong further in ends that input only: it is in `.captures.errors` once the iteration is over, which warns
     of it with CaptureWarning.
     """
-    dissection = Dissection(paths, ports, key_logs=key_logs)
+    dissection = Dissection(paths, ports, key_logs=key_logs, only_ports=only_ports)
     for file in dissection.captures.files:
         error = refusal(file)
         if error is not None:

@@ -35,11 +35,12 @@ from kdissect.rules.selection import fits
 # Secrets are shown and files overwritten because somebody typed so, not because a file says so.
 KEYS = (
     "select", "ignore", "judge", "strict", "fail-on", "exit-zero", "format", "statistics", "label", "report",
-    "port", "baseline", "evidence",
+    "port", "only-port", "baseline", "evidence",
 )  # fmt: skip
 TABLES = ("label", "report")  # NAME=VALUE on the command line
 PATHS = ("baseline", "evidence", "report")
-_LISTS = ("select", "ignore", "label", "report", "port")
+PORTS = ("port", "only-port")
+_LISTS = ("select", "ignore", "label", "report", "port", "only-port")
 
 
 class CheckOptions(Namespace):
@@ -84,7 +85,8 @@ def _merged(
         lists.pop("ignore", None)
     parser.set_defaults(**{name.replace("-", "_"): value for name, value in values.items()})
     merged = parser.parse_args(arguments, CheckOptions(suppressions=given.suppressions))
-    for name, value in lists.items():
+    for key, value in lists.items():
+        name = key.replace("-", "_")
         if not getattr(merged, name):
             setattr(merged, name, value)
     return merged
@@ -115,7 +117,7 @@ def _value(file: ConfigFile, key: str, value: Any, action: Action) -> Any:
         entries = _typed(file, key, value, dict, 'a table of NAME = "VALUE"')
         return [_entry(file, key, name, entries[name], action) for name in entries]
     if key in _LISTS:
-        kind = int if key == "port" else str
+        kind = int if key in PORTS else str
         items = _typed(file, key, value, list, f"a list of {'numbers' if kind is int else 'texts'}")
         words = [
             _converted(file, (key,), _typed(file, key, item, kind, "such a list"), action) for item in items

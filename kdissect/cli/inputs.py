@@ -34,6 +34,14 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         help="take this port for a Kafka broker without looking at the content; may be repeated",
     )
     parser.add_argument(
+        "--only-port",
+        metavar="N",
+        type=port,
+        action="append",
+        default=[],
+        help="look only at connections from or to this port; may be repeated",
+    )
+    parser.add_argument(
         "--keylog",
         metavar="FILE",
         type=_key_log,
@@ -88,7 +96,8 @@ def open_inputs(options: Namespace) -> Dissection:
 
         paths = start_capture(options)
     shard = getattr(options, "shard", None)  # of one of several processes (`cli.jobs`)
-    return Dissection(paths, options.port, topic_ids, options.keylog, hosts, shard=shard)
+    only = options.only_port
+    return Dissection(paths, options.port, topic_ids, options.keylog, hosts, shard=shard, only_ports=only)
 
 
 def open_again(options: Namespace, first: Dissection) -> Dissection:

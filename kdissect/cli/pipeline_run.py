@@ -14,6 +14,7 @@ from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.table_files import NEEDED
 from kdissect.cli.table_reports import write_reports
 from kdissect.engine.tables.registry import TABLES
+from kdissect.model.ports import Ports
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.java import NoJavaError, find_java, quiet_home
 from kdissect.pipeline.job import Job, OutputExistsError, Summary, run
@@ -32,7 +33,7 @@ def run_pipeline(options: Namespace) -> int:
         raise ValueError("the pipeline reads files, not standard input")
     inputs = find(options.paths, options.recursive)
     hosts = None if options.numeric else options.hosts
-    setup = Setup.of(inputs, frozenset(options.port), hosts, tuple(options.keylog))
+    setup = Setup.of(inputs, Ports(options.port, options.only_port), hosts, tuple(options.keylog))
     job = Job(
         inputs,
         setup,

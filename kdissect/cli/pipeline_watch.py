@@ -110,6 +110,7 @@ def _settings(options: Namespace) -> Settings:
     from kdissect.capture.filesystems import absolute
     from kdissect.capture.key_logs import KeyLogs
     from kdissect.model.limits import in_force
+    from kdissect.model.ports import Ports
     from kdissect.pipeline.streaming.candidates import Patience
     from kdissect.pipeline.streaming.pledge import shards_of
     from kdissect.pipeline.streaming.settings import Settings
@@ -124,7 +125,7 @@ def _settings(options: Namespace) -> Settings:
         max_bytes=options.max_bytes,
         recursive=options.recursive,
         patience=Patience(options.settle, options.hold),
-        ports=frozenset(options.port),
+        ports=Ports(options.port, options.only_port),
         hosts=None if options.numeric else options.hosts,
         key_logs=tuple(KeyLogs(tuple(options.keylog)).files),
         topic_ids=options.topic_ids,

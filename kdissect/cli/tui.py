@@ -90,11 +90,12 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
 
 
 def _order(parser: ArgumentParser, options: Namespace) -> Order:
+    from kdissect.model.ports import Ports
     from kdissect.tui.orders import Order
 
     return Order(
         tuple(options.paths),
-        tuple(options.port),
+        Ports(options.port, options.only_port),
         tuple(options.keylog),
         options.topic_ids,
         None if options.numeric else options.hosts,

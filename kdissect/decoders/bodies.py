@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.compiled import decoder, fits
+from kdissect.decoders.headers import response_body_offset
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
@@ -131,6 +132,24 @@ def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
     version = quirks.response_body_version(api_key, api_version, data, offset)
     message = known_body(api_key, version, True)
     return message is not None and fits(message, version, data, offset)
+
+
+def response_fits(frame: bytes, api_key: int, api_version: int) -> bool:
+    """Whether a frame is to its last byte a response to a request of that version. Raises nothing."""
+    try:
+        offset = response_body_offset(frame, api_key, api_version)
+    except DecodeError:
+        return False
+    return body_fits(frame, offset, api_key, api_version)
+
+
+def request_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
+    """Whether the bytes from `offset` on are exactly one request body. Raises nothing."""
+    if request_summarizer(api_key, api_version)(data, offset).fits:  # which lists of exchanges make anyway
+        return True
+    frame = Frame(data, len(data), 0, 0, 0, 0)
+    decoded = decode_once(frame, offset, api_key, api_version, is_response=False)
+    return decoded is not None and decoded.fits
 
 
 @lru_cache(maxsize=CACHE_SIZE)

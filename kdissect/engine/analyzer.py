@@ -20,7 +20,8 @@ from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
 from kdissect.model.packet import FILE_SHIFT, Packet, PacketBlock, PlacedPacket, PlainPacket
-from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, reverse_flow
+from kdissect.model.ports import ANY_PORTS, Ports
+from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, flow_ports, reverse_flow
 from kdissect.model.stream import CloseKind
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.flow_table import FlowTable, flow_table
@@ -28,6 +29,7 @@ from kdissect.net.in_order import Due, take_in_order
 from kdissect.net.parser import SegmentParser
 from kdissect.net.store import Store
 from kdissect.net.tcp import Lane
+from kdissect.session.brokers import Brokers
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.events import Event
 from kdissect.session.info import ConnectionInfo
@@ -65,10 +67,11 @@ _first = itemgetter(0)
 class Analyzer:
     """Analyses one capture, or several merged by time. `feed()` every packet in order, then `close()`.
 
-    `ports` names ports taken for Kafka brokers without detection. `capture_set_of` maps a file index (`ref >>
-    40`) to the name of its capture set; `secrets` open TLS; `names` are those of addresses, for people
-    (`model.hosts`); `limits` bound memory (None: those of the process); `twins` mark traffic that several
-    sets have. Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
+    `ports` are taken for Kafka brokers without detection, or the only ones looked at. `capture_set_of` maps
+    a file index (`ref >> 40`) to the name of its capture set; `secrets` open TLS; `names` are those of
+    addresses, for people (`model.hosts`); `limits` bound memory (None: those of the process); `twins` mark
+    traffic that several sets have; `brokers` hold which ends are proven to be Kafka's. Any exception out of
+    `feed()` is a bug of kdissect: bad input raises nothing.
     """
 
     # What `feed_each` and `close` have yet to come to; empty in between, so that nobody pickles it.
@@ -79,18 +82,21 @@ class Analyzer:
 
     def __init__(
         self,
-        ports: frozenset[int] = frozenset(),
+        ports: Ports = ANY_PORTS,
         capture_set_of: Callable[[int], str] | None = None,
         secrets: SecretSource | None = None,
         names: Mapping[str, str] | None = None,
         limits: Limits | None = None,
         twins: Twins | None = None,
+        brokers: Brokers | None = None,
     ) -> None:
+        self.brokers = brokers or Brokers()
         self._twins = twins
         self._store = Store(limits)
         self.limits = self._store.limits
         self.parser = SegmentParser(self.limits)
-        self._ports = ports
+        self._ports = ports.brokers
+        self._only_ports = ports.only
         self._secrets = secrets
         self._names: Mapping[str, str] = {} if names is None else names
         self._capture_set_of = capture_set_of or _one_set
@@ -306,6 +312,8 @@ class Analyzer:
             self._drop(flow[2], segment.flow, CloseKind.REUSED, time_ns)
         if not segment.flags & SYN and not segment.payload and not segment.missing:
             return None  # bare acknowledgements do not make a connection
+        if self._only_ports and self._only_ports.isdisjoint(flow_ports(segment.flow)):
+            return None
         return self._open(segment, time_ns)
 
     def _open(self, segment: Segment, time_ns: int) -> Flow:
@@ -324,7 +332,7 @@ class Analyzer:
         info.client_direction = 1 if swapped else 0
         info.opened_at = self.place
         forced = info.client_direction if broker.port in self._ports else None
-        connection = ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store)
+        connection = ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store, self.brokers)
         if self._twins is not None:
             self._twins.open(info, connection.tcp, segment)
         flow = (connection.tcp.feed, 0, connection, connection.lane(0))

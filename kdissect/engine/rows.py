@@ -83,7 +83,11 @@ EXCHANGE_FIELDS = (
         "topic names in request and response, also of topic ids where the capture tells their names",
     ),
     RowField("topic_ids", "list<string>", "topic ids in request and response"),
-    RowField("closed", "struct", "for unanswered requests: how the connection ended; null otherwise"),
+    RowField(
+        "closed",
+        "struct",
+        "how the connection ended, for requests that waited then and answers that it cut; else null",
+    ),
     RowField("closed.by", "string", "`client`, `broker`, or null if neither was seen to close"),
     RowField("closed.how", "string", "`fin`, `rst`, `idle`, `reused` or `capture_end`"),
     RowField("closed.after_ns", "int64", "time between the request and that end"),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from kdissect.excerpt.headers import headers_of
 from kdissect.excerpt.reader import Tap
 from kdissect.model.packet import Packet, PlainPacket
+from kdissect.model.ports import Ports
 from kdissect.model.segment import PlainSegment
 
 Write = Callable[[Packet], None]
@@ -13,7 +14,7 @@ Write = Callable[[Packet], None]
 def copy_connections(
     connections: Container[str],
     batches: Iterable[Sequence[PlainPacket]],
-    ports: frozenset[int],
+    ports: Ports,
     capture_set_of: Callable[[int], str],
     write: Write,
 ) -> None:

@@ -11,6 +11,7 @@ from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.plan import ConnectionPlan, FramePlan
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packet import NEVER_NS, Packet, PlainPacket
+from kdissect.model.ports import Ports
 from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment, Segment, reverse_flow
 from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.tcp import TcpConnection
@@ -139,7 +140,7 @@ class Tap(Analyzer):
 
     def __init__(
         self,
-        ports: frozenset[int],
+        ports: Ports,
         capture_set_of: Callable[[int], str],
         recorders: Callable[[str], Sequence[Listener]],
     ) -> None:
@@ -182,7 +183,7 @@ class Tap(Analyzer):
 def read_excerpts(
     plans: Sequence[Sequence[ConnectionPlan] | None],
     batches: Iterable[Sequence[PlainPacket]],
-    ports: frozenset[int],
+    ports: Ports,
     capture_set_of: Callable[[int], str],
     show_secrets: bool,
     secrets: "SecretSource | None" = None,
@@ -202,7 +203,7 @@ def read_excerpts(
 
 
 def listen(
-    ports: frozenset[int],
+    ports: Ports,
     capture_set_of: Callable[[int], str],
     recorders: dict[str, list[Recorder]],
     batches: Iterable[Sequence[PlainPacket]],

@@ -47,6 +47,7 @@ class AnomalyKind(StrEnum):
     OUT_OF_ORDER_RESPONSE = "out_of_order_response"
     DUPLICATE_RESPONSE = "duplicate_response"
     REUSED_CORRELATION_ID = "reused_correlation_id"
+    PAIRED_AGAIN = "paired_again"  # of two requests under one id the response fits the second alone
     UNEXPECTED_RESPONSE = "unexpected_response"  # answered although acks=0 asked for none
     VERSION_FALLBACK = "version_fallback"  # ApiVersions answered in v0 (KIP-511)
     PENDING_LIMIT = "pending_limit"

@@ -49,6 +49,12 @@ def flow_key(source: Endpoint, destination: Endpoint) -> bytes:
     return _address(source.host) + _address(destination.host) + ports
 
 
+def flow_ports(flow: bytes) -> tuple[int, int]:
+    """The two ports of a flow key, the sender's first."""
+    at = len(flow) - _PORTS
+    return int.from_bytes(flow[at : at + 2]), int.from_bytes(flow[at + 2 :])
+
+
 def flow_endpoints(flow: bytes) -> tuple[Endpoint, Endpoint]:
     """Source and destination of a flow key."""
     half = (len(flow) - _PORTS) // 2

@@ -14,6 +14,8 @@ from kdissect.net.sequence import distance
 # lost. 64 packets is a queue's usual batch, 50 ms more than a kernel leaves packets in such a buffer.
 GRACE_PACKETS = 64
 GRACE_NS = 50_000_000
+# Where little is said, time alone passes without a packet that could have come: so many must be seen too.
+GRACE_FEW_PACKETS = 4
 # Where only one direction was captured nothing is acknowledged: by now the sender would have sent it again
 # (RFC 6298 section 2.4: 1 s).
 ONE_WAY_GRACE_NS = 1_000_000_000
@@ -90,10 +92,9 @@ class Repair:
     def _check_grace(self, stream: Reassembly, peer: Reassembly, ref: int, time_ns: int) -> None:
         packets = stream.packets + peer.packets
         if stream.wait_until:
-            waited = (
-                packets - stream.wait_packets >= GRACE_PACKETS or time_ns - stream.wait_time_ns >= GRACE_NS
-            )
-            if waited:
+            seen = packets - stream.wait_packets
+            is_late = time_ns - stream.wait_time_ns >= GRACE_NS
+            if seen >= (GRACE_FEW_PACKETS if is_late else GRACE_PACKETS):
                 self._give_up(stream, peer, ref, time_ns)
         settled = max(stream.offset, stream.waived)
         if stream.ended or stream.acked <= settled:

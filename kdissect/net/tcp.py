@@ -152,7 +152,7 @@ class TcpConnection(TcpState, Pickled):
             if segment.payload:
                 mine.remember()
         else:
-            self._begin(mine, peer, segment)
+            self._begin(direction, segment)
             mine.zero_windows += not segment.window
         needs = self._repair.acknowledge(peer, segment.ack) if segment.flags & ACK else 0
         if segment.payload or segment.missing or segment.flags & FIN:
@@ -162,13 +162,20 @@ class TcpConnection(TcpState, Pickled):
         if segment.flags & SYN:
             self.troubled = True  # what follows a SYN goes through _begin
 
-    def _begin(self, mine: Reassembly, peer: Reassembly, segment: Segment) -> None:
+    def _begin(self, direction: int, segment: Segment) -> None:
+        mine, peer = self._pairs[direction]
         mine.remember()
         peer.remember()
         if mine.start_seq < 0:
             mine.start(_first_byte(segment))
-        if mine.opened and not mine.offset and peer.start_seq < 0 and segment.flags & ACK and not peer.ended:
-            peer.reopen(segment.ack)  # the other SYN was not captured: this acknowledges it and nothing more
+        if mine.opened and not mine.offset and segment.flags & ACK:
+            self._open_peer(direction, segment.ack)
+
+    def _open_peer(self, direction: int, ack: int) -> None:
+        """The other SYN was not captured, or not yet: this acknowledges it and nothing more."""
+        _, peer = self._pairs[direction]
+        if peer.start_seq < 0 and not peer.ended:
+            peer.reopen(ack)
 
     def _open(self, direction: int, segment: Segment, time_ns: int) -> None:
         mine, _ = self._pairs[direction]
@@ -179,6 +186,8 @@ class TcpConnection(TcpState, Pickled):
             mine.count_syn_again(segment.ip_id, time_ns)
         elif not mine.offset and not mine.ended:
             mine.reopen(seq)
+        if segment.flags & ACK:
+            self._open_peer(direction, segment.ack)
         mine.syn_id, mine.syn_time_ns = segment.ip_id, time_ns
 
     def _reset(self, direction: int, ref: int, time_ns: int) -> None:

@@ -17,14 +17,18 @@ from kdissect.model.packet import FILE_SHIFT
 from kdissect.pipeline.news import KEY, News
 from kdissect.pipeline.run import Run, merged
 from kdissect.pipeline.setup import Setup
+from kdissect.session.brokers import Brokers
 
 
-def flows(runs: Iterable[Run], setup: Setup, news: News | None = None) -> Iterator[Iterator[Placed]]:
+def flows(
+    runs: Iterable[Run], setup: Setup, news: News | None = None, brokers: Brokers | None = None
+) -> Iterator[Iterator[Placed]]:
     """The events of each flow of a partition, in their order; to be consumed flow by flow.
 
-    `news` is filled before the first flow.
+    `news` is filled before the first flow, `brokers` as flows are consumed.
     """
     news = news or News()
+    brokers = brokers or Brokers(setup.brokers)
     secrets = setup.secrets(news)
     numbers = setup.numbers()
     for key, rows in groupby(runs, key=attrgetter("key")):
@@ -32,7 +36,7 @@ def flows(runs: Iterable[Run], setup: Setup, news: News | None = None) -> Iterat
             for row in rows:
                 news.take(row)
         else:
-            analyzer = OrderedAnalyzer(setup.analyzer(secrets), numbers.__getitem__)
+            analyzer = OrderedAnalyzer(setup.analyzer(secrets, brokers), numbers.__getitem__)
             yield _events(analyzer, rows, setup, news)
 
 

@@ -15,7 +15,7 @@ from kdissect.pipeline.joining import joined
 from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.pipeline.progress import FIRST, JOINING, SECOND, begin
 from kdissect.pipeline.reduction import Reduction, parts_in
-from kdissect.pipeline.relay_files import STAGED, judgements_in, names_in
+from kdissect.pipeline.relay_files import STAGED, judgements_in, late_brokers, names_in
 from kdissect.pipeline.second_pass import SecondPass, through_second_pass
 from kdissect.pipeline.setup import Setup
 from kdissect.pipeline.shuffle import parts_for, through_spark
@@ -116,12 +116,11 @@ def _unread(place: Place, files: list[WrittenFile]) -> Iterator[Unread]:
 
 def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
     """All files of all tables, staged."""
-    parts = job.parts or parts_for(job.inputs.total_bytes, cores(spark))
-    reduction = Reduction(job.setup, staging, job.tables | {ALWAYS}, job.partition_by)
-    begin(spark, FIRST)
-    rows: list[Any] = through_spark(spark, job.inputs, parts, reduction, WRITTEN_DDL).collect()
-    files = [WrittenFile(*row) for row in rows]
     filesystem, root = filesystem_of(staging)
+    files = _reduced(spark, job, staging)
+    late = late_brokers(filesystem, root, files)
+    if late:  # some connections are Kafka because of others: what was made without knowing stays behind
+        files = _reduced(spark, job._replace(setup=job.setup._replace(brokers=late)), staging)
     names = names_in(filesystem, root, files, TopicNames(job.topic_ids))
     crossing = SecondPass(staging, job.tables, job.partition_by, names)
     begin(spark, SECOND)
@@ -131,6 +130,15 @@ def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
     stay, groups = plan(file for file in files if file.table not in STAGED)
     begin(spark, JOINING)
     return stay + joined(spark, groups, staging, names)
+
+
+def _reduced(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
+    """What the first stage writes."""
+    parts = job.parts or parts_for(job.inputs.total_bytes, cores(spark))
+    reduction = Reduction(job.setup, staging, job.tables | {ALWAYS}, job.partition_by)
+    begin(spark, FIRST)
+    rows: list[Any] = through_spark(spark, job.inputs, parts, reduction, WRITTEN_DDL).collect()
+    return [WrittenFile(*row) for row in rows]
 
 
 def _empty(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile]:

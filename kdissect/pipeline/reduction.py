@@ -17,9 +17,10 @@ from kdissect.pipeline.connections import flows
 from kdissect.pipeline.file_rows import note_empty
 from kdissect.pipeline.news import News
 from kdissect.pipeline.parquet_parts import ParquetParts
-from kdissect.pipeline.relay_files import NAMES, split_relayed
+from kdissect.pipeline.relay_files import BROKERS, NAMES, brokers_batch, split_relayed
 from kdissect.pipeline.setup import Setup
 from kdissect.pipeline.written import written_batch
+from kdissect.session.brokers import Brokers
 from kdissect.stages.first import RELAY, FirstStage
 from kdissect.stages.table_rows import TableRows
 
@@ -38,8 +39,8 @@ class Reduction:
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         use(self._setup.limits)
         parts = parts_in(self._staging, self._partition_by)
-        news = News()
-        for name, batch in self._made(batches, news):
+        news, brokers = News(), Brokers(self._setup.brokers)
+        for name, batch in self._made(batches, news, brokers):
             if name == RELAY:
                 names, others = split_relayed(batch)
                 if names.num_rows:
@@ -49,11 +50,12 @@ class Reduction:
                 parts.add(name, batch)
         for name, batch in self._of_files(news):
             parts.add(name, batch)
+        parts.add(BROKERS, brokers_batch(brokers))
         yield written_batch(parts.close())
 
-    def _made(self, batches: Iterable[Any], news: News) -> Iterator[tuple[str, Any]]:
+    def _made(self, batches: Iterable[Any], news: News, brokers: Brokers) -> Iterator[tuple[str, Any]]:
         stage = FirstStage(self._setup.files, self._tables)
-        for events in flows(from_batches(batches), self._setup, news):
+        for events in flows(from_batches(batches), self._setup, news, brokers):
             stage.begin_flow()
             for placed in events:
                 stage.add(placed)

@@ -1,4 +1,5 @@
-"""What the first stage relays, staged as files like tables: events, names of topics, judgements."""
+"""What the first stage relays, staged as files like tables: events, names of topics,
+brokers, judgements."""
 
 from __future__ import annotations
 
@@ -8,13 +9,14 @@ from typing import Any
 
 from kdissect.history.topics import TopicNames
 from kdissect.pipeline.parquet_parts import WrittenFile
+from kdissect.session.brokers import Brokers, End
 from kdissect.stages import relay
 from kdissect.stages.first import JUDGEMENT, RELAY
 from kdissect.stages.judges import Judgement
 from kdissect.stages.names import Names
 
-NAMES = "_names"
-STAGED = frozenset({RELAY, NAMES, JUDGEMENT})
+NAMES, BROKERS = "_names", "_brokers"
+STAGED = frozenset({RELAY, NAMES, BROKERS, JUDGEMENT})
 """Names that are of no table: what was written under them is never committed."""
 
 
@@ -41,6 +43,26 @@ def learn_names(filesystem: Any, root: str, files: Iterable[WrittenFile], names:
         for row in batch.to_pylist()
     ]
     names.learn(sorted(told))
+
+
+def brokers_batch(brokers: Brokers) -> Any:
+    """The ends that a task proved to be brokers, and those it asked for."""
+    import pyarrow as pa
+
+    blob = pickle.dumps((brokers.proven, brokers.asked))
+    return pa.RecordBatch.from_arrays([pa.array([blob], pa.binary())], names=["blob"])
+
+
+def late_brokers(filesystem: Any, root: str, files: Iterable[WrittenFile]) -> frozenset[End]:
+    """Ends that a task asked for and another one proved."""
+    proven: set[End] = set()
+    asked: set[End] = set()
+    for batch in _batches(filesystem, root, files, BROKERS):
+        for blob in batch.column("blob").to_pylist():
+            of_task = pickle.loads(blob)
+            proven |= of_task[0]
+            asked |= of_task[1]
+    return frozenset(proven & asked)
 
 
 def judgements_in(filesystem: Any, root: str, files: Iterable[WrittenFile]) -> Judgement:

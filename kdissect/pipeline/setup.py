@@ -10,8 +10,10 @@ from kdissect.capture.key_logs import KeyLogFile, KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.twins import Twins
 from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
+from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.pipeline.inputs import Inputs
 from kdissect.pipeline.news import News
+from kdissect.session.brokers import Brokers, End
 
 
 class Setup(NamedTuple):
@@ -24,16 +26,18 @@ class Setup(NamedTuple):
     files: tuple[str, ...]
     set_of_file: tuple[int, ...]
     capture_sets: tuple[str, ...]
-    ports: frozenset[int] = frozenset()
+    ports: Ports = ANY_PORTS
     hosts: Mapping[str, str] | None = None
     key_logs: tuple[KeyLogFile, ...] = ()
     limits: Limits = DEFAULT_LIMITS
+    brokers: frozenset[End] = frozenset()
+    """Ends that were proven to be brokers in a run before this one."""
 
     @classmethod
     def of(
         cls,
         inputs: Inputs,
-        ports: frozenset[int] = frozenset(),
+        ports: Ports = ANY_PORTS,
         hosts: Mapping[str, str] | None = None,
         key_logs: tuple[str, ...] = (),
     ) -> Setup:
@@ -50,10 +54,10 @@ class Setup(NamedTuple):
             in_force(),
         )
 
-    def analyzer(self, secrets: KeyLogs) -> Analyzer:
+    def analyzer(self, secrets: KeyLogs, brokers: Brokers) -> Analyzer:
         """An analyzer for the packets of one flow."""
         twins = Twins() if len(self.capture_sets) > 1 else None
-        return Analyzer(self.ports, self.capture_set_of, secrets, self.hosts, self.limits, twins)
+        return Analyzer(self.ports, self.capture_set_of, secrets, self.hosts, self.limits, twins, brokers)
 
     def capture_set_of(self, file: int) -> str:
         """Name of the capture set a file belongs to."""

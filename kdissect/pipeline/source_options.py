@@ -8,18 +8,19 @@ from typing import NamedTuple
 
 from kdissect.model.limit_notes import parse_limits
 from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
+from kdissect.model.ports import Ports
 
 
 class SourceOptions(NamedTuple):
-    """`table` (default `exchanges`), `path` or `paths` (what `load` was given), `recursive`, `port` and
-    `keylog` (several with commas), `shards`: tasks for each capture set (0: by its size), `limits` as
-    `--limits` takes them.
+    """`table` (default `exchanges`), `path` or `paths` (what `load` was given), `recursive`, `port`,
+    `only_port` and `keylog` (several with commas), `shards`: tasks for each capture set (0: by its size),
+    `limits` as `--limits` takes them.
     """
 
     table: str
     paths: tuple[str, ...]
     recursive: bool
-    ports: frozenset[int]
+    ports: Ports
     key_logs: tuple[str, ...]
     shards: int
     limits: Limits = DEFAULT_LIMITS
@@ -31,7 +32,7 @@ class SourceOptions(NamedTuple):
             options.get("table", "exchanges"),
             _paths(options),
             options.get("recursive", "false").lower() == "true",
-            frozenset(map(int, _listed(options, "port"))),
+            Ports(map(int, _listed(options, "port")), map(int, _listed(options, "only_port"))),
             _listed(options, "keylog"),
             int(options.get("shards", "0")),
             parse_limits(options["limits"]) if options.get("limits") else in_force(),

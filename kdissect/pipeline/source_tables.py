@@ -81,14 +81,19 @@ def _of_flows(share: Share, options: SourceOptions) -> Iterator[Any]:
 def _dissection(share: Share, options: SourceOptions) -> Dissection:
     """The files of a share. They keep the capture sets that they have among all files."""
     paths = [file.path for file in share.files]
-    dissection = Dissection(paths, options.ports, key_logs=options.key_logs)
+    dissection = _opened(paths, options)
     sets = {file.path: file.set_name for file in share.files}
     for file in dissection.captures.files:
         file.capture_set = sets.get(file.path, file.capture_set)
     if not share.is_whole:  # names of topic ids may be told on any connection, in any file
-        everything = Dissection([*paths, *share.others], options.ports, key_logs=options.key_logs)
+        everything = _opened([*paths, *share.others], options)
         dissection.topics = TopicNames(None, lambda: iter(everything))
     return dissection
+
+
+def _opened(paths: list[str], options: SourceOptions) -> Dissection:
+    ports = options.ports
+    return Dissection(paths, ports.brokers, key_logs=options.key_logs, only_ports=ports.only)
 
 
 def _events(dissection: Dissection, share: Share) -> Iterator[Placed]:

@@ -16,6 +16,7 @@ from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.reader import ExcerptPacket
 from kdissect.excerpt.wish import EVERY, Wish
 from kdissect.model.finding import Finding
+from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.report.printable import printable
 from kdissect.report.text import finding_text
 from kdissect.rules.judge import Judge
@@ -110,7 +111,7 @@ def wishes_for(finding: Finding, width: int) -> list[Wish]:
 
 
 def shows_again(
-    finding: Finding, packets: Iterable[ExcerptPacket], judge: Judge, ports: frozenset[int] = frozenset()
+    finding: Finding, packets: Iterable[ExcerptPacket], judge: Judge, ports: Ports = ANY_PORTS
 ) -> bool:
     """Whether judging the packets gives a finding of the same rule about the same end and API."""
     analyzer = Analyzer(ports)

@@ -9,6 +9,7 @@ from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.stream import CloseKind
 from kdissect.net.store import Store
 from kdissect.net.tcp import Lane, TcpConnection
+from kdissect.session.brokers import Brokers
 from kdissect.session.detect import (
     MAX_FRAME_SIZE,
     MIN_RESPONSE_SIZE,
@@ -40,6 +41,7 @@ class ConnectionAnalyzer:
     """
 
     __slots__ = (
+        "_brokers",
         "_closed",
         "_detection",
         "_dialogue",
@@ -63,8 +65,10 @@ class ConnectionAnalyzer:
         forced_client: int | None = None,
         secrets: SecretSource | None = None,
         store: Store | None = None,
+        brokers: Brokers | None = None,
     ) -> None:
         self.info = info
+        self._brokers = Brokers() if brokers is None else brokers
         self._events = events
         self._store = store = store or Store()
         self._readers = (FrameReader(self, 0, store), FrameReader(self, 1, store))
@@ -123,7 +127,7 @@ class ConnectionAnalyzer:
         kind = detection.feed(direction, payload, ref, time_ns, reader.is_open)
         if kind is not None:
             client = detection.client
-            self._decide(kind, self.info.client_direction if client is None else client)
+            self._found(kind, self.info.client_direction if client is None else client)
 
     def undecided_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
         """Missing bytes of a connection whose kind is not known yet."""
@@ -133,7 +137,7 @@ class ConnectionAnalyzer:
             return
         kind = detection.feed_gap(direction, length, snapped, ref, time_ns, self._readers[direction].is_open)
         if kind is not None and detection.client is not None:
-            self._decide(kind, detection.client)
+            self._found(kind, detection.client)
 
     def find_frame(self, direction: int, data: bytes, first: int) -> int:
         """Offset of the next plausible frame in `data`; ~offset of the undecided end if there is none.
@@ -171,6 +175,11 @@ class ConnectionAnalyzer:
         """An anomaly of the connection."""
         self.info.note(anomaly)
 
+    def ending(self, how: CloseKind, time_ns: int) -> None:
+        """A direction ends: whose bytes are cut is told by whom."""
+        if self.info.close is None:
+            self._note_close(how, time_ns)
+
     def ended(self, direction: int, how: CloseKind, time_ns: int) -> None:
         """One direction ended."""
         if self.is_over:
@@ -192,6 +201,19 @@ class ConnectionAnalyzer:
         if not MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE:
             return Verdict.NO
         return Verdict(self._dialogue.response_fits(data, offset + 4, size, at_segment_start))
+
+    def _found(self, kind: ConnectionKind, client: int, aligned: bool = False) -> None:
+        """What the bytes come to, or what the other end is known to be where they come to nothing."""
+        detection = self._detection
+        if kind is ConnectionKind.UNKNOWN:
+            known = self._brokers.client_of(self.info, is_sure=self.tcp.initiator is not None)
+            if known is not None:
+                is_aligned = aligned and detection is not None and detection.has_response(1 - known)
+                self._decide(ConnectionKind.KAFKA, known, is_aligned)
+                return
+        self._decide(kind, client, aligned)
+        if detection is not None and detection.is_proven:
+            self._brokers.prove(self.info)
 
     def _decide(self, kind: ConnectionKind, client: int, aligned: bool = False) -> None:
         """The kind is known.
@@ -269,22 +291,27 @@ class ConnectionAnalyzer:
     def _finish(self, how: CloseKind, time_ns: int) -> None:
         detection = self._detection
         if detection is not None and detection.has_data:
-            ends = (self.info.client.port, self.info.broker.port)
-            ports = ends if self.info.client_direction == 0 else (ends[1], ends[0])
-            kind, client = detection.conclude(self.info.client_direction, ports)
-            self._decide(kind, client, aligned=True)
+            kind, client = detection.conclude(self.info.client_direction)
+            self._found(kind, client, aligned=True)
+            for reader in self._readers:
+                reader.end_frame(how, time_ns)
         info = self.info
         info.end_ns = max(info.start_ns, self.last_ns)
+        close = self._note_close(how, time_ns)
+        if info.kind is ConnectionKind.KAFKA:
+            self._dialogue.finish(close)
+
+    def _note_close(self, how: CloseKind, time_ns: int) -> Close:
+        """Who ended the connection, as far as it is known."""
+        info = self.info
         closed_by = self.tcp.closed_by
         if closed_by is not None:
             direction, kind_of_close, at = closed_by
-            info.close = Close(
-                "client" if direction == info.client_direction else "broker", kind_of_close, at
-            )
+            by = "client" if direction == info.client_direction else "broker"
+            info.close = Close(by, kind_of_close, at)
         else:
             info.close = Close(None, how, time_ns)
-        if info.kind is ConnectionKind.KAFKA:
-            self._dialogue.finish(info.close)
+        return info.close
 
     def _summarise(self) -> None:
         info = self.info

@@ -1,7 +1,8 @@
 """Recognises what a connection carries from its bytes, on any port.
 
 Rules:
-- A direction whose bytes begin with a plausible request header is the client's.
+- A direction whose bytes begin with a plausible request header may be the client's; `candidate` says what
+  proves it.
 - A first byte that no Kafka size can have, or a known signature, makes a connection opaque with a name.
 - Where bytes are still missing the answer is MORE; nothing is decided by the way TCP cut the stream, except
   in the middle of a connection, where a segment's first byte is the best guess for a frame's first byte.
@@ -11,6 +12,7 @@ import struct
 from enum import IntEnum
 
 from kdissect.decoders import quirks
+from kdissect.decoders.bodies import request_fits
 from kdissect.decoders.headers import parse_request_header
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
@@ -26,11 +28,12 @@ MIN_REQUEST_SIZE = (
 MIN_RESPONSE_SIZE = 4  # correlation_id (spec/004 "Size Constraints")
 MAX_CLIENT_ID = 1024  # no limit in the protocol; longer ones are not taken for a client id when guessing
 MIN_UNKNOWN_CLIENT_ID = 3  # least client id that vouches for an API or version our schema does not know
-# Responses in a row that tell a broker heard without its client; on Kafka's own port one is enough.
+# Responses in a row that tell a broker heard without its client.
 MIN_LONE_RESPONSES = 3
-KAFKA_PORT = 9092  # default listener (SocketServerConfigs.LISTENERS_DEFAULT)
 ZOOKEEPER_NEEDS = 32  # bytes of its first request up to the length of the password
 FUTURE_VERSIONS = 20  # versions past our schema that still look like Kafka
+FUTURE_KEYS = 512  # API keys below this may be Kafka's: 92 is the last so far, and none was ever skipped far
+MAX_STEP = 1000  # between the ids of frames in a row: clients count, some for several connections together
 _HEADER = struct.Struct(">ihhih")  # size, api_key, api_version, correlation_id, client_id length
 _HEADER_SIZE = _HEADER.size
 _NO_CLIENT_ID_SIZE = 12  # ControlledShutdownRequest v0: 8 bytes of header and an int32 broker id
@@ -44,10 +47,10 @@ class Verdict(IntEnum):
     MORE = 2
 
 
-def request_at(data: bytes, offset: int, cut: bool = False) -> Verdict:
+def request_at(data: bytes, offset: int, cut: bool = False, any_bytes: bool = False) -> Verdict:
     """Whether a size-prefixed request begins at `offset`.
 
-    `cut`: no byte will follow (a snap length took the rest).
+    `cut`: no byte will follow (a snap length took the rest). `any_bytes`: the client id need not be UTF-8.
     """
     left = len(data) - offset
     if left < _HEADER_SIZE:
@@ -58,40 +61,42 @@ def request_at(data: bytes, offset: int, cut: bool = False) -> Verdict:
     if size == _NO_CLIENT_ID_SIZE and quirks.has_no_client_id(key, version):
         return Verdict.YES
     api = registry.api(key)
-    if client_length < MIN_UNKNOWN_CLIENT_ID and (
-        api is None or version > api.versions.last + FUTURE_VERSIONS
-    ):
+    last = 0 if api is None else api.versions.last
+    if key >= FUTURE_KEYS or version > last + FUTURE_VERSIONS:
         return Verdict.NO
     if client_length <= 0:
         return Verdict(client_length >= -1 and size >= 10)
     if client_length > min(size - 10, MAX_CLIENT_ID):
         return Verdict.NO
-    return _client_id_verdict(
-        data[offset + _HEADER_SIZE : offset + _HEADER_SIZE + client_length], client_length, cut
-    )
+    raw = data[offset + _HEADER_SIZE : offset + _HEADER_SIZE + client_length]
+    is_text = printable(raw, len(raw) < client_length)
+    if not is_text and not (any_bytes and raw.decode("utf-8", "backslashreplace").isprintable()):
+        return Verdict.NO
+    return Verdict.YES if cut or len(raw) == client_length else Verdict.MORE
 
 
 def is_certain_request(data: bytes, offset: int) -> bool:
-    """Whether the plausible request at `offset` is one beyond doubt, as a guess in the middle of a stream
-    must be.
+    """Whether the plausible request at `offset`, of a version the schema has, is one beyond doubt, as a guess
+    in the middle of a stream must be.
 
     A small response can pass for a request header: its correlation id for API key and version. So a whole
     frame must decode to its last byte, and one that goes on behind `data` must name a client.
     """
-    size, key, version, _, client_length = _HEADER.unpack_from(data, offset)
-    api = registry.api(key)
-    if api is None or version not in api.versions:
-        return bool(client_length >= MIN_UNKNOWN_CLIENT_ID)
-    frame = data[offset + 4 : offset + 4 + size]
-    if len(frame) < size:
+    size, _, _, _, client_length = _HEADER.unpack_from(data, offset)
+    if len(data) - offset - 4 < size:
         return bool(client_length > 0)
-    from kdissect.decoders.json_bodies import request_to_jsonable  # few streams begin in their middle
+    return request_decodes(data, offset)
 
+
+def request_decodes(data: bytes, offset: int) -> bool:
+    """Whether the whole frame at `offset`, a request, decodes to its last byte."""
+    size, key, version, _, _ = _HEADER.unpack_from(data, offset)
+    frame = data[offset + 4 : offset + 4 + size]
     try:
         body_offset = parse_request_header(frame).body_offset
-        return bool(request_to_jsonable(frame, body_offset, key, version)[1] == size)
     except DecodeError:
         return False
+    return request_fits(frame, body_offset, key, version)
 
 
 def _short_request(data: bytes, offset: int, left: int, cut: bool) -> Verdict:
@@ -102,16 +107,17 @@ def _short_request(data: bytes, offset: int, left: int, cut: bool) -> Verdict:
     return Verdict.MORE
 
 
-def _client_id_verdict(raw: bytes, length: int, cut: bool) -> Verdict:
-    if not printable(raw):
-        return Verdict.NO
-    return Verdict.YES if cut or len(raw) == length else Verdict.MORE
+def printable(raw: bytes, is_cut: bool = False) -> bool:
+    """Whether bytes are UTF-8 text without control characters.
 
-
-def printable(raw: bytes) -> bool:
-    """Whether bytes are UTF-8 text without control characters (a character cut at the end is forgiven)."""
-    text = raw.decode("utf-8", "ignore")
-    return text.isprintable() and len(text.encode()) >= len(raw) - 3
+    `is_cut`: the last character may be cut.
+    """
+    try:
+        return raw.decode().isprintable()
+    except UnicodeDecodeError as error:
+        # Of a character that is cut, no byte is wrong but those that are not there.
+        is_cut_off = is_cut and error.end == len(raw) and error.reason == "unexpected end of data"
+        return is_cut_off and raw[: error.start].decode().isprintable()
 
 
 def is_plausible_request(frame: bytes) -> bool:
@@ -161,7 +167,9 @@ def response_frames(data: bytes) -> int:
     previous = -1
     while offset + 8 <= len(data):
         size, correlation_id = struct.unpack_from(">ii", data, offset)
-        if not MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE or correlation_id <= previous:
+        if not MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE:
+            return 0
+        if correlation_id <= previous or (count and correlation_id > previous + MAX_STEP):
             return 0
         previous = correlation_id
         offset += 4 + size

@@ -3,6 +3,7 @@
 Rules:
 - From the start of a connection the verdict depends on the bytes alone, never on how TCP cut them.
 - From the middle, each segment's first byte is tried as the start of a request.
+- What only looks like a request waits for its proof (`candidate`): the rest of the frame, or the answer.
 - Bytes held back are replayed once the kind is known, the client's first: a request must be known before its
   response.
 """
@@ -10,24 +11,21 @@ Rules:
 from typing import NamedTuple
 
 from kdissect.model.stream import StreamSink
+from kdissect.session.candidate import JUDGED_BYTES, Candidate
 from kdissect.session.detect import (
-    KAFKA_PORT,
     MIN_LONE_RESPONSES,
     ZOOKEEPER_NEEDS,
     Verdict,
     foreign_protocol,
-    is_certain_request,
     may_be_zookeeper,
     request_at,
     response_frames,
 )
 from kdissect.session.info import ConnectionKind
 
-HEAD_KEPT = 2048  # bytes of a direction's start that are judged: header, client id and every signature fit
 HELD_BYTES = 64 << 10  # bytes held back per connection; the oldest go first
 HELD_PIECES = 4096  # pieces and holes held back: of a capture of headers alone there is no byte to count
 GIVE_UP_BYTES = 4 << 20  # bytes from the middle of a connection without one plausible request: not Kafka
-SIZE_BYTES = 4  # INT32 (spec/004 "Frame Structure")
 
 
 class _Held(NamedTuple):
@@ -42,18 +40,24 @@ class _Held(NamedTuple):
 class Detection:
     """The undecided beginning of one connection.
 
-    `client` is set with a verdict where the bytes name the client.
+    `client` is set with a verdict where the bytes name the client. `is_proven`: the bytes prove that it is
+    Kafka, they do not only look like it.
     """
 
-    __slots__ = ("_headless", "_heads", "_held", "_held_bytes", "_seen", "_verdicts", "client", "listener")
+    __slots__ = (
+        "_candidates", "_headless", "_heads", "_held", "_held_bytes", "_seen", "_verdicts", "client",
+        "is_proven", "listener",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.client: int | None = None
+        self.is_proven = False
         self.listener: int | None = (
             None  # the direction of the end that accepted the connection, where that was seen
         )
         self._heads = [b"", b""]
-        self._headless: tuple[int, ...] = ()  # opened, but the first bytes were not captured
+        self._candidates: list[Candidate | None] = [None, None]
+        self._headless: tuple[int, ...] = ()  # opened, but bytes were not captured
         self._verdicts = [Verdict.MORE, Verdict.MORE]
         self._held: list[_Held] = []
         self._held_bytes = 0
@@ -83,8 +87,8 @@ class Detection:
         if not is_open or direction in self._headless:
             return self._from_middle(direction, payload, cut=False)
         head = self._heads[direction]
-        if len(head) < HEAD_KEPT:
-            self._heads[direction] = head = (head + payload)[:HEAD_KEPT]
+        if len(head) < JUDGED_BYTES:
+            self._heads[direction] = head = (head + payload)[:JUDGED_BYTES]
         return self._from_start(direction, head, cut=False)
 
     def feed_gap(
@@ -93,9 +97,11 @@ class Detection:
         """Missing bytes: what stands before them is all there will be."""
         before = next((held.payload for held in reversed(self._held) if held.direction == direction), b"")
         self._hold_gap(direction, length, snapped, ref, time_ns)
-        if is_open and self._heads[direction]:
+        is_from_start = is_open and direction not in self._headless
+        if direction not in self._headless:
+            self._headless = (*self._headless, direction)
+        if is_from_start and self._heads[direction]:
             return self._from_start(direction, self._heads[direction], cut=True)
-        self._headless = (*{*self._headless, direction},)
         return self._from_middle(direction, before, cut=True) if before else None
 
     def _hold_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
@@ -113,38 +119,83 @@ class Detection:
         foreign = foreign_protocol(head)
         if foreign is not None:
             return foreign
-        verdict = request_at(head, 0, cut)
-        if verdict is Verdict.YES and direction == self.listener:
-            verdict = _from_listener(head, cut)
-        if verdict is Verdict.YES and len(head) < ZOOKEEPER_NEEDS and not cut and may_be_zookeeper(head):
-            return None
-        self._verdicts[direction] = verdict
-        if verdict is Verdict.YES:
-            self.client = direction
-            return ConnectionKind.KAFKA
-        if self._verdicts == [Verdict.NO, Verdict.NO] or self._seen > GIVE_UP_BYTES:
-            return ConnectionKind.UNKNOWN
-        return None
+        if self._verdicts[direction] is Verdict.MORE:
+            self._verdicts[direction] = self._of_head(direction, head, cut)
+        self._answer(direction, head, is_first=True)
+        return self._decided()
+
+    def _answer(self, direction: int, data: bytes, is_first: bool) -> None:
+        """What one direction sends may answer what the other looks to ask."""
+        other = self._candidates[1 - direction]
+        # Who accepted the connection does not ask: no answer proves that it does.
+        if other is not None and self.listener != 1 - direction:
+            other.answered(data, is_first)
+            self._verdicts[1 - direction] = other.verdict()
+
+    def _of_head(self, direction: int, head: bytes, cut: bool) -> Verdict:
+        """What the first bytes of a direction tell about it."""
+        candidate = self._candidates[direction]
+        if candidate is None:
+            verdict = request_at(head, 0, cut, any_bytes=True)
+            if verdict is not Verdict.YES:
+                return verdict
+            if len(head) < ZOOKEEPER_NEEDS and not cut and may_be_zookeeper(head):
+                return Verdict.MORE
+            candidate = self._candidates[direction] = Candidate(head, cut)
+            if direction != self.listener:
+                candidate.answered(self._heads[1 - direction], is_first=True)
+        else:
+            candidate.is_cut = cut
+            candidate.data = head
+        return candidate.verdict()
 
     def _from_middle(self, direction: int, payload: bytes, cut: bool) -> ConnectionKind | None:
         foreign = foreign_protocol(payload)
         if foreign is not None:
             return foreign
-        if request_at(payload, 0, cut) is Verdict.YES and is_certain_request(payload, 0):
-            self.client = direction
+        self._answer(direction, payload, is_first=False)
+        candidate = self._candidates[direction]
+        if request_at(payload, 0, cut, any_bytes=True) is Verdict.YES:
+            candidate = self._candidates[direction] = Candidate(payload, cut)
+        elif candidate is not None:
+            candidate.more(payload)
+        if candidate is not None:
+            verdict = candidate.verdict()
+            if verdict is Verdict.NO:  # another segment may be the first of a frame
+                self._candidates[direction] = None
+                verdict = Verdict.MORE
+            self._verdicts[direction] = verdict
+        return self._decided()
+
+    def _decided(self) -> ConnectionKind | None:
+        """The kind, where the verdicts on both directions tell it."""
+        verdicts = self._verdicts
+        if Verdict.YES in verdicts:
+            self.client = verdicts.index(Verdict.YES)
+            self.is_proven = True
             return ConnectionKind.KAFKA
-        return ConnectionKind.UNKNOWN if self._seen > GIVE_UP_BYTES else None
+        if self._seen > GIVE_UP_BYTES:
+            return ConnectionKind.UNKNOWN
+        is_refuted = verdicts == [Verdict.NO, Verdict.NO] and all(self._heads)
+        return ConnectionKind.UNKNOWN if is_refuted else None
 
-    def conclude(self, client_direction: int, ports: tuple[int, int]) -> tuple[ConnectionKind, int]:
-        """The connection is over: the best verdict there is, and the client's direction.
-
-        `ports` are the source ports of the two directions.
-        """
-        for direction in (0, 1):
-            data = b"".join(held.payload for held in self._held if held.direction == direction)
-            if response_frames(data) >= (1 if ports[direction] == KAFKA_PORT else MIN_LONE_RESPONSES):
-                return ConnectionKind.KAFKA, 1 - direction
+    def conclude(self, client_direction: int) -> tuple[ConnectionKind, int]:
+        """The connection is over: the best verdict there is, and the client's direction."""
+        sent = self._sent(0), self._sent(1)
+        for side, candidate in enumerate(self._candidates):
+            if candidate is not None and candidate.is_likely(is_silent=not sent[1 - side]):
+                return ConnectionKind.KAFKA, side
+        for side in (0, 1):
+            if response_frames(sent[side]) >= MIN_LONE_RESPONSES and not sent[1 - side]:
+                return ConnectionKind.KAFKA, 1 - side
         return ConnectionKind.UNKNOWN, client_direction
+
+    def has_response(self, direction: int) -> bool:
+        """Whether what is held of a direction begins with a whole response."""
+        return response_frames(self._sent(direction)) > 0
+
+    def _sent(self, direction: int) -> bytes:
+        return b"".join(held.payload for held in self._held if held.direction == direction)
 
     def replay(self, readers: tuple[StreamSink, StreamSink], client: int) -> None:
         """Give the held bytes to the readers."""
@@ -166,11 +217,3 @@ def _give(item: _Held, reader: StreamSink) -> None:
         reader.gap(item.gap, item.snapped, item.ref, item.time_ns)
     else:
         reader.data(item.payload, item.ref, item.time_ns)
-
-
-def _from_listener(head: bytes, cut: bool) -> Verdict:
-    """Whether the end that was connected to sends requests: a whole frame must tell, however it came."""
-    is_whole = len(head) >= HEAD_KEPT or len(head) - SIZE_BYTES >= int.from_bytes(head[:SIZE_BYTES])
-    if not is_whole and not cut:
-        return Verdict.MORE
-    return Verdict.YES if is_certain_request(head, 0) else Verdict.NO

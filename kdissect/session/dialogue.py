@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kdissect.decoders import quirks
-from kdissect.decoders.bodies import body_fits
+from kdissect.decoders.bodies import response_fits
 from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
@@ -262,6 +262,9 @@ class Dialogue(DialogueState):
             self._orphan(frame, None)
             return True
         correlation_id = int.from_bytes(data[:4], signed=True)
+        skipped = self._pairing.skip_first(frame, correlation_id)
+        if skipped is not None:
+            self._emit(skipped)
         matched, released = self._pairing.match(correlation_id)
         if released:
             for done in released:
@@ -282,6 +285,8 @@ class Dialogue(DialogueState):
             exchange.note(AnomalyKind.UNEXPECTED_RESPONSE, "acks=0 asks for no response", frame)
         exchange.state = _COMPLETE
         exchange.response = frame
+        if frame.is_cut:
+            exchange.close = self._info.close  # that cut it, if it is over
         key, version = exchange.api_key, exchange.api_version
         assert key is not None, "only requests with a header wait"
         assert version is not None
@@ -392,12 +397,7 @@ class Dialogue(DialogueState):
         stop = content + size
         if waiting is None or waiting.api_key is None or waiting.api_version is None or stop > len(data):
             return False
-        frame = data[content:stop]
-        try:
-            offset = response_body_offset(frame, waiting.api_key, waiting.api_version)
-        except DecodeError:
-            return False
-        return body_fits(frame, offset, waiting.api_key, waiting.api_version)
+        return response_fits(data[content:stop], waiting.api_key, waiting.api_version)
 
     def response_places(self, data: bytes) -> Iterator[int]:
         """Offsets in `data` where an answer to one of the first requests that wait may begin."""
@@ -411,10 +411,9 @@ class Dialogue(DialogueState):
     # the end
 
     def finish(self, close: Close) -> None:
-        """The connection is over: what waits is unanswered."""
+        """The connection is over: what waits is unanswered, or was not to be answered."""
         for exchange in [*self._tokens, *self._pairing.drain()]:
-            if exchange.state is not State.NO_RESPONSE_EXPECTED:
-                exchange.close = close
+            exchange.close = close
             self._emit(exchange)
         self._tokens.clear()
 

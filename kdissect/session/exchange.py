@@ -62,8 +62,8 @@ class Exchange:
     `ordinal` numbers the requests of a connection in stream order from 0. `api_key`, `api_version` and
     `correlation_id` are None where the wire does not show them: SASL tokens, malformed headers, orphan
     responses that could not be inferred. `response_version` differs from `api_version` only for an
-    ApiVersions answer that fell back to v0 (KIP-511). `close` says who ended the connection of an unanswered
-    request.
+    ApiVersions answer that fell back to v0 (KIP-511). `close` says who ended the connection of a
+    request that still waited then, or was not to be answered, or whose answer that cut.
     """
 
     __slots__ = (

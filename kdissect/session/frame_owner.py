@@ -27,5 +27,8 @@ class FrameOwner(Protocol):
     def note(self, anomaly: Anomaly) -> None:
         """An anomaly of the connection."""
 
+    def ending(self, how: CloseKind, time_ns: int) -> None:
+        """A direction ends, with a frame that is not whole."""
+
     def ended(self, direction: int, how: CloseKind, time_ns: int) -> None:
         """The direction ended."""

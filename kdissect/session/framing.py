@@ -203,9 +203,14 @@ class FrameReader(_State, Pickled):
         if self._through is not None:
             self._through.end(how, ref, time_ns)
             return
-        if self.mode is Mode.FRAMES and self._size >= 0:
-            self._deliver_cut(f"the stream ended ({how}) inside the frame")
+        self.end_frame(how, time_ns)
         self._connection.ended(self.direction, how, time_ns)
+
+    def end_frame(self, how: CloseKind, time_ns: int) -> None:
+        """Deliver what stands of a frame; again once bytes that were held back until the end were given."""
+        if self.mode is Mode.FRAMES and self._size >= 0:
+            self._connection.ending(how, time_ns)
+            self._deliver_cut(f"the stream ended ({how}) inside the frame")
 
     # position
 

@@ -1,10 +1,12 @@
-"""Pairs responses with requests by correlation id, from the headers alone.
+"""Pairs responses with requests by correlation id, from the headers alone where an id stands for one request.
 
 Rules:
 - A broker answers the requests of one connection in their order (spec/000 "Network"); an answer out of order
   is paired all the same.
 - A Produce request with acks=0 gets no response. It is held for a moment, because some servers answer it
-  anyway.
+  anyway; until its id is used again, for the answer would have come before.
+- Of several requests under one id the first is answered first. Where what comes does not fit it, and fits
+  the next to the last byte, the answer to the first is not there.
 - What is never answered is reported when the connection ends, or when a later answer shows that its own was
   lost in a gap.
 """
@@ -13,6 +15,7 @@ from collections import deque
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
+from kdissect.decoders.bodies import response_fits
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.native import Pickled, native
@@ -90,6 +93,7 @@ class Pairing(_State, Pickled):
     def add(self, exchange: Exchange, frame: Frame, correlation_id: int) -> list[Exchange]:
         """Take a request; gives back exchanges that will not wait any longer."""
         pending = self._pending
+        released = self._give_up_silent(correlation_id)
         if correlation_id in pending:
             earlier = pending[correlation_id].ordinal
             detail = f"correlation id {correlation_id} is in flight already, as request {earlier}"
@@ -111,15 +115,37 @@ class Pairing(_State, Pickled):
             self._silent.append(exchange)
         is_full = len(pending) + self._shadows > limits.connection_pending_requests
         if not self._holding and not is_full and store.pending_requests <= limits.pending_requests:
-            return _NOTHING
-        released = self._release(exchange.ordinal - NO_RESPONSE_HOLD) if self._holding else []
+            return released
+        if self._holding:
+            released = released + self._release(exchange.ordinal - NO_RESPONSE_HOLD)
         if pending and (is_full or store.pending_requests > limits.pending_requests):
             oldest = self._take(self._oldest())
             why = f"more than {limits.connection_pending_requests if is_full else limits.pending_requests}"
             where = "" if is_full else " of all connections"
             oldest.note(AnomalyKind.PENDING_LIMIT, f"{why} requests{where} in flight")
-            released.append(oldest)
+            released = [*released, oldest]
         return released
+
+    def _give_up_silent(self, correlation_id: int) -> list[Exchange]:
+        """The acks=0 request that waits under an id which is used again."""
+        earlier = self._pending.get(correlation_id)
+        if earlier is None or earlier.state is not _NO_RESPONSE:
+            return _NOTHING
+        return [self._take(correlation_id)]
+
+    def skip_first(self, frame: Frame, correlation_id: int) -> Exchange | None:
+        """The first of several requests under one id, where a response fits the second and cannot be its."""
+        waiting = self._shadowed.get(correlation_id) if self._shadowed else None
+        if not waiting or frame.is_cut:
+            return None
+        first, second = self._pending[correlation_id], waiting[0]
+        if _answers(frame, first) or not _answers(frame, second):
+            return None
+        detail = f"the response under its correlation id does not fit it, but request {second.ordinal}"
+        first.note(AnomalyKind.PAIRED_AGAIN, detail, frame)
+        detail = f"the response does not fit request {first.ordinal}, of the same correlation id"
+        second.note(AnomalyKind.PAIRED_AGAIN, detail, frame)
+        return self._take(correlation_id)
 
     def _oldest(self) -> int:
         """Id of the first request that waits, for giving it up.
@@ -240,6 +266,12 @@ class Pairing(_State, Pickled):
         self._count_bytes(-self._bytes)
         self._holding = self._shadows = 0
         return sorted(waiting, key=_ordinal)
+
+
+def _answers(frame: Frame, exchange: Exchange) -> bool:
+    """Whether a response is to the last byte one to this request."""
+    key, version = exchange.api_key, exchange.api_version
+    return key is not None and version is not None and response_fits(frame.data, key, version)
 
 
 def _ordinal(exchange: Exchange) -> int:

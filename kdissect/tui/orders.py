@@ -11,6 +11,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.model.limits import DEFAULT_LIMITS, Limits
+from kdissect.model.ports import ANY_PORTS, Ports
 
 if TYPE_CHECKING:
     from kdissect.capture.live.settings import LiveSettings
@@ -28,7 +29,7 @@ class Order(NamedTuple):
     """
 
     paths: tuple[str, ...]
-    ports: tuple[int, ...] = ()
+    ports: Ports = ANY_PORTS
     key_logs: tuple[str, ...] = ()
     topic_ids: dict[bytes, str] | None = None
     hosts: dict[str, str] | None = None

@@ -42,7 +42,10 @@ def save(order: SaveOrder) -> Saved:
 
 def _open(order: SaveOrder) -> Dissection:
     inputs = order.inputs
-    return Dissection(inputs.paths, inputs.ports, inputs.topic_ids, inputs.key_logs, inputs.hosts)
+    ports = inputs.ports
+    return Dissection(
+        inputs.paths, ports.brokers, inputs.topic_ids, inputs.key_logs, inputs.hosts, only_ports=ports.only
+    )
 
 
 def _harvest(order: SaveOrder) -> Harvested:

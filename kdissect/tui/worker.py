@@ -267,7 +267,9 @@ def _open(order: Order) -> Dissection:
     source: Sequence[str] | Captures = order.paths
     if order.live is not None:
         source = _capture(order.live)
-    dissection = Dissection(source, order.ports, order.topic_ids, order.key_logs, order.hosts)
+    dissection = Dissection(
+        source, order.ports.brokers, order.topic_ids, order.key_logs, order.hosts, only_ports=order.ports.only
+    )
     if order.rows:  # names are learned as they come: a second reading would hold the first rows back
         dissection.topics = TopicNames(order.topic_ids)
     return dissection

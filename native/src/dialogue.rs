@@ -211,6 +211,9 @@ pub fn response(
 /// The frame answers the first request that waits; false if it does not, or not plainly.
 fn answer(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, Frame>, content: &[u8]) -> PyResult<bool> {
     let py = dialogue.py();
+    if frame.get().is_cut(py)? {
+        return Ok(false);
+    }
     let Some(id) = content.get(..AFTER_ID).and_then(|id| id.try_into().ok()).map(i32::from_be_bytes) else {
         return Ok(false);
     };

@@ -103,7 +103,7 @@ impl Frame {
 
     /// Whether bytes of the frame are missing from the capture.
     #[getter]
-    fn is_cut(&self, py: Python<'_>) -> PyResult<bool> {
+    pub fn is_cut(&self, py: Python<'_>) -> PyResult<bool> {
         Ok((self.data.as_bytes(py).len() as i64) < self.size.extract::<i64>(py)?)
     }
 

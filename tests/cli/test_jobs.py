@@ -15,7 +15,9 @@ import pytest
 from kdissect.cli import main
 from kdissect.cli.jobs import listing, worker
 from kdissect.cli.jobs.workers import Workers, _with_lines
+from tests.support.broken_frames import every_broken_frame
 from tests.support.console import CAPTURES, CHECKOUT, TXN
+from tests.support.pcaps import write_pcap
 
 # All kinds of traffic, but not those that take seconds to print; KDISSECT_SLOW has all of them compared.
 LARGEST = 10**9 if os.environ.get("KDISSECT_SLOW") else 110_000
@@ -90,6 +92,19 @@ def test_options(more: Sequence[str], arguments: Sequence[str], capfd: pytest.Ca
     """Filters count what they leave out, and names are learned from it; a limit ends everything."""
     given = (*arguments, *more, TXN, IDS)
     assert printed(capfd, *given, "--jobs", "2") == printed(capfd, *given)
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize("arguments", [LIST, BODIES], ids=["list", "bodies"])
+def test_brokers_that_other_connections_prove(
+    arguments: Sequence[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever has the connection that proves the broker, earlier or later."""
+    packets = every_broken_frame()
+    path = write_pcap(tmp_path / "a.pcap", packets)
+    expected = printed(capfd, *arguments, path)
+    assert len(expected[1].splitlines()) >= 8
+    assert printed(capfd, *arguments, "--jobs", "3", path) == expected
 
 
 @pytest.mark.usefixtures("inline")

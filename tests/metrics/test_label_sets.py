@@ -11,6 +11,7 @@ from kdissect.metrics.collector import SnapshotCollector
 from kdissect.metrics.label_sets import MAX_VALUE_LENGTH, OTHER, LabelSets, label_value
 from kdissect.metrics.meter import Meter
 from kdissect.metrics.tallies import Count
+from kdissect.model.ports import Ports
 from tests.support.traffic import Conversation, request, response
 
 HOSTILE = [
@@ -55,7 +56,7 @@ def test_values_are_inert(text: str | None) -> None:
 
 
 def test_a_hostile_client_stays_in_its_label() -> None:
-    analyzer, meter = Analyzer(frozenset({9092})), Meter(TopicNames())
+    analyzer, meter = Analyzer(Ports({9092})), Meter(TopicNames())
     for index, client_id in enumerate(HOSTILE):
         talk = Conversation(ports=(40_000 + index, 9092)).handshake()
         talk.client(request(18, 0, 1, client_id=client_id)).broker(response(1, b"\0\0\0\0\0\0"))

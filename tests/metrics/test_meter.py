@@ -6,6 +6,7 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics import TopicNames
 from kdissect.metrics.meter import Meter
 from kdissect.model.finding import Severity
+from kdissect.model.ports import Ports
 from kdissect.rules.judge import Judge
 from kdissect.session.events import Event
 from tests.support.traffic import CLIENT, Conversation, request, response
@@ -23,7 +24,7 @@ def talk_with_a_hole() -> Conversation:
 
 
 def test_every_scrape_is_at_least_the_one_before() -> None:
-    analyzer, meter = Analyzer(frozenset({9092})), Meter(TopicNames())
+    analyzer, meter = Analyzer(Ports({9092})), Meter(TopicNames())
     before: Mapping[str, int] = {}
     opened, gaps_while_open = 0, 0
 
@@ -65,7 +66,7 @@ def test_a_reader_that_meets_a_change_reads_again() -> None:
 
 
 def test_findings_are_counted_by_rule() -> None:
-    analyzer, meter, judge = Analyzer(frozenset({9092})), Meter(TopicNames()), Judge()
+    analyzer, meter, judge = Analyzer(Ports({9092})), Meter(TopicNames()), Judge()
     assert meter.snapshot().findings is None
     meter.findings = judge.findings.all
     talk = Conversation().handshake()

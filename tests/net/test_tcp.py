@@ -8,7 +8,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.model.segment import ACK, FIN, PSH, RST, SYN
 from kdissect.model.stream import CloseKind
-from kdissect.net.repair import GRACE_NS, GRACE_PACKETS, ONE_WAY_GRACE_NS
+from kdissect.net.repair import GRACE_FEW_PACKETS, GRACE_NS, GRACE_PACKETS, ONE_WAY_GRACE_NS
 from tests.net.recorder import BROKER, CLIENT, MASK, Wire
 
 SECOND = 1_000_000_000
@@ -192,11 +192,39 @@ def test_loss_is_given_up_after_packets() -> None:
     assert wire.sinks[CLIENT].runs == [b"abc", 3, b"ghijkl"]
 
 
-def test_loss_is_given_up_after_time() -> None:
+def wait_out(wire: Wire, ack: int) -> None:
+    """As many packets and as much time as a hole is waited for."""
+    for _ in range(GRACE_FEW_PACKETS):
+        wire.send(BROKER, 0, flags=ACK, ack=ack, wait_ns=GRACE_NS)
+
+
+def test_loss_is_given_up_after_time_and_a_few_packets() -> None:
     wire = opened()
     lose(wire)
-    wire.send(BROKER, 0, flags=ACK, ack=9, wait_ns=GRACE_NS)
+    wait_out(wire, 9)
     assert wire.sinks[CLIENT].runs == [b"abc", 3, b"ghi"]
+
+
+def test_time_alone_gives_up_nothing() -> None:
+    """Of two queues of a card one may be behind for long where little is said."""
+    wire = opened()
+    lose(wire)
+    wire.send(BROKER, 0, flags=ACK, ack=9, wait_ns=100 * GRACE_NS)
+    wire.send(CLIENT, 3, b"def")
+    assert wire.sinks[CLIENT].runs == [b"abcdefghi"]
+
+
+def test_the_broker_side_captured_before_the_opening() -> None:
+    """The queue of the broker's direction comes first: its handshake, its acknowledgment, its answer."""
+    wire = Wire()
+    wire.send(BROKER, -1, flags=SYN | ACK)
+    wire.send(BROKER, 0, flags=ACK, ack=3)
+    wire.send(BROKER, 0, b"answer", ack=3)
+    wire.send(CLIENT, -1, flags=SYN)
+    wire.send(CLIENT, 0, b"ask")
+    wire.flush()
+    assert wire.journal[:2] == [(CLIENT, b"ask"), (BROKER, b"answer")]
+    assert not kinds(wire)
 
 
 def test_acknowledgment_captured_before_the_data() -> None:
@@ -225,7 +253,7 @@ def test_unacknowledged_hole_is_filled_by_a_late_retransmission() -> None:
 def test_late_segment_is_dropped() -> None:
     wire = opened()
     lose(wire)
-    wire.send(BROKER, 0, flags=ACK, ack=9, wait_ns=GRACE_NS)
+    wait_out(wire, 9)
     wire.send(CLIENT, 3, b"def")
     assert wire.sinks[CLIENT].runs == [b"abc", 3, b"ghi"]
     assert kinds(wire) == {AnomalyKind.GAP: 1, AnomalyKind.LATE_SEGMENT: 1}
@@ -235,7 +263,7 @@ def test_lost_tail_is_a_gap() -> None:
     wire = opened()
     wire.send(CLIENT, 0, b"abc")
     wire.send(BROKER, 0, flags=ACK, ack=50)
-    wire.send(BROKER, 0, flags=ACK, ack=50, wait_ns=GRACE_NS)
+    wait_out(wire, 50)
     assert wire.sinks[CLIENT].runs == [b"abc", 47]
     wire.send(CLIENT, 50, b"rest")
     assert wire.sinks[CLIENT].runs == [b"abc", 47, b"rest"]
@@ -277,7 +305,8 @@ def test_answer_to_a_lost_question_comes_after_the_gap() -> None:
     wire.send(CLIENT, 8, b"third")
     wire.send(BROKER, 0, b"answer", ack=13)
     wire.send(CLIENT, 13, flags=ACK, ack=6)
-    wire.send(CLIENT, 13, flags=ACK, ack=6, wait_ns=GRACE_NS)
+    for _ in range(GRACE_FEW_PACKETS):
+        wire.send(CLIENT, 13, flags=ACK, ack=6, wait_ns=GRACE_NS)
     assert wire.journal == [(CLIENT, b"ask"), (CLIENT, 5), (CLIENT, b"third"), (BROKER, b"answer")]
 
 

@@ -15,6 +15,7 @@ from kdissect.pipeline.connections import flows
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.mapping import Mapping
 from kdissect.pipeline.setup import Setup
+from kdissect.session.brokers import Brokers
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
@@ -40,7 +41,13 @@ def by_tasks(paths: Sequence[str | Path], parts: int, key_logs: Sequence[str] = 
     """The functions of the tasks, without Spark: what it does in between is sorting."""
     inputs = find([str(path) for path in paths])
     setup = Setup.of(inputs, key_logs=tuple(key_logs))
-    return rows_of(_events(inputs, setup, parts), setup.files)
+    brokers = [Brokers() for _ in range(parts)]
+    found = rows_of(_events(inputs, setup, brokers), setup.files)
+    late = set().union(*(one.proven for one in brokers)) & set().union(*(one.asked for one in brokers))
+    if late:  # as `job` does
+        setup = setup._replace(brokers=frozenset(late))
+        found = rows_of(_events(inputs, setup, [Brokers(late) for _ in range(parts)]), setup.files)
+    return found
 
 
 def order_of(paths: Sequence[str | Path]) -> list[Identity]:
@@ -72,9 +79,12 @@ def rows_of(events: Iterable[Event], files: Sequence[str]) -> Found:
     return found
 
 
-def _events(inputs: Inputs, setup: Setup, parts: int) -> Iterable[Event]:
+def _events(inputs: Inputs, setup: Setup, brokers: Sequence[Brokers]) -> Iterable[Event]:
+    parts = len(brokers)
     runs: list[Any] = [run for task in inputs.tasks(1 << 20) for run in Mapping(parts).runs(task)]
-    for part in range(parts):
+    for part, known in enumerate(brokers):
         mine = [run for run in runs if run.part == part]
-        for events in flows(sorted(mine, key=lambda run: (run.key, run.order_ns, run.ref)), setup):
+        for events in flows(
+            sorted(mine, key=lambda run: (run.key, run.order_ns, run.ref)), setup, None, known
+        ):
             yield from (event for _, event in events)

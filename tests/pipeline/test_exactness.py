@@ -18,6 +18,8 @@ from kdissect.pipeline.setup import Setup
 from tests.pipeline.conftest import BENCHMARKS, CHECKOUT
 from tests.pipeline.frames import Frames
 from tests.pipeline.parquet import of_one_process, of_run
+from tests.support.broken_frames import every_broken_frame
+from tests.support.pcaps import write_pcap
 from tests.support.taps import tap
 
 CAPTURES = CHECKOUT / "captures"
@@ -46,6 +48,14 @@ def _compare(paths: Sequence[Path], output: Path, keys: Sequence[str] = (), part
 @pytest.mark.parametrize("name", NAMES)
 def test_captures(name: str, tmp_path: Path) -> None:
     _compare([CAPTURES / name], tmp_path / "tables")
+
+
+def test_brokers_that_other_connections_prove(tmp_path: Path) -> None:
+    """The task that has a broken connection does not have the one that proves its broker."""
+    path = Path(write_pcap(tmp_path / "a.pcap", every_broken_frame()))
+    _compare([path], tmp_path / "tables", parts=5)
+    kinds = [row["kind"] for row in of_run(tmp_path / "tables", "connections")]
+    assert kinds == ["kafka"] * len(kinds)
 
 
 def test_encrypted_captures_with_their_keys(tmp_path: Path) -> None:

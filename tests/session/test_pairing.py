@@ -2,7 +2,7 @@
 
 import struct
 
-from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, State
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, State
 from tests.support.run import connections_of, exchanges_of, kinds
 from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
 
@@ -48,6 +48,61 @@ def test_reused_correlation_id_pairs_first_with_first() -> None:
     found = exchanges_of(talk.packets)
     assert [(e.ordinal, e.state) for e in found] == [(0, State.COMPLETE), (1, State.COMPLETE)]
     assert kinds(found[1]) == {"reused_correlation_id"}
+
+
+def produced(partition: int) -> bytes:
+    """Produce v0 response body: one topic, one partition."""
+    return struct.pack(">i", 1) + b"\0\1t" + struct.pack(">iihq", 1, partition, 0, 7)
+
+
+def test_acks_0_under_an_id_that_is_used_again_takes_no_answer() -> None:
+    """As pykafka 2.8.0 does: every request has the id 0, and some want no answer."""
+    talk = Conversation().handshake()
+    for partition in range(3):
+        talk.client(request(PRODUCE, 0, 0, produce(0), b"pykafka"))
+        talk.client(request(PRODUCE, 0, 0, produce(1), b"pykafka")).broker(response(0, produced(partition)))
+        talk.client(request(HEARTBEAT, 0, 0, HEARTBEAT_BODY, b"pykafka")).broker(response(0, OK))
+    found = sorted(exchanges_of(talk.packets), key=lambda e: e.ordinal)
+    assert [(e.api_key, str(e.state)) for e in found] == 3 * [
+        (PRODUCE, "no_response_expected"),
+        (PRODUCE, "complete"),
+        (HEARTBEAT, "complete"),
+    ]
+    assert not any(e.all_anomalies() for e in found)
+    assert all(answer_fits(e) for e in found if e.response)
+
+
+def test_a_body_that_fits_the_next_request_of_the_id_alone_is_paired_with_it() -> None:
+    talk = Conversation().handshake().client(request(PRODUCE, 0, 0, produce(1)))  # its answer never comes
+    for _ in range(3):
+        talk.client(request(HEARTBEAT, 0, 0, HEARTBEAT_BODY)).broker(response(0, OK))
+        talk.client(request(PRODUCE, 0, 0, produce(1))).broker(response(0, produced(0)))
+    found = sorted(exchanges_of(talk.packets), key=lambda e: e.ordinal)
+    assert [str(e.state) for e in found] == ["unanswered"] + 6 * ["complete"]
+    assert all(answer_fits(e) for e in found[1:])
+    assert "paired_again" in kinds(found[0]) and "paired_again" in kinds(found[1])
+    assert all("paired_again" not in kinds(e) for e in found[2:])
+
+
+def answer_fits(exchange: Exchange) -> bool:
+    body = exchange.bodies()[1]
+    return body is not None and body.fits
+
+
+def test_who_closed_is_told_where_no_answer_was_expected() -> None:
+    talk = Conversation().handshake().client(request(PRODUCE, 0, 1, produce(0))).fin(BROKER)
+    (found,) = exchanges_of(talk.packets)
+    assert found.state is State.NO_RESPONSE_EXPECTED
+    assert found.close is not None and (found.close.by, found.close.how) == ("broker", "fin")
+
+
+def test_who_cut_an_answer_is_told() -> None:
+    talk = Conversation().handshake().client(heartbeats(1, 2)).broker(response(1, OK))
+    talk.broker(response(2, OK)[:9]).rst(BROKER)
+    whole, cut = exchanges_of(talk.packets)
+    assert whole.close is None and not whole.all_anomalies()
+    assert kinds(cut) == {"cut_frame"}
+    assert cut.close is not None and (cut.close.by, cut.close.how) == ("broker", "rst")
 
 
 def test_duplicate_and_orphan_responses() -> None:
@@ -121,9 +176,10 @@ def test_capture_end_is_nobodys_close() -> None:
 
 
 def test_unknown_api_and_version_do_not_cost_the_pair() -> None:
-    talk = Conversation().handshake().client(request(10000, 3, 1, b"?") + request(METADATA, 99, 2, b"??"))
+    talk = Conversation().handshake().client(heartbeats(7)).broker(response(7, OK))
+    talk.client(request(10000, 3, 1, b"?") + request(METADATA, 99, 2, b"??"))
     talk.broker(response(1, b"x") + response(2, b"y"))
-    found = exchanges_of(talk.packets)
+    found = exchanges_of(talk.packets)[1:]
     assert [(e.api_key, e.api_version, e.state) for e in found] == [
         (10000, 3, State.COMPLETE),
         (METADATA, 99, State.COMPLETE),

@@ -101,7 +101,9 @@ def _first(dissection: Dissection, flows: list[Any], tables: frozenset[str]) -> 
     numbers = numbers_in_sets(file.capture_set for file in files)
     for (capture_set, _), segments in flows:
         analyzer = Analyzer(
-            capture_set_of=lambda index: files[index].capture_set, secrets=dissection.key_logs
+            capture_set_of=lambda index: files[index].capture_set,
+            secrets=dissection.key_logs,
+            brokers=dissection.analyzer.brokers,
         )
         ordered_analyzer = OrderedAnalyzer(analyzer, numbers.__getitem__)
         stage.begin_flow()

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.packet import Packet
+from kdissect.model.ports import Ports
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -11,7 +12,7 @@ from kdissect.session.info import ConnectionInfo
 
 def events_of(packets: Iterable[Packet], ports: Iterable[int] = ()) -> list[Event]:
     """Every event of a capture."""
-    analyzer = Analyzer(frozenset(ports))
+    analyzer = Analyzer(Ports(ports))
     found: list[Event] = []
     for packet in packets:
         found += analyzer.feed(packet)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kdissect.capture.key_logs import KeyLogFile
 from kdissect.model.limits import DEFAULT_LIMITS, Limits
+from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.pipeline.streaming.candidates import Patience
 
 # Of a micro-batch: what a core analyses in some minutes, and what the tasks of its connections hold in
@@ -32,7 +33,7 @@ class Settings(NamedTuple):
     max_bytes: int = MAX_BYTES
     recursive: bool = False
     patience: Patience = Patience()
-    ports: frozenset[int] = frozenset()
+    ports: Ports = ANY_PORTS
     hosts: Mapping[str, str] | None = None
     key_logs: tuple[KeyLogFile, ...] = ()
     topic_ids: Mapping[bytes, str] | None = None
