@@ -30,7 +30,7 @@ from kdissect.session.request_kind import (
     known_kind,
     request_kind,
 )
-from kdissect.session.sasl import principal_of
+from kdissect.session.sasl import has_succeeded, principal_of
 
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.
@@ -63,7 +63,7 @@ class Dialogue(DialogueState):
     `_response` do what they do not.
     """
 
-    __slots__ = ("_client_id_end", "_first_token", "_orphans")
+    __slots__ = ("_client_id_end", "_first_token", "_orphans", "_rounds")
 
     def __init__(self, info: ConnectionInfo, events: list[Event], store: Store | None = None) -> None:
         self._info = info
@@ -71,7 +71,8 @@ class Dialogue(DialogueState):
         self._pairing = Pairing(store)
         self._phase = Phase.REQUESTS
         self._tokens: deque[Exchange] = deque()  # raw SASL frames that wait for their answer
-        self._first_token = b""
+        self._first_token = b""  # of the login under way
+        self._rounds = 0  # tokens of it that were answered
         self._next = 0
         self._orphans = 0
         # Of the request before: a connection's requests have the same.
@@ -192,9 +193,7 @@ class Dialogue(DialogueState):
             oldest = self._tokens.popleft()
             oldest.note(AnomalyKind.PENDING_LIMIT, f"more than {MAX_TOKENS} SASL tokens without an answer")
             self._emit(oldest)
-        if not self._first_token:
-            self._first_token = frame.data
-            self._info.principal = principal_of(self._info.mechanism, frame.data)
+        self._first_token = self._first_token or frame.data
 
     def _watch_request(self, exchange: Exchange) -> None:
         """ApiVersions and SASL requests tell who the client is and what follows."""
@@ -210,7 +209,7 @@ class Dialogue(DialogueState):
             )
         elif exchange.api_key == SASL_HANDSHAKE:
             info.mechanism = _text(body.mechanism)
-            self._first_token = b""
+            self._first_token, self._rounds = b"", 0
             raw = quirks.raw_tokens_follow(SASL_HANDSHAKE, exchange.api_version or 0)
             step = Step.HANDSHAKE_V0 if raw else Step.HANDSHAKE_V1
             self._phase = after(self._phase, step)
@@ -226,6 +225,7 @@ class Dialogue(DialogueState):
             exchange = self._tokens.popleft()
             exchange.response = frame
             exchange.state = State.COMPLETE
+            self._round(data)
             self._emit(exchange)
             return True
         if len(data) < 4:
@@ -298,8 +298,15 @@ class Dialogue(DialogueState):
                 self._phase = after(self._phase, Step.HANDSHAKE_REFUSED)
         elif not error_code:
             self._phase = after(self._phase, Step.AUTHENTICATE_DONE)
-            info = self._info
+            self._round(bytes(body.auth_bytes))
+
+    def _round(self, server_token: bytes) -> None:
+        """A token was answered without an error: the client is who it says it is once it was the last."""
+        info = self._info
+        self._rounds += 1
+        if has_succeeded(info.mechanism, self._rounds, server_token):
             info.principal = principal_of(info.mechanism, self._first_token) or info.principal
+            self._first_token, self._rounds = b"", 0  # it may hold a password
 
     def _orphan(self, frame: Frame, correlation_id: int | None) -> None:
         exchange = Exchange(self._info, FIRST_ORPHAN_ORDINAL + self._orphans)
