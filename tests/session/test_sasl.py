@@ -121,9 +121,7 @@ def test_a_refusal_of_another_user_leaves_the_one_who_is_logged_in() -> None:
     authenticate(talk, 2, SCRAM_FIRST, SERVER_FIRST)
     authenticate(talk, 3, SCRAM_FINAL, SERVER_FINAL)
     mechanism = b"\0\x0dSCRAM-SHA-256"
-    talk.client(request(HANDSHAKE, 1, 4, mechanism)).broker(
-        response(4, struct.pack(">hi", 0, 1) + mechanism)
-    )
+    talk.client(request(HANDSHAKE, 1, 4, mechanism)).broker(response(4, struct.pack(">hi", 0, 1) + mechanism))
     authenticate(talk, 5, b"n,,n=eve,r=abc", SERVER_FIRST)
     authenticate(talk, 6, SCRAM_FINAL, b"", 58)
     assert connections_of(talk.packets)[0].principal == "bob"
