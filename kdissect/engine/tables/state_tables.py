@@ -173,12 +173,12 @@ PRODUCERS = Table(
         RowField("client_ids", "list<string>", "clients that used it"),
         RowField("given_in_capture", "bool", "whether it was seen to be given"),
         RowField("in_two_clusters", "bool", "whether two clusters gave it: then nothing is expected of it"),
-        RowField("batches", "int64", "batches"),
+        RowField("batches", "int64", "batches that the broker took, or did not answer"),
         RowField("records", "int64", "records they say they have"),
         RowField("retries", "int64", "batches sent again"),
         RowField("duplicates", "int64", "batches the broker had already"),
         RowField("sequence_jumps", "int64", "sequence numbers that were not the next"),
-        RowField("refusals", "int64", "batches refused for the producer's state"),
+        RowField("refusals", "int64", "batches that the broker did not append, but for duplicates"),
         RowField("errors", "map<string,int64>", "error codes by name"),
         *within(
             "partitions",
@@ -187,7 +187,7 @@ PRODUCERS = Table(
             (
                 RowField("partition", "string", "topic and partition"),
                 RowField("epoch", "int32", "epoch of the last batch"),
-                RowField("next_sequence", "int64", "sequence number that comes next"),
+                RowField("next_sequence", "int64", "sequence number that the broker takes next"),
             ),
         ),
         *_EVENTS,
