@@ -17,8 +17,8 @@ from kdissect.stats import group_log, groups
 from kdissect.stats.group_rows import group_facts
 from kdissect.stats.groups import GroupTraffic
 from tests.history.talk import MS, START_NS, Talk
-from tests.support.console import CAPTURES
 from tests.stats.truth import Facts, shown, told, truth
+from tests.support.console import CAPTURES
 
 # Groups in which a member is told what is added: the truth names that, not all it holds.
 INCREMENTAL = ("cooperative", "coop", "sticky", "new", "served")
@@ -308,6 +308,15 @@ def test_a_member_that_heartbeats_is_there() -> None:
     assert [(member["member_id"], member["gone"]) for member in group["members"]] == [("a", None)]
 
 
+def causes_come_first(traffic: GroupTraffic, joined: dict[str, int]) -> None:
+    for group in traffic.classic.groups:
+        for rebalance in group.rebalances:
+            joiners = rebalance.why(group.leader).get(Cause.MEMBER_JOINED, set()) & set(joined)
+            for who in joiners if rebalance.shown_ns else ():
+                assert joined[who] <= rebalance.shown_ns, "a cause later than its effect"
+            assert rebalance.since_ns <= rebalance.began.answered_ns
+
+
 EVERY = sorted(path for path in CAPTURES.iterdir() if ".pcap" in path.name)
 
 
@@ -323,12 +332,7 @@ def test_what_holds_of_all_groups(path: Path) -> None:
             joined.setdefault(turn.response.member_id, turn.sent_ns)
         if exchange.api_key == HEARTBEAT and turn.response is not None and not turn.response.error_code:
             last_beat[turn.request.group_id, turn.request.member_id] = turn.sent_ns
-    for group in traffic.classic.groups:
-        for rebalance in group.rebalances:
-            joiners = rebalance.why(group.leader).get(Cause.MEMBER_JOINED, set()) & set(joined)
-            for who in joiners if rebalance.shown_ns else ():
-                assert joined[who] <= rebalance.shown_ns, "a cause later than its effect"
-            assert rebalance.since_ns <= rebalance.began.answered_ns
+    causes_come_first(traffic, joined)
     for row in group_facts(traffic):
         there = {one["member_id"] for one in row["members"] if one["gone"] is None}
         for one in row["members"]:
