@@ -2,6 +2,7 @@
 
 from collections import deque
 from enum import StrEnum
+from typing import NamedTuple
 
 from kdissect.history.fact import Evidence
 from kdissect.history.table import Table
@@ -9,6 +10,7 @@ from kdissect.model.packet import NEVER_NS
 
 MEMBERS_KEPT = 5_000  # of one group; group.max.size is unlimited by default, thousands are rare
 REBALANCES_KEPT = 100  # the last ones of a group; further ones are counted only
+ATTEMPTS_KEPT = 1_000  # JoinGroups of a group that were not answered; later ones are not kept
 
 
 class ClassicState(StrEnum):
@@ -34,8 +36,32 @@ class Cause(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Attempt(NamedTuple):
+    """A JoinGroup or SyncGroup that was not answered.
+
+    `member_id` is empty for a member that has none yet; `name` is what people call it. `given_up_ns` is when
+    its connection ended, 0 where the capture ended first.
+    """
+
+    member_id: str
+    name: str
+    connection: str
+    is_join: bool
+    sent_ns: int
+    given_up_ns: int
+
+    @property
+    def who(self) -> str:
+        """The member, or the connection of one that has no id yet."""
+        return self.member_id or self.connection
+
+
 class ClassicMember:
-    """One member. `generation` is that of its last JoinGroup answer, None where that was not seen."""
+    """One member.
+
+    `generation` is the one it is in, by its JoinGroup's answer or by what else of it was accepted; None where
+    neither was seen.
+    """
 
     __slots__ = (
         "assignment", "client", "client_id", "generation", "instance_id", "joined_by", "last_ns", "member_id",
@@ -67,52 +93,80 @@ class ClassicMember:
 class Rebalance:
     """The beginning of one generation.
 
-    `causes` are those that were seen, with the members they name; `reasons` what members said of themselves
-    (KIP-800). `first` is the member whose JoinGroup was sent first, at `first_ns`; `stable_ns` the time of
-    the last SyncGroup answer, NEVER_NS before the first.
+    `causes` are those that may be, with the members they name and when each was seen at work; `reasons` what
+    members said of themselves (KIP-800). `first` is the member whose JoinGroup was sent first, at `first_ns`;
+    `shown_ns` is the first effect: a member was told to join again, or one that was there did; 0 for none.
+    `synced` sent a SyncGroup; `stable_ns` is the time of the last SyncGroup answer, NEVER_NS before the first.
     """
 
-    __slots__ = ("began", "causes", "first", "first_ns", "generation", "members", "reasons", "stable_ns")
+    __slots__ = (
+        "began", "causes", "first", "first_ns", "generation", "members", "reasons", "shown_ns", "stable_ns",
+        "synced",
+    )  # fmt: skip
 
-    def __init__(self, generation: int, began: Evidence) -> None:
+    def __init__(self, generation: int, began: Evidence, told_ns: int = 0) -> None:
         self.generation = generation
         self.began = began
         self.first = ""
         self.first_ns = 0
+        self.shown_ns = told_ns
         self.stable_ns = NEVER_NS
         self.members: set[str] = set()
-        self.causes: dict[Cause, set[str]] = {}
+        self.synced: set[str] = set()
+        self.causes: dict[Cause, dict[str, int]] = {}
         self.reasons: dict[str, str] = {}
 
-    def asked(self, member_id: str, sent_ns: int) -> None:
-        """A member asked to join."""
+    @property
+    def since_ns(self) -> int:
+        """When it began, as far as anything shows it."""
+        return min(filter(None, (self.first_ns, self.shown_ns)), default=self.began.answered_ns)
+
+    def asked(self, member_id: str, sent_ns: int, was_there: bool) -> None:
+        """A member asked to join; one that was there before does so because a rebalance is under way."""
         if not self.first_ns or sent_ns < self.first_ns:
             self.first, self.first_ns = member_id, sent_ns
+        if was_there:
+            self.shown_ns = min(self.shown_ns or sent_ns, sent_ns)
 
-    def because(self, cause: Cause, member_id: str) -> bool:
-        """Add a cause; whether it is new."""
-        members = self.causes.setdefault(cause, set())
-        new = member_id not in members
-        members.add(member_id)
-        return new
+    def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
+        """Something that may have brought it about, at a time; NEVER_NS: nobody knows when."""
+        members = self.causes.setdefault(cause, {})
+        if len(members) < MEMBERS_KEPT:
+            members.setdefault(member_id, time_ns)
 
     def why(self, leader: str | None) -> dict[Cause, set[str]]:
-        """The causes. Where none was seen, a known member asked: the leader does when its topics changed."""
-        if self.causes:
-            return self.causes
+        """The causes, none of them later than its effect.
+
+        Where none was seen, a known member asked: the leader does when its topics changed.
+        """
+        found = before(self.causes, self.shown_ns)
+        if found:
+            return found
         return {Cause.LEADER_REJOINED if self.first == leader else Cause.UNKNOWN: {self.first}}
+
+
+def before(causes: dict[Cause, dict[str, int]], shown_ns: int) -> dict[Cause, set[str]]:
+    """Those that were at work when the effect showed; all, where nothing shows when that was."""
+    found: dict[Cause, set[str]] = {}
+    for cause, members in causes.items():
+        early = {who for who, time_ns in members.items() if not shown_ns or time_ns <= shown_ns}
+        if early:
+            found[cause] = early
+    return found
 
 
 class ClassicGroup:
     """One group.
 
     `roster` are the members its leader was told of, None before that was seen: then members may be missing
-    in `members`, which were seen themselves. `left` are those that left since the last generation began.
+    in `members`, which were seen themselves. `left` are those that left since the last generation began, and
+    `told_ns` is when a member was first told since then to join again (0: none was). `attempts` were not
+    answered.
     """
 
     __slots__ = (
-        "generation", "leader", "left", "members", "protocol", "protocol_type", "rebalances", "roster",
-        "state", "total_rebalances",
+        "attempts", "generation", "leader", "left", "members", "protocol", "protocol_type", "rebalances",
+        "roster", "state", "told_ns", "total_rebalances",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -124,6 +178,8 @@ class ClassicGroup:
         self.members: Table[str, ClassicMember] = Table(MEMBERS_KEPT)
         self.roster: set[str] | None = None
         self.left: dict[str, Evidence] = {}
+        self.told_ns = 0
+        self.attempts: list[Attempt] = []
         self.rebalances: deque[Rebalance] = deque(maxlen=REBALANCES_KEPT)
         self.total_rebalances = 0
 
@@ -131,6 +187,34 @@ class ClassicGroup:
     def rebalance(self) -> Rebalance | None:
         """The one that led to the current generation."""
         return self.rebalances[-1] if self.rebalances else None
+
+    def told(self, time_ns: int) -> None:
+        """A member was told to join again."""
+        self.told_ns = min(self.told_ns or time_ns, time_ns)
+
+    def attempt(self, attempt: Attempt) -> None:
+        """A JoinGroup or SyncGroup was not answered.
+
+        That is known when its connection ends: the generation it helped to bring about may have begun since.
+        """
+        if len(self.attempts) < ATTEMPTS_KEPT:
+            self.attempts.append(attempt)
+        if not attempt.is_join:
+            return
+        earlier_ns = 0
+        for rebalance in self.rebalances:
+            began_ns = rebalance.began.answered_ns
+            if earlier_ns <= attempt.sent_ns <= began_ns:
+                self.tried(attempt, rebalance)
+                return
+            earlier_ns = began_ns
+
+    def tried(self, attempt: Attempt, rebalance: Rebalance) -> None:
+        """An attempt belongs to a rebalance."""
+        if attempt.member_id in self.members:
+            rebalance.asked(attempt.who, attempt.sent_ns, was_there=True)
+        else:
+            rebalance.because(Cause.MEMBER_JOINED, attempt.who, attempt.sent_ns)
 
     def member(self, member_id: str) -> ClassicMember:
         """A member, made if it was not known."""
@@ -147,5 +231,5 @@ class ClassicGroup:
             if len(self.left) < MEMBERS_KEPT:
                 self.left[member_id] = evidence
             if not len(self.members):
-                self.state = ClassicState.EMPTY
+                self.state, self.told_ns = ClassicState.EMPTY, 0
         return member

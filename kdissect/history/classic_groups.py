@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from kdissect.history import apis, codes
 from kdissect.history.classic_group import (
+    Attempt,
     ClassicGroup,
     ClassicMember,
     ClassicState,
@@ -25,9 +26,14 @@ from kdissect.history.classic_steps import (
 from kdissect.history.fact import Fact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
+from kdissect.session.exchange import State
 
 GROUPS_KEPT = 20_000  # a cluster's; a state is 1 KB and 1 KB a member
 GIVEN_KEPT = 20_000  # member ids given to clients that have not joined with them yet (KIP-394)
+BROKERS_KEPT = 10_000  # those that were seen to answer members
+# Answers to the heartbeat of a member: to others it says that it does not know them.
+_OF_MEMBERS = (0, codes.REBALANCE_IN_PROGRESS)
+_ATTEMPTS = (apis.JOIN_GROUP, apis.SYNC_GROUP)
 _MS = 1_000_000
 _NO_GENERATION = -1  # of a commit outside any group (spec/003 "OffsetCommit API")
 
@@ -42,6 +48,7 @@ class ClassicGroups:
     def __init__(self) -> None:
         self.groups: Table[GroupKey, ClassicGroup] = Table(GROUPS_KEPT)
         self._given: Table[tuple[str, str], str] = Table(GIVEN_KEPT)
+        self._answering: Table[tuple[str, str], bool] = Table(BROKERS_KEPT)
 
     def feed(self, turn: Turn) -> list[Fact]:
         """Take the next exchange of a group's member."""
@@ -49,6 +56,7 @@ class ClassicGroups:
         if request is None:
             return []
         key: GroupKey = turn.info.capture_set, str(request.group_id)
+        self._attempt(turn, key)
         group = self.groups.get(key)
         if turn.key == apis.JOIN_GROUP:
             group = group or self.groups.put(key, ClassicGroup())
@@ -59,6 +67,29 @@ class ClassicGroups:
         if turn.key == apis.SYNC_GROUP:
             return _sync(turn, key, group)
         return _heartbeat(turn, key, group) if turn.key == apis.HEARTBEAT else _leave(turn, key, group)
+
+    def _attempt(self, turn: Turn, key: GroupKey) -> None:
+        """Keep a JoinGroup or SyncGroup that got no answer.
+
+        Proof is that the broker's side was captured, as its answers show, and that nothing was lost.
+        """
+        exchange = turn.exchange
+        broker = turn.info.capture_set, turn.info.broker_address
+        if exchange.response is not None:
+            self._answering.put(broker, True)
+        if turn.key not in _ATTEMPTS or exchange.state is not State.UNANSWERED or turn.losses:
+            return
+        if self._answering.peek(broker) is None:
+            return
+        request, close = turn.request, exchange.close
+        name = getattr(request, "group_instance_id", None) or exchange.client_id or request.member_id
+        group = self.groups.get_or(key, ClassicGroup)
+        group.attempt(
+            Attempt(
+                str(request.member_id), str(name or ""), turn.info.id, turn.key == apis.JOIN_GROUP,
+                turn.sent_ns, 0 if close is None else close.time_ns,
+            )
+        )  # fmt: skip
 
     # JoinGroup
 
@@ -94,20 +125,14 @@ def _joined(turn: Turn, key: GroupKey, group: ClassicGroup, answer: Any) -> list
         facts.append(_new_generation(turn, key, group, generation, answer))
     rebalance = group.rebalance
     assert rebalance is not None  # _new_generation made one
-    rebalance.asked(str(answer.member_id), turn.sent_ns)
-    causes = causes_of_join(turn, group, rebalance, str(answer.member_id))
+    causes_of_join(turn, group, rebalance, str(answer.member_id))
     member = _remember(turn, group, answer)
     rebalance.members.add(member.member_id)
     if answer.members:  # the leader is told of all members
         group.roster = {str(row.member_id) for row in answer.members}
-        causes += roster_causes(group)
+        roster_causes(group, rebalance)
         rebalance.members |= group.roster
         _forget_absent(group)
-    facts += [
-        turn.fact(ClassicFact.CAUSE, key, "", expected=cause, seen=who)
-        for cause, who in causes
-        if rebalance.because(cause, who)
-    ]
     facts.append(turn.fact(ClassicFact.JOINED, key, "member_id", seen=member.member_id))
     if str(answer.protocol_name or "") not in member.protocols and member.protocols:
         facts.append(
@@ -122,7 +147,12 @@ def _joined(turn: Turn, key: GroupKey, group: ClassicGroup, answer: Any) -> list
 def _new_generation(turn: Turn, key: GroupKey, group: ClassicGroup, generation: int, answer: Any) -> Fact:
     before = group.generation
     earlier = None if group.rebalance is None else group.rebalance.began
-    group.rebalances.append(Rebalance(generation, turn.evidence))
+    began = Rebalance(generation, turn.evidence, group.told_ns)
+    group.rebalances.append(began)
+    group.told_ns = 0
+    for attempt in group.attempts:
+        if attempt.is_join and (earlier is None or attempt.sent_ns > earlier.answered_ns):
+            group.tried(attempt, began)
     group.total_rebalances += 1
     group.generation = generation
     group.state = ClassicState.SYNCING
@@ -168,6 +198,7 @@ def _refused(turn: Turn, key: GroupKey, group: ClassicGroup, error: int) -> list
     if error == codes.REBALANCE_IN_PROGRESS:
         if group.state is not ClassicState.EMPTY:
             group.state = ClassicState.REBALANCING
+        group.told(turn.evidence.answered_ns)
         return []
     who = getattr(turn.request, "member_id", "")
     if error in (codes.UNKNOWN_MEMBER_ID, codes.FENCED_INSTANCE_ID):
@@ -186,12 +217,13 @@ def _sync(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
     facts = generation_differs(turn, key, member, request.generation_id)
     if request.generation_id == group.generation:
         facts += sync_request(turn, key, group)
+        if group.rebalance is not None:
+            group.rebalance.synced.add(str(request.member_id))
     if answer is None:
         return facts
     if answer.error_code:
         return [*facts, *_refused(turn, key, group, answer.error_code)]
-    member = member or group.member(str(request.member_id))
-    member.client_id, member.client = turn.exchange.client_id, turn.info.client_text
+    member = _accepted(turn, group, request.generation_id)
     member.assignment = bytes(answer.assignment)
     member.last_ns = turn.sent_ns
     if group.generation is None:
@@ -219,12 +251,29 @@ def _heartbeat(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
     facts += _overdue(turn, key, group, member)
     if answer is None:
         return facts
+    if member is None and not _has_left(turn, group) and answer.error_code in _OF_MEMBERS:
+        _accepted(turn, group, request.generation_id).last_ns = turn.sent_ns
     if answer.error_code == codes.REBALANCE_IN_PROGRESS and member is not None:
         member.refusals += 1
         member.told_ns = member.told_ns or turn.evidence.answered_ns
         seen = member.refusals
         facts.append(turn.fact(ClassicFact.TOLD_TO_REJOIN, key, "error_code", side="response", seen=seen))
     return [*facts, *_refused(turn, key, group, answer.error_code)] if answer.error_code else facts
+
+
+def _accepted(turn: Turn, group: ClassicGroup, generation: int) -> ClassicMember:
+    """Who sent a request that only members of a generation may send."""
+    member = group.member(str(turn.request.member_id))
+    member.client_id, member.client = turn.exchange.client_id, turn.info.client_text
+    if member.generation is None:
+        member.generation = generation
+    return member
+
+
+def _has_left(turn: Turn, group: ClassicGroup) -> bool:
+    """Whether its member left while a request was under way."""
+    left = group.left.get(str(turn.request.member_id))
+    return left is not None and turn.sent_ns <= left.answered_ns
 
 
 def _late(turn: Turn, key: GroupKey, member: ClassicMember | None) -> list[Fact]:

@@ -7,6 +7,7 @@ from kdissect.history.classic_group import Cause, ClassicGroup, ClassicMember, R
 from kdissect.history.fact import Fact
 from kdissect.history.group_payloads import subscribed_topics
 from kdissect.history.turn import Turn
+from kdissect.model.packet import NEVER_NS
 
 REASONS_KEPT = 100  # what members say of themselves, of one rebalance
 _FIRST_GENERATION = 1  # of a new group (org.apache.kafka.coordinator.group.GroupMetadataManager)
@@ -19,7 +20,6 @@ class ClassicFact(StrEnum):
     GIVEN_ID_UNUSED = "given_id_unused"  # the next JoinGroup has another id
     JOINED = "joined"  # seen: the member's id
     GENERATION_BEGAN = "generation_began"  # generations before and now
-    CAUSE = "cause"  # of the generation; expected: the cause, seen: the member
     ASSIGNED = "assigned"  # SyncGroup's answer; seen: the bytes, detail: the member
     TOLD_TO_REJOIN = "told_to_rejoin"  # REBALANCE_IN_PROGRESS; seen: how often in a row
     REJOIN_OVERDUE = "rejoin_overdue"  # still not joined again; milliseconds: the rebalance timeout, the time
@@ -37,21 +37,22 @@ class ClassicFact(StrEnum):
 GroupKey = tuple[str, str]
 
 
-def causes_of_join(
-    turn: Turn, group: ClassicGroup, rebalance: Rebalance, member_id: str
-) -> list[tuple[Cause, str]]:
+def causes_of_join(turn: Turn, group: ClassicGroup, rebalance: Rebalance, member_id: str) -> None:
     """Why a member that joins may have brought the generation about. Called before the member is updated."""
     reason = getattr(turn.request, "reason", None)
     if reason and len(rebalance.reasons) < REASONS_KEPT:
         rebalance.reasons[member_id] = str(reason)
-    causes = [(Cause.MEMBER_LEFT, who) for who in group.left if who != member_id]
+    for who, evidence in group.left.items():
+        if who != member_id:
+            rebalance.because(Cause.MEMBER_LEFT, who, evidence.sent_ns)
     group.left.clear()
     known = group.members.peek(member_id)
-    if known is None or known.generation is None:
-        causes.append((_newcomer(turn, group), member_id))
+    was_there = known is not None and known.generation is not None
+    rebalance.asked(member_id, turn.sent_ns, was_there)
+    if known is None or not was_there:
+        rebalance.because(_newcomer(turn, group), member_id, turn.sent_ns)
     elif _subscribes_otherwise(known, turn.request):
-        causes.append((Cause.SUBSCRIPTION_CHANGED, member_id))
-    return causes
+        rebalance.because(Cause.SUBSCRIPTION_CHANGED, member_id, turn.sent_ns)
 
 
 def _newcomer(turn: Turn, group: ClassicGroup) -> Cause:
@@ -75,14 +76,12 @@ def _subscribes_otherwise(known: ClassicMember, request: Any) -> bool:
     return True
 
 
-def roster_causes(group: ClassicGroup) -> list[tuple[Cause, str]]:
+def roster_causes(group: ClassicGroup, rebalance: Rebalance) -> None:
     """Members that were there and are gone without a word, as the leader's answer shows."""
     roster = group.roster or set()
-    return [
-        (Cause.MEMBER_LOST, member.member_id)
-        for member in group.members
-        if member.member_id not in roster and member.generation is not None
-    ]
+    for member in group.members:
+        if member.member_id not in roster and member.generation is not None:
+            rebalance.because(Cause.MEMBER_LOST, member.member_id, NEVER_NS)
 
 
 def generation_differs(

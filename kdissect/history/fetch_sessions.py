@@ -38,6 +38,7 @@ class FetchFact(StrEnum):
     EPOCH_REFUSED = "epoch_refused"  # the broker finds the epoch wrong
     TOPIC_IDS_REFUSED = "topic_ids_refused"  # names and ids in one session, says the broker
     EPOCH_DIFFERS = "epoch_differs"  # not the epoch that comes next
+    USED_AFTER_CLOSE = "used_after_close"  # and refused: its own client had closed the session
     UNKNOWN_SESSION = "unknown_session"  # an incremental fetch in a session that was never given
     ZERO_INCREMENTAL = "zero_incremental"  # an epoch above 0 without a session
     FORGOTTEN_IN_FULL = "forgotten_in_full"  # partitions to forget in a full fetch
@@ -50,17 +51,19 @@ class FetchSession:
 
     `next_epoch` is None where an answer was not seen: the broker may have counted on or not. `partitions` is
     None where the session's opening was not seen, or it has more than are kept. `with_ids` tells topic ids
-    from names. `empty` counts incremental fetches that brought no records.
+    from names. `empty` counts incremental fetches that brought no records. `incremental` and
+    `full` count those that were not refused. `closed_by` is the fetch with which the client closed it.
     """
 
     __slots__ = (
-        "created_by", "empty", "full", "incremental", "is_open", "last", "next_epoch", "partitions",
-        "session_id", "with_ids",
+        "closed_by", "created_by", "empty", "full", "incremental", "is_open", "last", "next_epoch",
+        "partitions", "session_id", "with_ids",
     )  # fmt: skip
 
     def __init__(self, session_id: int) -> None:
         self.session_id = session_id
         self.created_by: Evidence | None = None
+        self.closed_by: Evidence | None = None
         self.last: Evidence | None = None
         self.next_epoch: int | None = None
         self.partitions: set[Partition] | None = None
@@ -179,7 +182,7 @@ class FetchSessions:
         if fetch.session_id != NO_SESSION:
             session = self.sessions.get(fetch.key)
             if session is not None and session.is_open:
-                session.is_open = False
+                session.is_open, session.closed_by = False, fetch.turn.evidence
                 facts.append(fetch.fact(FetchFact.CLOSED, "session_id", earlier=session.last))
         answer = fetch.turn.response
         if answer is None:
@@ -217,10 +220,11 @@ class FetchSessions:
             session = self.sessions.put(fetch.key, FetchSession(fetch.session_id))
         else:
             facts = _against(fetch, session)
-        session.incremental += 1
-        session.is_open = True
-        _change(session, turn.request)
         answer = turn.response
+        if answer is None or not answer.error_code:
+            session.incremental += 1
+            session.is_open = True
+            _change(session, turn.request)
         facts += _answered(fetch, session, answer, self._increments)
         session.last = turn.evidence
         return facts
@@ -268,13 +272,15 @@ def _answered(fetch: _Fetch, session: FetchSession, answer: Any, increments: boo
     kind = _REFUSALS.get(error)
     if kind is None:
         return []
+    facts = []
     if kind is FetchFact.EVICTED:
         session.is_open = False
-    return [
-        fetch.fact(
-            kind, "error_code", side="response", expected=0, seen=error, earlier=session.last, sure=True
-        )
-    ]
+        if session.closed_by is not None:
+            facts.append(fetch.fact(FetchFact.USED_AFTER_CLOSE, "session_id", earlier=session.closed_by))
+    refused = fetch.fact(
+        kind, "error_code", side="response", expected=0, seen=error, earlier=session.last, sure=True
+    )
+    return [*facts, refused]
 
 
 _REFUSALS = {

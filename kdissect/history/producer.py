@@ -42,13 +42,18 @@ class Sent(NamedTuple):
 
 
 class PartitionSequence:
-    """Sequences of a producer in one partition. `losses` of the connection when the last batch was sent."""
+    """Sequences of a producer in one partition. `losses` of the connection when the last batch was sent.
 
-    __slots__ = ("epoch", "losses", "recent")
+    `brokers_next` is the sequence that the broker takes next, as far as its answers tell: a batch that it
+    refused does not move it. None where that is unknown.
+    """
+
+    __slots__ = ("brokers_next", "epoch", "losses", "recent")
 
     def __init__(self) -> None:
         self.epoch: int | None = None
         self.losses = 0
+        self.brokers_next: int | None = None
         self.recent: deque[Sent] = deque(maxlen=BATCHES_KEPT)
 
     @property
@@ -86,6 +91,7 @@ class PartitionSequence:
     def begin(self, epoch: int) -> None:
         """Sequences start again in a new epoch."""
         self.epoch = epoch
+        self.brokers_next = None
         self.recent.clear()
 
     def find(self, sequence: int) -> Sent | None:
@@ -96,7 +102,18 @@ class PartitionSequence:
         """Count on from a batch. A retry leaves the count where it was: what follows may be new."""
         self.losses = losses
         if batch.base_sequence == self.expected or self.find(batch.base_sequence) is None:
-            self.recent.append(batch)
+            self.append(batch)
+        elif not batch.error and batch.base_sequence == self.brokers_next:
+            # It was refused before.
+            self.brokers_next = next_sequence(batch.base_sequence, batch.last_offset_delta)
+
+    def append(self, batch: Sent) -> None:
+        """Keep a batch that is no retry."""
+        self.recent.append(batch)
+        if not batch.error:
+            self.brokers_next = next_sequence(batch.base_sequence, batch.last_offset_delta)
+        elif self.brokers_next is None and not batch.base_sequence:
+            self.brokers_next = 0  # the first of an epoch was refused (KIP-360)
 
 
 class Producer:

@@ -40,20 +40,12 @@ class ProducerFact(StrEnum):
     SEQUENCE_BACK = "sequence_back"  # lower than what comes next, and none of the last batches
     EPOCH_NOT_FROM_ZERO = "epoch_not_from_zero"  # a partition's first batch in an epoch seen from its start
     EPOCH_BACK = "epoch_back"  # a lower epoch than the partition had before
-    REFUSED = "refused"  # the broker names the producer's state as the reason; seen: the error code
+    REFUSED = "refused"  # the broker did not append the batch; seen: the error code
     DUPLICATE = "duplicate"  # the broker had the batch already (DUPLICATE_SEQUENCE_NUMBER)
     TOO_MANY_IN_FLIGHT = "too_many_in_flight"  # more than a broker remembers, of one partition
     WEAK_ACKS = "weak_acks"  # idempotence without acks=all
     MIXED_FIELDS = "mixed_fields"  # a producer id without an epoch or sequence
     OTHER_TRANSACTIONAL_ID = "other_transactional_id"  # than the id was given for
-
-
-# The broker found the producer's id, epoch or sequence wrong:
-# org.apache.kafka.storage.internals.log.ProducerAppendInfo, and KIP-890 for the transaction's state.
-_REFUSALS = frozenset(
-    {codes.OUT_OF_ORDER_SEQUENCE_NUMBER, codes.INVALID_PRODUCER_EPOCH, codes.UNKNOWN_PRODUCER_ID,
-     codes.PRODUCER_FENCED, codes.INVALID_PRODUCER_ID_MAPPING, codes.INVALID_TXN_STATE}
-)  # fmt: skip
 
 
 class Producers:
@@ -110,7 +102,7 @@ class Producers:
         known.batches += 1
         known.records += max(0, count)
         error = None if response is None else 0
-        here.recent.append(Sent(sequence, last_delta, evidence_of(exchange), error))
+        here.append(Sent(sequence, last_delta, evidence_of(exchange), error))
         return True
 
     def _given(self, turn: Turn, producer_id: int, epoch: int) -> list[Fact]:
@@ -173,8 +165,9 @@ class Producers:
             facts.append(batch.fact(ProducerFact.FIRST_SEEN, "producer_id", seen=header.producer_id))
             facts += self._never_given(batch)
         known.client(turn.exchange.client_id)
-        known.batches += 1
-        known.records += max(0, header.count or 0)
+        if not batch.error:
+            known.batches += 1
+            known.records += max(0, header.count or 0)
         request = turn.request
         if request.acks != ALL_IN_SYNC:
             facts.append(
@@ -285,11 +278,9 @@ def _verdict(batch: _Batch, known: Producer) -> list[Fact]:
     if batch.error == codes.DUPLICATE_SEQUENCE_NUMBER:
         known.duplicates += 1
         kind = ProducerFact.DUPLICATE
-    elif batch.error in _REFUSALS:
+    else:
         known.refusals += 1
         kind = ProducerFact.REFUSED
-    else:
-        return []
     fact = batch.fact(kind, "base_sequence", expected=0, seen=batch.error, sure=True)
     return [fact._replace(side="response", path="responses.partition_responses.error_code")]
 

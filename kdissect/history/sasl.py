@@ -13,13 +13,10 @@ from kdissect.history.sasl_tokens import ScramExchange, plain_fault
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
 from kdissect.session.exchange import ExchangeKind, State
-from kdissect.session.sasl import principal_of
+from kdissect.session.sasl import ROUNDS, has_succeeded, principal_of
 
 CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest brokers; a state is 500 bytes
 TOKEN_KEPT = 8192  # of the first token, to name the principal: a bearer token is the largest, 1-4 KB
-# Tokens a client sends until it is authenticated, by mechanism.
-_ROUNDS = {"PLAIN": 1, "OAUTHBEARER": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2}  # RFC 4616, 7628, 5802
-_BEARER = "OAUTHBEARER"  # its server names a refusal in a token, with error code 0: RFC 7628 section 3.2.2
 _MS = 1_000_000
 
 
@@ -231,12 +228,9 @@ def _token_differs(turn: Turn, known: SaslSession, why: str | None, side: str) -
 
 def _maybe_done(turn: Turn, known: SaslSession, server_token: bytes) -> list[Fact]:
     """Authenticated after as many tokens as the mechanism has; others show it by what follows."""
-    rounds = _ROUNDS.get(known.mechanism or "")
-    if rounds is None or known.tokens < rounds or known.phase is not SaslPhase.HANDSHAKEN:
-        return []
-    if known.mechanism == _BEARER and server_token:
-        return []
-    return _done(turn, known)
+    if known.phase is SaslPhase.HANDSHAKEN and has_succeeded(known.mechanism, known.tokens, server_token):
+        return _done(turn, known)
+    return []
 
 
 def _done(turn: Turn, known: SaslSession) -> list[Fact]:
@@ -273,7 +267,7 @@ def _other_request(turn: Turn, known: SaslSession) -> list[Fact]:
     if turn.exchange.api_key is None:  # a header that does not fit
         return []
     if known.phase is SaslPhase.HANDSHAKEN:
-        if (known.mechanism or "") in _ROUNDS or turn.response is None:
+        if (known.mechanism or "") in ROUNDS or turn.response is None:
             late = turn.key == apis.API_VERSIONS
             kind = SaslFact.API_VERSIONS_LATE if late else SaslFact.REQUEST_BEFORE_END
             path, earlier, sure = "request_api_key", known.handshake, turn.is_whole

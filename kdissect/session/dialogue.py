@@ -31,7 +31,7 @@ from kdissect.session.request_kind import (
     known_kind,
     request_kind,
 )
-from kdissect.session.sasl import least_tokens, principal_of
+from kdissect.session.sasl import has_succeeded, least_tokens, principal_of
 
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.
@@ -66,7 +66,7 @@ class Dialogue(DialogueState):
     `_response` do what they do not.
     """
 
-    __slots__ = ("_client_id_end", "_first_token", "_orphans", "_tokens_sent")
+    __slots__ = ("_client_id_end", "_first_token", "_orphans", "_rounds", "_tokens_sent")
 
     def __init__(self, info: ConnectionInfo, events: list[Event], store: Store | None = None) -> None:
         self._info = info
@@ -74,8 +74,9 @@ class Dialogue(DialogueState):
         self._pairing = Pairing(store)
         self._phase = Phase.REQUESTS
         self._tokens: deque[Exchange] = deque()  # raw SASL frames that wait for their answer
-        self._first_token = b""
+        self._first_token = b""  # of the login under way
         self._tokens_sent = 0
+        self._rounds = 0  # tokens of it that were answered
         self._next = 0
         self._orphans = 0
         # Of the request before: a connection's requests have the same.
@@ -218,9 +219,7 @@ class Dialogue(DialogueState):
             oldest = self._tokens.popleft()
             oldest.note(AnomalyKind.PENDING_LIMIT, f"more than {MAX_TOKENS} SASL tokens without an answer")
             self._emit(oldest)
-        if not self._first_token:
-            self._first_token = frame.data
-            self._info.principal = principal_of(self._info.mechanism, frame.data)
+        self._first_token = self._first_token or frame.data
 
     def _watch_request(self, exchange: Exchange) -> None:
         """ApiVersions and SASL requests tell who the client is and what follows."""
@@ -237,7 +236,7 @@ class Dialogue(DialogueState):
         elif exchange.api_key == SASL_HANDSHAKE:
             info.mechanism = _text(body.mechanism)
             self._first_token = b""
-            self._tokens_sent = 0
+            self._tokens_sent = self._rounds = 0
             info.sasl_until = _UNENDING
             raw = quirks.raw_tokens_follow(SASL_HANDSHAKE, exchange.api_version or 0)
             step = Step.HANDSHAKE_V0 if raw else Step.HANDSHAKE_V1
@@ -254,6 +253,7 @@ class Dialogue(DialogueState):
             exchange = self._tokens.popleft()
             exchange.response = frame
             exchange.state = State.COMPLETE
+            self._round(data)
             self._emit(exchange)
             return True
         if len(data) < 4:
@@ -332,9 +332,16 @@ class Dialogue(DialogueState):
                 self._info.sasl_until = exchange.ordinal
         elif not error_code:
             self._phase = after(self._phase, Step.AUTHENTICATE_DONE)
-            info = self._info
-            info.sasl_until = exchange.ordinal
+            self._info.sasl_until = exchange.ordinal
+            self._round(bytes(body.auth_bytes))
+
+    def _round(self, server_token: bytes) -> None:
+        """A token was answered without an error: the client is who it says it is once it was the last."""
+        info = self._info
+        self._rounds += 1
+        if has_succeeded(info.mechanism, self._rounds, server_token):
             info.principal = principal_of(info.mechanism, self._first_token) or info.principal
+            self._first_token, self._rounds = b"", 0  # it may hold a password
 
     def _orphan(self, frame: Frame, correlation_id: int | None) -> None:
         exchange = Exchange(self._info, FIRST_ORPHAN_ORDINAL + self._orphans)

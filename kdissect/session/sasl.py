@@ -1,11 +1,30 @@
-"""The principal a SASL token names, where the mechanism shows it in clear."""
+"""Whose login a SASL exchange is, where the mechanism shows it in clear, and when it has succeeded."""
 
 from typing import Any
+
+# Tokens a client sends until it is authenticated, by mechanism.
+ROUNDS = {"PLAIN": 1, "OAUTHBEARER": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2}  # RFC 4616, 7628, 5802
+_BEARER = "OAUTHBEARER"  # its server names a refusal in a token, with error code 0: RFC 7628 section 3.2.2
+_SCRAM_REFUSAL = b"e="  # server-error in the place of the server's signature: RFC 5802 section 7
+
+
+def has_succeeded(mechanism: str | None, tokens: int, server_token: bytes) -> bool:
+    """Whether the server's answer without an error code to the client's `tokens`-th token ends the login.
+
+    False for mechanisms whose number of rounds nobody knows from outside (GSSAPI).
+    """
+    rounds = ROUNDS.get(mechanism or "")
+    if rounds is None or tokens < rounds:
+        return False
+    if mechanism == _BEARER:
+        return not server_token
+    return not server_token.startswith(_SCRAM_REFUSAL)
 
 
 def least_tokens(mechanism: str | None) -> int:
     """How many tokens a client sends at least."""
-    return 2 if (mechanism or "").upper().startswith("SCRAM-") else 1  # first and final: RFC 5802 section 5
+    name = (mechanism or "").upper()
+    return ROUNDS.get(name, 2 if name.startswith("SCRAM-") else 1)  # of any hash: RFC 5802 section 5
 
 
 def principal_of(mechanism: str | None, token: bytes) -> str | None:

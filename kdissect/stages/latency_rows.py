@@ -22,7 +22,7 @@ KEYS = ("day", "broker", "client", "client_id", "software", "principal", "api", 
 # What `stats --by` can tell apart from tables.
 DIMENSIONS = KEYS[1:]
 _DISTRIBUTIONS = ("latency", "broker", "throttle", "wait")
-_NUMBERS = ("exchanges", "failed", "request_bytes", "response_bytes", "unclear")
+_NUMBERS = ("exchanges", "failed", "request_bytes", "response_bytes", "unclear", "empty_early")
 _NOBODY = (None,) * len(KEYS)
 Key = tuple[Any, ...]
 
@@ -115,7 +115,7 @@ _POINT = ("exchanges", "request_bytes", "response_bytes", "errors")
 def _tally(row: Mapping[str, Any]) -> Tally:
     tally = Tally()
     for name in _NUMBERS:
-        setattr(tally, name, row[name])
+        setattr(tally, name, row[name] or 0)  # null in tables of a release that did not count it
     tally.states.update(dict(row["states"]))
     tally.errors.update(dict(row["errors"]))
     tally.first_ns, tally.last_ns = row["first_time_ns"], row["last_time_ns"]

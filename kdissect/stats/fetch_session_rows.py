@@ -32,8 +32,13 @@ def _row(traffic: FetchSessionTraffic, key: FetcherKey, fetcher: Fetcher) -> Fac
         "rebuilt": dict(fetcher.rebuilt.most_common()),
         "not_created": fetcher.not_created,
         "incremental": incremental,
-        "without_session": max(fetcher.requests - incremental - sum(row["full"] for row in sessions), 0),
+        "refused": dict(fetcher.refused.most_common()),
+        "without_session": max(
+            fetcher.requests - incremental - sum(row["full"] for row in sessions) - fetcher.refused.total(),
+            0,
+        ),
         "empty": sum(row["empty"] for row in sessions),
+        "empty_early": fetcher.empty_early,
         "odd": dict(fetcher.odd.most_common()),
     }
 

@@ -15,9 +15,11 @@ from kdissect.history.fetch_sessions import FetchFact, FetchSession, SessionKey
 from kdissect.history.history import History
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
+from kdissect.schema.errors import error_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.client import Client, client_of, is_follower
+from kdissect.stats.response_time import is_empty_early
 
 CLIENTS_KEPT = 5_000  # clients times brokers; 1 KB each
 CONNECTIONS_KEPT = 20_000  # open at a time on the largest brokers (history.throttling)
@@ -25,20 +27,15 @@ SESSIONS_KEPT = 100  # ids of one client, the last ones
 NOTHING_SEEN = "nothing seen"  # the client opened another session without a visible reason
 NEW_CONNECTION = "new connection"
 
-_ENDINGS: frozenset[StrEnum] = frozenset(
-    {
-        FetchFact.CLOSED,
-        FetchFact.ENDED,
-        FetchFact.EVICTED,
-        FetchFact.EPOCH_REFUSED,
-        FetchFact.TOPIC_IDS_REFUSED,
-    }
-)
-_REASONS: dict[StrEnum, str] = {
+_ENDINGS: dict[StrEnum, str] = {
     FetchFact.CLOSED: "closed by the client", FetchFact.ENDED: "no partitions left"
 }  # fmt: skip
+_REFUSED: frozenset[StrEnum] = frozenset(
+    {FetchFact.EVICTED, FetchFact.EPOCH_REFUSED, FetchFact.TOPIC_IDS_REFUSED}
+)
 _ODD: frozenset[StrEnum] = frozenset(
-    {FetchFact.EPOCH_DIFFERS, FetchFact.UNKNOWN_SESSION, FetchFact.ZERO_INCREMENTAL,
+    {FetchFact.EPOCH_DIFFERS, FetchFact.USED_AFTER_CLOSE, FetchFact.UNKNOWN_SESSION,
+     FetchFact.ZERO_INCREMENTAL,
      FetchFact.STRANGE_PARTITION, FetchFact.TOPIC_IDS_MIXED, FetchFact.FORGOTTEN_IN_FULL}
 )  # fmt: skip
 
@@ -52,11 +49,15 @@ class FetcherKey(NamedTuple):
 
 
 class Fetcher:
-    """What one client does at one broker. `rebuilt` counts sessions after the first, by the reason."""
+    """What one client does at one broker.
+
+    `rebuilt` counts sessions after the first, by the reason; `refused` fetches by the name of the error code.
+    `empty_early` counts those that were answered empty long before their max wait was over.
+    """
 
     __slots__ = (
-        "connection", "ended_by", "is_follower", "is_wanted", "not_created", "odd", "rebuilt", "requests",
-        "sessions",
+        "connection", "empty_early", "ended_by", "is_follower", "is_wanted", "not_created", "odd", "rebuilt",
+        "refused", "requests", "sessions",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -72,6 +73,8 @@ class Fetcher:
         self.not_created = 0
         """A session was asked for, and the broker gave none: its cache is full."""
         self.odd: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.empty_early = 0
 
     def created(self, key: SessionKey, connection: str) -> None:
         """The broker gave a session."""
@@ -117,6 +120,7 @@ class FetchSessionTraffic:
             fetcher.is_follower = is_follower(turn)
         fetcher.requests += 1
         fetcher.is_wanted |= wanted
+        fetcher.empty_early += is_empty_early(turn)
 
     def _apply(self, facts: list[Fact]) -> None:
         for fact in facts:
@@ -128,7 +132,10 @@ class FetchSessionTraffic:
                 fetcher.created((fact.key[0], fact.key[1], fact.key[2]), fact.evidence.connection)
             elif fact.kind is FetchFact.NOT_CREATED:
                 fetcher.not_created += 1
+            elif fact.kind in _REFUSED:
+                fetcher.refused[error_name(fact.seen)] += 1
+                fetcher.ended_by = str(fact.kind).replace("_", " ")
             elif fact.kind in _ENDINGS:
-                fetcher.ended_by = _REASONS.get(fact.kind) or str(fact.kind).replace("_", " ")
+                fetcher.ended_by = _ENDINGS[fact.kind]
             elif fact.kind in _ODD:
                 fetcher.odd[str(fact.kind).replace("_", " ")] += 1

@@ -11,6 +11,27 @@ from kdissect.stats.member_log import MemberLog
 
 MEMBERS_KEPT = 1_000  # of one group, those that are gone too; 1 KB each
 NAMED_BY_KEPT = 100
+FAILURES_KEPT = 1_000  # kinds of failure, by API, error and client
+
+
+class Failures:
+    """Requests of one client that failed alike: how many, from when to when."""
+
+    __slots__ = ("count", "first_ns", "last_ns")
+
+    def __init__(self, time_ns: int) -> None:
+        self.count = 0
+        self.first_ns = self.last_ns = time_ns
+
+    def add(self, time_ns: int) -> None:
+        """Another one, sent then."""
+        self.count += 1
+        self.first_ns, self.last_ns = min(self.first_ns, time_ns), max(self.last_ns, time_ns)
+
+    @property
+    def every_ns(self) -> int | None:
+        """The mean time from one to the next; None for a single one."""
+        return (self.last_ns - self.first_ns) // (self.count - 1) if self.count > 1 else None
 
 
 class GroupLog:
@@ -18,11 +39,12 @@ class GroupLog:
 
     `named_by` are the clients and APIs that named it, `info` a connection on which it was named,
     `coordinator` the address that FindCoordinator told. `denied` counts requests by client and API that were
-    refused for want of permission, `errors` what members were refused for. `is_wanted`: an exchange that
-    was asked for is about the group.
+    refused for want of permission, `errors` what members were refused for, `failures` what they tried in
+    vain, by API, error code's name and client. `is_wanted`: an exchange that was asked for is about the
+    group.
     """
 
-    __slots__ = ("coordinator", "denied", "errors", "info", "is_wanted", "members", "named_by")
+    __slots__ = ("coordinator", "denied", "errors", "failures", "info", "is_wanted", "members", "named_by")
 
     def __init__(self, info: ConnectionInfo) -> None:
         self.info = info
@@ -32,10 +54,18 @@ class GroupLog:
         self.named_by: dict[tuple[str | None, str], int] = {}
         self.denied: Counter[tuple[Client, str]] = Counter()
         self.errors: Counter[str] = Counter()
+        self.failures: dict[tuple[str, str, Client], Failures] = {}
 
     def member(self, member_id: str) -> MemberLog:
         """A member, made if it was not known."""
         return self.members.get_or(member_id, lambda: MemberLog(member_id))
+
+    def replace(self, member: MemberLog, connection: str, time_ns: int) -> None:
+        """A member joined on a connection: what another id was there, the same client was under it."""
+        for other in self.members:
+            if other is not member and other.connection == connection and other.how is None:
+                other.gone("replaced", time_ns)
+        member.connection = connection
 
     def named(self, client_id: str | None, api: str) -> None:
         """A client named the group."""
@@ -48,3 +78,12 @@ class GroupLog:
         key = client, api
         if key in self.denied or len(self.denied) < NAMED_BY_KEPT:
             self.denied[key] += 1
+
+    def fail(self, api: str, error: str, client: Client, time_ns: int) -> None:
+        """A member's request was refused, or not answered."""
+        key = api, error, client
+        if key not in self.failures:
+            if len(self.failures) >= FAILURES_KEPT:
+                return
+            self.failures[key] = Failures(time_ns)
+        self.failures[key].add(time_ns)

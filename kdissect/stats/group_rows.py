@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kdissect.engine.times import rfc3339
-from kdissect.history.classic_group import Cause, ClassicGroup, Rebalance
+from kdissect.history.classic_group import Cause, ClassicGroup, ClassicState, Rebalance, before
 from kdissect.history.modern_group import ModernGroup, ModernRebalance
 from kdissect.model.packet import NEVER_NS
 from kdissect.stats.group_log import GroupLog
@@ -16,7 +16,9 @@ from kdissect.stats.member_log import MemberLog
 Facts = dict[str, Any]
 NOT_CAPTURED = "coordinator not in the capture"
 NO_MEMBER = "no member seen"
-_MISSING = ("lost", "replaced")  # found out here; nobody says so
+_NO_NAMES: Mapping[str, str] = {}
+UNANSWERED = "join unanswered"  # all that asked to join went before there was an answer
+REBALANCING = "rebalancing"
 
 
 def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
@@ -31,7 +33,9 @@ def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = 
 def _group(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Iterator[Facts]:
     classic, modern = traffic.classic.groups.peek(key), traffic.modern.groups.peek(key)
     common = _common(traffic, key, log)
-    has_classic = classic is not None and (classic.total_rebalances or len(classic.members))
+    has_classic = classic is not None and (
+        classic.total_rebalances or len(classic.members) or classic.attempts
+    )
     if classic is not None and has_classic:
         yield common | _classic(classic, log)
     if modern is not None:
@@ -43,6 +47,7 @@ def _group(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Iterator[Fact
             "generation": None,
             "rebalances": [],
             "rebalance_count": 0,
+            "rebalancing": None,
         }
         yield common | nothing | {"state": _why_nothing(traffic, log)}
 
@@ -70,6 +75,18 @@ def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Facts:
             for (client_id, api), count in log.named_by.items()
         ],
         "errors": dict(log.errors.most_common()),
+        "failures": [
+            {
+                "api": api,
+                "error": error,
+                **client.facts(),
+                "count": failed.count,
+                "first": rfc3339(failed.first_ns),
+                "last": rfc3339(failed.last_ns),
+                "every_ns": failed.every_ns,
+            }
+            for (api, error, client), failed in log.failures.items()
+        ],
         "denied": [
             {**client.facts(), "api": api, "attempts": count} for (client, api), count in log.denied.items()
         ],
@@ -84,8 +101,8 @@ def _mark_missing(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> None:
     groups = traffic.classic.groups.peek(key), traffic.modern.groups.peek(key)
     there = {member.member_id for group in groups if group is not None for member in group.members}
     for member in log.members:
-        if member.how in _MISSING:
-            member.how = None
+        if member.left_ns is None:
+            member.how = None  # found out here, the last time; nobody said so
     for member in log.members:
         if member.how is None and member.member_id not in there:
             member.how = "replaced" if _came_back(log, member) else "lost"
@@ -100,27 +117,87 @@ def _came_back(log: GroupLog, member: MemberLog) -> bool:
 
 
 def _classic(group: ClassicGroup, log: GroupLog) -> Facts:
+    open_one = _under_way(group, log)
+    state = str(group.state) if open_one is None else open_one.pop("state")
     return {
         "kind": "classic",
         "protocol": " ".join(part for part in (group.protocol_type, group.protocol) if part) or None,
-        "state": str(group.state),
+        "state": state,
         "generation": group.generation,
         "rebalance_count": group.total_rebalances,
         "rebalances": [_rebalance(rebalance, group, log) for rebalance in group.rebalances],
+        "rebalancing": open_one,
     }
 
 
 def _rebalance(rebalance: Rebalance, group: ClassicGroup, log: GroupLog) -> Facts:
-    began = rebalance.first_ns or rebalance.began.answered_ns
+    began = rebalance.since_ns
+    names = _attempt_names(group)
     causes = rebalance.why(group.leader)
     return {
         "generation": rebalance.generation,
         "time": rfc3339(began),
         "took_ns": max(rebalance.stable_ns - began, 0) if rebalance.stable_ns > NEVER_NS else None,
         "members": len({_identity(log, member) for member in rebalance.members}),
-        "causes": _causes(causes.items(), log),
+        "causes": _causes(causes.items(), log, names),
         "reasons": {_name(log, member): reason for member, reason in sorted(rebalance.reasons.items())},
     }
+
+
+def _under_way(group: ClassicGroup, log: GroupLog) -> Facts | None:
+    """A rebalance that did not end in the capture: since when, why, who joined, who is waited for.
+
+    Joining shows as JoinGroups without an answer or members told to join again, behind the last generation;
+    syncing as a generation whose leader has not given the assignments yet.
+    """
+    last = group.rebalance
+    done_ns = 0 if last is None else last.began.answered_ns
+    tries = [one for one in group.attempts if one.is_join and one.sent_ns > done_ns]
+    if not tries and not group.told_ns:
+        return _syncing(group, log)
+    names = _attempt_names(group)
+    waiting = {one.who for one in tries if not one.given_up_ns}
+    is_given_up = tries and not waiting and not len(group.members)
+    back = [one.sent_ns for one in tries if one.member_id in group.members]
+    shown_ns = min(filter(None, (group.told_ns, *back)), default=0)
+    causes: dict[Cause, dict[str, int]] = {
+        Cause.MEMBER_LEFT: {who: evidence.sent_ns for who, evidence in group.left.items()},
+        Cause.MEMBER_JOINED: {one.who: one.sent_ns for one in tries if one.member_id not in group.members},
+    }
+    since_ns = min(filter(None, (shown_ns, *(one.sent_ns for one in tries))))
+    missing = [member.member_id for member in group.members if member.member_id not in waiting]
+    found = before(causes, shown_ns) or {Cause.UNKNOWN: {""}}
+    return {
+        "state": UNANSWERED if is_given_up else REBALANCING,
+        "generation": None,
+        "time": rfc3339(since_ns),
+        "causes": _causes(found.items(), log, names),
+        "joined": [_name(log, who, names) for who in sorted(waiting)],
+        "gave_up": [
+            {"member": names.get(one.who), "at": rfc3339(one.given_up_ns)} for one in tries if one.given_up_ns
+        ],
+        "waiting_for": [_name(log, who) for who in missing],
+    }
+
+
+def _syncing(group: ClassicGroup, log: GroupLog) -> Facts | None:
+    """A generation that began and has no assignments yet."""
+    last = group.rebalance
+    if last is None or last.stable_ns > NEVER_NS or group.state is not ClassicState.SYNCING:
+        return None
+    return {
+        "state": str(group.state),
+        "generation": last.generation,
+        "time": rfc3339(last.since_ns),
+        "causes": _causes(last.why(group.leader).items(), log, _attempt_names(group)),
+        "joined": [_name(log, who) for who in sorted(last.synced)],
+        "gave_up": [],
+        "waiting_for": [_name(log, who) for who in sorted(last.members - last.synced)],
+    }
+
+
+def _attempt_names(group: ClassicGroup) -> dict[str, str]:
+    return {one.who: one.name for one in group.attempts}
 
 
 def _modern(group: ModernGroup, log: GroupLog) -> Facts:
@@ -131,6 +208,7 @@ def _modern(group: ModernGroup, log: GroupLog) -> Facts:
         "generation": group.epoch,
         "rebalance_count": group.raises,
         "rebalances": [_raise(rebalance, log) for rebalance in group.rebalances],
+        "rebalancing": None,
     }
 
 
@@ -146,7 +224,10 @@ def _raise(rebalance: ModernRebalance, log: GroupLog) -> Facts:
     }
 
 
-def _causes(causes: Iterable[tuple[Cause, set[str]]], log: GroupLog) -> list[Facts]:
+def _causes(
+    causes: Iterable[tuple[Cause, set[str]]], log: GroupLog, names: Mapping[str, str] = _NO_NAMES
+) -> list[Facts]:
+    """Causes with their members; `names` are of those that have no member id."""
     found = []
     for cause, members in causes:
         for member_id in sorted(members) or [""]:
@@ -157,8 +238,8 @@ def _causes(causes: Iterable[tuple[Cause, set[str]]], log: GroupLog) -> list[Fac
                 {
                     # Who left may be missed before the answer to its LeaveGroup is there.
                     "cause": str(Cause.MEMBER_LEFT if said else cause),
-                    "member": _name(log, member_id),
-                    "member_id": member_id or None,
+                    "member": _name(log, member_id, names),
+                    "member_id": (member_id if member is not None else None) or None,
                     "reason": (member.reason or None) if left and member is not None else None,
                 }
             )
@@ -171,9 +252,9 @@ def _identity(log: GroupLog, member_id: str) -> str:
     return member_id if member is None else member.instance_id or member_id
 
 
-def _name(log: GroupLog, member_id: str) -> str | None:
+def _name(log: GroupLog, member_id: str, names: Mapping[str, str] = _NO_NAMES) -> str | None:
     member = log.members.peek(member_id)
-    return member_id or None if member is None else member.name
+    return names.get(member_id, member_id) or None if member is None else member.name
 
 
 def _member(member: MemberLog) -> Facts:

@@ -33,6 +33,11 @@ _BEATS = frozenset(
 GROUP_AUTHORIZATION_FAILED = 30  # org.apache.kafka.common.protocol.Errors
 _GROUP_COORDINATOR = 0  # key_type of FindCoordinator: 1 is for transactions, 2 for share partitions
 _LEFT = (ClassicFact.LEFT, ModernFact.LEFT)
+_MEMBERS_ASK = frozenset(
+    {apis.JOIN_GROUP, apis.SYNC_GROUP, apis.LEAVE_GROUP, apis.OFFSET_COMMIT, *_BEATS}
+)  # requests of members; a failure of them is one of the group
+# Steps of joining, not failures: KIP-394.
+_STEPS = frozenset({"MEMBER_ID_REQUIRED"})
 _FENCED = (ClassicFact.FENCED, ModernFact.FENCED)
 _ASSIGNED = (ClassicFact.ASSIGNED, ModernFact.ASSIGNED)
 _REFUSED = (ClassicFact.REFUSED, ModernFact.REFUSED)
@@ -71,6 +76,8 @@ class GroupTraffic:
             self._coordinators(turn)
         if turn.key in _BEATS and turn.request is not None:
             self._beat(turn)
+        if turn.key in _MEMBERS_ASK:
+            self._fail(turn, named)
         for machine in (self.classic, self.modern):
             if turn.key in (machine.api_keys or ()):
                 for fact in machine.feed(turn):
@@ -114,13 +121,27 @@ class GroupTraffic:
 
     def _beat(self, turn: Turn) -> None:
         member_id = text_of(turn.request.member_id or sent(turn.response, "member_id", None) or "")
-        self._log(turn, text_of(turn.request.group_id)).member(member_id).beat(turn.sent_ns)
+        member = self._log(turn, text_of(turn.request.group_id)).member(member_id)
+        member.beat(turn.sent_ns)
+        member.connection = turn.info.id
+        if member.client is None:
+            member.client, member.link = client_of(turn), client_key(turn)
+
+    def _fail(self, turn: Turn, groups: tuple[str, ...]) -> None:
+        """Keep what a member was refused for, with its rhythm."""
+        for error in turn.exchange.response_summary().errors:
+            name = error_name(error)
+            if name not in _STEPS:
+                for group in groups:
+                    api = api_name(turn.key) or str(turn.key)
+                    self._log(turn, group).fail(api, name, client_of(turn), turn.sent_ns)
 
     def _apply(self, turn: Turn, fact: Fact) -> None:
         """Write a fact of a state machine into the group's log."""
         log, time_ns = self._log(turn, fact.key[1]), turn.evidence.answered_ns or turn.sent_ns
         if fact.kind in _JOINED:
             member = log.member(text_of(fact.seen if fact.kind is ClassicFact.JOINED else fact.detail))
+            log.replace(member, turn.info.id, time_ns)
             member.back(time_ns)
             member.client, member.link = client_of(turn), client_key(turn)
             request = turn.request

@@ -11,21 +11,24 @@ from kdissect.stats.group_links import ClientKey
 
 
 class MemberLog:
-    """One member. `how` it went: `left`, `lost` (never said so), `fenced`; None while it is there.
+    """One member.
 
-    `held` is what it was assigned last, in words (`TOPIC-PARTITION`); None before that was seen. `gaps` are
-    times between heartbeats.
+    `how` it went: `left`, `lost` (never said so), `fenced`, `replaced` (the same client came back with
+    another member id); None while it is there. `held` is what it was assigned last, in words
+    (`TOPIC-PARTITION`); None before that was seen. `gaps` are times between heartbeats.
+    `connection` is the one it spoke on last.
     """
 
     __slots__ = (
-        "client", "gaps", "heartbeats", "held", "how", "instance_id", "joined_ns", "last_heartbeat_ns",
-        "left_ns", "link", "member_id", "reason",
+        "client", "connection", "gaps", "heartbeats", "held", "how", "instance_id", "joined_ns",
+        "last_heartbeat_ns", "left_ns", "link", "member_id", "reason",
     )  # fmt: skip
 
     def __init__(self, member_id: str) -> None:
         self.member_id = member_id
         self.client: Client | None = None
         self.link: ClientKey | None = None
+        self.connection = ""
         self.instance_id: str | None = None
         self.joined_ns: int | None = None
         self.left_ns: int | None = None

@@ -69,7 +69,7 @@ def _producer(traffic: ProducerTraffic, key: ProducerKey, producer: Producer) ->
             {
                 "partition": traffic.place(capture_set, *place),
                 "epoch": held.epoch,
-                "next_sequence": held.expected,
+                "next_sequence": held.brokers_next,
             }
             for place, held in producer.partitions.items()
         ],

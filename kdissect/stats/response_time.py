@@ -25,6 +25,7 @@ _HELD = frozenset({apis.FETCH, apis.SHARE_FETCH})
 # Brokers time the wait in milliseconds, from when they read the request: what was answered this much earlier
 # still waited for all of it.
 _GRACE_NS = 5 * _MS
+_EARLY = 10  # a part of the max wait: what came sooner did not wait for it
 _READ_COMMITTED = 1  # KIP-98
 
 
@@ -32,13 +33,14 @@ class ResponseTime(NamedTuple):
     """Nanoseconds. `broker` is None where it cannot be told from a wait for data, of unknown length.
 
     `throttle` is what the broker asked for, within the latency or behind it; `wait` the part of a Fetch's
-    max wait that went by.
+    max wait that went by. `empty_early`: a Fetch without records that did not wait (`is_empty_early`).
     """
 
     latency: int
     broker: int | None
     throttle: int
     wait: int
+    empty_early: bool = False
 
 
 def response_time(turn: Turn, watermarks: Watermarks) -> ResponseTime | None:
@@ -55,7 +57,7 @@ def response_time(turn: Turn, watermarks: Watermarks) -> ResponseTime | None:
     wait = 0
     if turn.key in _HELD:
         broker, wait = _held(turn, broker or 0, watermarks)
-    return ResponseTime(latency, broker, throttle, wait)
+    return ResponseTime(latency, broker, throttle, wait, is_empty_early(turn))
 
 
 def _held(turn: Turn, time: int, watermarks: Watermarks) -> tuple[int | None, int]:
@@ -75,6 +77,25 @@ def _held(turn: Turn, time: int, watermarks: Watermarks) -> tuple[int | None, in
         wait = min(time, max_wait)
         return time - wait, wait
     return (time if ready else None), 0
+
+
+def is_empty_early(turn: Turn) -> bool:
+    """Whether a Fetch was answered without records or an error in less than a tenth of its max wait.
+
+    A broker holds such a Fetch (KIP-74, kafka.server.DelayedFetch). Where it does not, its clients ask again
+    at once: they spin.
+    """
+    latency = turn.exchange.latency_ns
+    if turn.key != apis.FETCH or latency is None:
+        return False
+    request, answer = turn.request, turn.response
+    if request is None or answer is None or request.min_bytes < 1:
+        return False
+    if latency * _EARLY >= request.max_wait_ms * _MS or sent(answer, "error_code", 0):
+        return False
+    if not answer.responses:  # in a session: nothing is new. Without one the broker refused the request.
+        return bool(sent(answer, "session_id", 0))
+    return not any(row.error_code or row.records for _, row in _partitions(answer.responses))
 
 
 def _found_data(turn: Turn, watermarks: Watermarks) -> bool:

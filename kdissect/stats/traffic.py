@@ -23,16 +23,29 @@ class Tally:
     """What is counted of some exchanges. Times are nanoseconds. Merges; picklable.
 
     `broker` leaves out what is `unclear` (`response_time`). `wait` counts Fetches that waited for all of
-    their max wait, `throttle` answers with a throttle time. `errors` counts exchanges by each code in them.
+    their max wait, `empty_early` those answered empty long before, `throttle` answers with a throttle time.
+    `errors` counts exchanges by each code in them.
     """
 
     __slots__ = (
-        "broker", "errors", "exchanges", "failed", "first_ns", "last_ns", "latency", "request_bytes",
-        "response_bytes", "states", "throttle", "unclear", "wait",
+        "broker",
+        "empty_early",
+        "errors",
+        "exchanges",
+        "failed",
+        "first_ns",
+        "last_ns",
+        "latency",
+        "request_bytes",
+        "response_bytes",
+        "states",
+        "throttle",
+        "unclear",
+        "wait",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.exchanges = self.failed = self.unclear = 0
+        self.exchanges = self.failed = self.unclear = self.empty_early = 0
         self.request_bytes = self.response_bytes = 0
         self.first_ns: int | None = None
         self.last_ns: int | None = None
@@ -59,7 +72,7 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         """Count everything of another tally, which stays as it is."""
-        for name in ("exchanges", "failed", "unclear", "request_bytes", "response_bytes"):
+        for name in ("exchanges", "failed", "unclear", "empty_early", "request_bytes", "response_bytes"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for time_ns in (other.first_ns, other.last_ns):
             if time_ns is not None:
@@ -75,6 +88,7 @@ class Tally:
             self.unclear += 1
         else:
             self.broker.add(times.broker)
+        self.empty_early += times.empty_early
         if times.throttle:
             self.throttle.add(times.throttle)
         if times.wait:

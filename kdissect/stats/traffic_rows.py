@@ -65,6 +65,7 @@ def _tally(tally: Tally) -> Facts:
         "latency_ns": tally.latency.facts(),
         "broker_ns": tally.broker.facts(),
         "unclear": tally.unclear,
+        "empty_early": tally.empty_early,
         "throttle_ns": tally.throttle.facts(),
         "wait_ns": tally.wait.facts(),
     }

@@ -124,7 +124,7 @@ def test_what_brokers_and_fields_say() -> None:
         produce(talk, 1, error=1), produce(talk, 2, acks=1), produce(talk, -1),
     )  # fmt: skip
     assert odd(facts) == [
-        ("refused", 0, 45), ("retried", 1, 0), ("duplicate", 0, 46), ("weak_acks", -1, 1),
+        ("refused", 0, 45), ("retried", 1, 0), ("duplicate", 0, 46), ("refused", 0, 1), ("weak_acks", -1, 1),
         ("mixed_fields", None, (0, -1)),
     ]  # fmt: skip
 
@@ -153,3 +153,16 @@ def test_more_in_flight_than_a_broker_remembers() -> None:
     facts = feed(machine, init(talk), *[produce(talk, sequence, took=50) for sequence in range(6)])
     assert odd(facts) == [("too_many_in_flight", 5, 6)]
     assert not odd(feed(machine, produce(talk, 6, took=50), produce(talk, 0, partition=1))[2:])
+
+
+def test_what_the_broker_refused_is_not_sent() -> None:
+    """MESSAGE_TOO_LARGE (10): the batch is not in the log, and the broker waits for its sequence."""
+    talk, machine = Talk(), Producers()
+    feed(machine, init(talk), produce(talk, 0, error=10))
+    (known,) = machine.producers
+    (here,) = known.partitions
+    assert (known.batches, known.records, known.refusals, here.brokers_next) == (0, 0, 1, 0)
+    feed(machine, produce(talk, 0))
+    assert (known.batches, known.refusals, here.brokers_next) == (1, 1, here.expected)
+    feed(machine, produce(talk, here.expected or 0, error=10))
+    assert here.brokers_next == (here.expected or 0) - 1

@@ -74,3 +74,54 @@ JWT = b".".join(
 )
 def test_principals(mechanism: str | None, token: bytes, principal: str | None) -> None:
     assert principal_of(mechanism, token) == principal
+
+
+SCRAM_FIRST, SCRAM_FINAL = b"n,,n=bob,r=abc", b"c=biws,r=abcdef,p=cHJvb2Y="
+SERVER_FIRST, SERVER_FINAL = b"r=abcdef,s=c2FsdA==,i=4096", b"v=c2ln"
+
+
+def scram(version: int) -> Conversation:
+    mechanism = b"\0\x0dSCRAM-SHA-256"
+    talk = Conversation().handshake().client(request(HANDSHAKE, version, 1, mechanism))
+    return talk.broker(response(1, struct.pack(">hi", 0, 1) + mechanism))
+
+
+def authenticate(talk: Conversation, number: int, token: bytes, answer: bytes, error: int = 0) -> None:
+    talk.client(request(AUTHENTICATE, 0, number, struct.pack(">i", len(token)) + token))
+    talk.broker(response(number, struct.pack(">hhi", error, -1, len(answer)) + answer))
+
+
+def test_scram_names_a_principal_after_its_last_round_alone() -> None:
+    talk = scram(1)
+    authenticate(talk, 2, SCRAM_FIRST, SERVER_FIRST)
+    assert connections_of(talk.packets)[0].principal is None
+    authenticate(talk, 3, SCRAM_FINAL, SERVER_FINAL)
+    assert connections_of(talk.packets)[0].principal == "bob"
+
+
+@pytest.mark.parametrize(("answer", "error"), [(b"", 58), (b"e=invalid-proof", 0)])
+def test_a_scram_login_that_is_refused_names_nobody(answer: bytes, error: int) -> None:
+    talk = scram(1)
+    authenticate(talk, 2, SCRAM_FIRST, SERVER_FIRST)
+    authenticate(talk, 3, SCRAM_FINAL, answer, error)
+    assert connections_of(talk.packets)[0].principal is None
+
+
+def test_raw_tokens_name_a_principal_once_the_last_is_answered() -> None:
+    talk = handshake(0).client(frame(PLAIN_TOKEN))
+    assert connections_of(talk.packets)[0].principal is None
+    talk = scram(0).client(frame(SCRAM_FIRST)).broker(frame(SERVER_FIRST)).client(frame(SCRAM_FINAL))
+    assert connections_of(talk.packets)[0].principal is None
+    talk.broker(frame(SERVER_FINAL))
+    assert connections_of(talk.packets)[0].principal == "bob"
+
+
+def test_a_refusal_of_another_user_leaves_the_one_who_is_logged_in() -> None:
+    talk = scram(1)
+    authenticate(talk, 2, SCRAM_FIRST, SERVER_FIRST)
+    authenticate(talk, 3, SCRAM_FINAL, SERVER_FINAL)
+    mechanism = b"\0\x0dSCRAM-SHA-256"
+    talk.client(request(HANDSHAKE, 1, 4, mechanism)).broker(response(4, struct.pack(">hi", 0, 1) + mechanism))
+    authenticate(talk, 5, b"n,,n=eve,r=abc", SERVER_FIRST)
+    authenticate(talk, 6, SCRAM_FINAL, b"", 58)
+    assert connections_of(talk.packets)[0].principal == "bob"

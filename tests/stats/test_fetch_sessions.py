@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
+from kdissect.history.turn import Turn
 from kdissect.session.exchange import Exchange
 from kdissect.stats import fetch_sessions
 from kdissect.stats.fetch_session_rows import fetch_session_facts
 from kdissect.stats.fetch_sessions import FetchSessionTraffic
+from kdissect.stats.response_time import is_empty_early
 from tests.history.talk import Talk
 from tests.stats.truth import capture, shown, told
 
@@ -35,10 +37,10 @@ def test_counts_are_those_of_the_bodies(name: str, capfd: pytest.CaptureFixture[
     for line in capfd.readouterr().out.splitlines():
         row = json.loads(line)
         asked, who = row["request"]["body"], (row["client_id"], row["broker"])
-        incremental[who] += asked["session_epoch"] > 0
-        if row["response"] is None:
+        answer = None if row["response"] is None else row["response"]["body"]
+        incremental[who] += asked["session_epoch"] > 0 and not (answer and answer["error_code"])
+        if answer is None:
             continue
-        answer = row["response"]["body"]
         if asked["session_epoch"] > 0:
             empty[who] += not answer["error_code"] and not brings_records(answer)
         made[who] += asked["session_epoch"] == 0 and answer["session_id"] != 0
@@ -50,8 +52,10 @@ def test_counts_are_those_of_the_bodies(name: str, capfd: pytest.CaptureFixture[
         assert answered[who]["incremental"] == incremental[who]
 
 
-def fetch(talk: Talk, session: int, epoch: int, told_session: int, error: int = 0) -> Exchange:
-    limits = {"max_wait_ms": 1, "min_bytes": 1, "max_bytes": 1, "isolation_level": 0}
+def fetch(
+    talk: Talk, session: int, epoch: int, told_session: int, error: int = 0, max_wait_ms: int = 1
+) -> Exchange:
+    limits = {"max_wait_ms": max_wait_ms, "min_bytes": 1, "max_bytes": 1, "isolation_level": 0}
     session_fields = {"session_id": session, "session_epoch": epoch}
     body = limits | session_fields | {"replica_id": -1, "topics": [], "forgotten_topics_data": []}
     answer = {"throttle_time_ms": 0, "error_code": error, "session_id": told_session, "responses": []}
@@ -74,7 +78,8 @@ def test_why_sessions_were_rebuilt() -> None:
     )["clients"]  # fmt: skip
     assert row["rebuilt"] == {"evicted": 1, "closed by the client": 1, "nothing seen": 1}
     assert [session["session_id"] for session in row["sessions"]] == [5, 6, 7, 8]
-    assert (row["incremental"], row["empty"]) == (2, 1)
+    assert (row["incremental"], row["empty"]) == (1, 1)
+    assert row["refused"] == {"FETCH_SESSION_ID_NOT_FOUND": 1}
 
 
 def test_a_session_without_partitions_is_ended_by_the_broker() -> None:
@@ -101,3 +106,51 @@ def test_sessions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_table(capfd: pytest.CaptureFixture[str]) -> None:
     lines = shown(capfd, "fetch-sessions", "kafka39_quorum").splitlines()
     assert any("follower" in line and "1 new connection" in line for line in lines)
+
+
+def test_a_session_that_its_own_client_closed_and_uses_again() -> None:
+    talk = Talk()
+    (row,) = facts_of(
+        fetch(talk, 0, 0, 5), fetch(talk, 5, 1, 5), fetch(talk, 5, -1, 0), fetch(talk, 5, 2, 0, NOT_FOUND)
+    )["clients"]
+    assert (row["odd"], row["refused"]) == ({"used after close": 1}, {"FETCH_SESSION_ID_NOT_FOUND": 1})
+    assert (row["incremental"], row["without_session"]) == (1, 1)
+
+
+def test_the_one_that_was_recorded(capfd: pytest.CaptureFixture[str]) -> None:
+    """franz-go closes a session on a second connection and uses it on the first."""
+    rows = told(capfd, "fetch-sessions", "kafka28zk_franz_late")["clients"]
+    (row,) = (row for row in rows if row["client_id"] == "c-v2-5")
+    assert (row["odd"], row["refused"]) == ({"used after close": 1}, {"FETCH_SESSION_ID_NOT_FOUND": 1})
+    assert row["incremental"] == 0
+
+
+def test_clients_that_spin() -> None:
+    """Empty answers after a millisecond where half a second was to be waited."""
+    talk = Talk()
+    polls = [fetch(talk, 0, 0, 5, max_wait_ms=500)]
+    polls += [fetch(talk, 5, epoch, 5, max_wait_ms=500) for epoch in range(1, 9)]
+    (row,) = facts_of(*polls)["clients"]
+    assert row["empty_early"] == 9
+    patient = Talk("10.0.0.5")
+    (row,) = facts_of(*(fetch(patient, 0, -1, 0, max_wait_ms=5) for _ in range(9)))["clients"]
+    assert row["empty_early"] == 0
+
+
+def partition(records: bytes | None, error: int = 0) -> dict[str, Any]:
+    row = {"partition_index": 0, "error_code": error, "high_watermark": 0, "records": records}
+    return {"topic": "t", "partitions": [row | {"last_stable_offset": 0, "aborted_transactions": None}]}
+
+
+@pytest.mark.parametrize(
+    ("responses", "expected"),
+    [([partition(None)], True), ([partition(b"")], True), ([partition(None, error=3)], False), ([], False)],
+)
+def test_without_a_session_a_partition_without_records_is_told(
+    responses: list[dict[str, Any]], expected: bool
+) -> None:
+    asked = {"topic": "t", "partitions": [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 9}]}
+    body = {"replica_id": -1, "max_wait_ms": 500, "min_bytes": 1, "max_bytes": 9, "isolation_level": 0}
+    talk = Talk()
+    exchange = talk.ask(FETCH, 4, body | {"topics": [asked]}, {"throttle_time_ms": 0, "responses": responses})
+    assert is_empty_early(Turn(exchange)) is expected

@@ -1,17 +1,24 @@
 """`kdissect groups` against what the recording scripts knew, and against exchanges made by hand."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kdissect.api import Dissection
+from kdissect.engine.times import rfc3339
+from kdissect.history.classic_group import Cause
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
-from kdissect.session.exchange import Exchange
+from kdissect.model.stream import CloseKind
+from kdissect.session.exchange import Exchange, State
+from kdissect.session.info import Close
 from kdissect.stats import group_log, groups
 from kdissect.stats.group_rows import group_facts
 from kdissect.stats.groups import GroupTraffic
-from tests.history.talk import Talk
+from tests.history.talk import MS, START_NS, Talk
 from tests.stats.truth import Facts, shown, told, truth
+from tests.support.console import CAPTURES
 
 # Groups in which a member is told what is added: the truth names that, not all it holds.
 INCREMENTAL = ("cooperative", "coop", "sticky", "new", "served")
@@ -64,10 +71,11 @@ def test_rebalances_of_classic_groups(capfd: pytest.CaptureFixture[str]) -> None
     assert causes(of(facts, "cooperative"))[1:] == [
         {("member_joined", "cooperative-2")}, {("member_left", "cooperative-2")}
     ]  # fmt: skip
-    # static-2 was killed and came back as static-3; static-3 was killed for good (notes of the truth)
+    # static-2 was killed and came back as static-3; static-3 was killed for good (notes of the truth). It
+    # came back after the rebalance that static-2 began: it is no cause of that one.
     assert causes(of(facts, "static")) == [
         {("first_member", "instance-1")},
-        {("member_joined", "instance-2"), ("member_restarted", "instance-2")},
+        {("member_joined", "instance-2")},
         {("member_lost", "instance-2")},
     ]
     assert [rebalance["members"] for rebalance in of(facts, "static")["rebalances"]] == [1, 2, 1]
@@ -178,3 +186,158 @@ def test_tables(capfd: pytest.CaptureFixture[str]) -> None:
         "members", "rebalances", "partitions"
     ]  # fmt: skip
     assert "members\n" not in shown(capfd, "groups", "kafka44_java_groups").splitlines()
+
+
+JOIN_GROUP, SYNC_GROUP = 11, 14
+
+
+def joins(
+    talk: Talk, member: str, generation: int | None, asked: str | None = None,
+    members: tuple[str, ...] = (), at: int | None = None, client_id: str = "client", error: int = 0,
+) -> Exchange:  # fmt: skip
+    """A JoinGroup; `generation` None: it is not answered."""
+    body = {
+        "group_id": "g", "session_timeout_ms": 10000, "rebalance_timeout_ms": 60000,
+        "member_id": member if asked is None else asked, "protocol_type": "consumer",
+        "protocols": [{"name": "range", "metadata": b""}],
+    }  # fmt: skip
+    answer = {
+        "error_code": error, "generation_id": generation, "protocol_name": "range", "leader": "a",
+        "member_id": member, "members": [{"member_id": one} for one in members],
+    }  # fmt: skip
+    return talk.ask(JOIN_GROUP, 7, body, None if generation is None else answer, at=at, client_id=client_id)
+
+
+def syncs(talk: Talk, member: str, generation: int, error: int = 0, at: int | None = None) -> Exchange:
+    body = {"group_id": "g", "generation_id": generation, "member_id": member, "assignments": []}
+    return talk.ask(SYNC_GROUP, 3, body, {"error_code": error, "assignment": b""}, at=at, client_id=member)
+
+
+def beats(talk: Talk, member: str, generation: int, error: int = 0, at: int | None = None) -> Exchange:
+    body = {"group_id": "g", "generation_id": generation, "member_id": member}
+    return talk.ask(HEARTBEAT, 3, body, {"error_code": error}, at=at, client_id=member)
+
+
+def unanswered(exchange: Exchange, given_up_ms: int | None = None) -> Exchange:
+    exchange.state = State.UNANSWERED
+    if given_up_ms is not None:
+        exchange.close = Close("client", CloseKind.FIN, START_NS + given_up_ms * MS)
+    return exchange
+
+
+def test_a_rebalance_that_does_not_end() -> None:
+    """One member is told to join again and does; another one joined before. Neither is answered."""
+    one, two = Talk("10.0.0.1"), Talk("10.0.0.3")
+    found = [
+        joins(one, "a", 1, members=("a",), at=0, client_id="a"), syncs(one, "a", 1, at=10),
+        beats(one, "a", 1, at=100), beats(one, "a", 1, error=27, at=5000),
+        unanswered(joins(one, "a", None, at=5010, client_id="a")),
+        unanswered(joins(two, "b", None, asked="", at=4000, client_id="late-comer")),
+    ]  # fmt: skip
+    (group,) = traffic_of(*found)
+    assert (group["state"], group["rebalance_count"]) == ("rebalancing", 1)
+    open_one = group["rebalancing"]
+    assert [(row["cause"], row["member"]) for row in open_one["causes"]] == [("member_joined", "late-comer")]
+    assert open_one["time"] == rfc3339(START_NS + 4000 * MS)
+    assert sorted(open_one["joined"]) == ["a", "late-comer"]
+    assert (open_one["waiting_for"], open_one["gave_up"]) == ([], [])
+    assert [member["gone"] for member in group["members"]] == [None]
+
+
+def test_who_is_waited_for() -> None:
+    one, two = Talk("10.0.0.1"), Talk("10.0.0.3")
+    found = [
+        joins(one, "a", 1, members=("a", "b"), at=0, client_id="a"),
+        joins(two, "b", 1, at=1, client_id="b"), syncs(one, "a", 1, at=10), syncs(two, "b", 1, at=11),
+        beats(one, "a", 1, error=27, at=5000), unanswered(joins(one, "a", None, at=5010, client_id="a")),
+    ]  # fmt: skip
+    (group,) = traffic_of(*found)
+    assert group["rebalancing"]["waiting_for"] == ["b"]
+    assert group["rebalancing"]["joined"] == ["a"]
+    assert [row["cause"] for row in group["rebalancing"]["causes"]] == ["unknown"]
+
+
+def test_an_unanswered_join_is_the_cause_and_a_later_one_is_not() -> None:
+    """Who gave up began the rebalance; who joined while the others were told to join again did not."""
+    one, two, three = Talk("10.0.0.1"), Talk("10.0.0.3"), Talk("10.0.0.4")
+    found = [
+        joins(one, "a", 1, members=("a",), at=0, client_id="a"), syncs(one, "a", 1, at=10),
+        unanswered(joins(two, "b", None, asked="", at=1000, client_id="gave-up"), 1600),
+        beats(one, "a", 1, error=27, at=1100),
+        joins(one, "a", 2, members=("a", "c"), at=1500, client_id="a"),
+        joins(three, "c", 2, asked="", at=3000, client_id="later"),
+    ]  # fmt: skip
+    (group,) = traffic_of(*found)
+    assert causes(group)[1] == {("member_joined", "gave-up")}
+
+
+def test_a_capture_of_one_direction_has_no_unanswered_joins() -> None:
+    (group,) = traffic_of(unanswered(joins(Talk(), "a", None, asked="")))
+    assert (group["state"], group["rebalancing"]) == ("no member seen", None)
+
+
+def test_a_loop_of_failures_is_counted_with_its_rhythm() -> None:
+    talk = Talk()
+    found = [joins(talk, "a", 1, members=("a",), at=0, client_id="a")]
+    for round_ in range(5):
+        found += [
+            joins(talk, "a", 1, members=("a",), at=1000 + 6000 * round_, client_id="a"),
+            syncs(talk, "a", 1, error=27, at=1100 + 6000 * round_),
+        ]
+    (group,) = traffic_of(*found)
+    ((failure),) = group["failures"]
+    assert (failure["api"], failure["error"], failure["count"]) == ("SyncGroup", "REBALANCE_IN_PROGRESS", 5)
+    assert failure["every_ns"] == 6000 * MS
+
+
+def test_a_member_that_came_back_under_another_id_is_replaced() -> None:
+    talk = Talk()
+    found = [
+        joins(talk, "a1", 1, asked="", members=("a1",), at=0), syncs(talk, "a1", 1, at=10),
+        beats(talk, "a1", 1, error=25, at=60_000), joins(talk, "a2", 2, asked="", members=("a2",), at=60_010),
+    ]  # fmt: skip
+    (group,) = traffic_of(*found)
+    assert {member["member_id"]: member["gone"] for member in group["members"]} == {
+        "a1": "replaced", "a2": None,
+    }  # fmt: skip
+
+
+def test_a_member_that_heartbeats_is_there() -> None:
+    talk = Talk()
+    (group,) = traffic_of(beats(talk, "a", 3), beats(talk, "a", 3))
+    assert [(member["member_id"], member["gone"]) for member in group["members"]] == [("a", None)]
+
+
+def causes_come_first(traffic: GroupTraffic, joined: dict[str, int]) -> None:
+    for group in traffic.classic.groups:
+        for rebalance in group.rebalances:
+            joiners = rebalance.why(group.leader).get(Cause.MEMBER_JOINED, set()) & set(joined)
+            for who in joiners if rebalance.shown_ns else ():
+                assert joined[who] <= rebalance.shown_ns, "a cause later than its effect"
+            assert rebalance.since_ns <= rebalance.began.answered_ns
+
+
+EVERY = sorted(path for path in CAPTURES.iterdir() if ".pcap" in path.name)
+
+
+@pytest.mark.parametrize("path", EVERY, ids=lambda path: path.name)
+def test_what_holds_of_all_groups(path: Path) -> None:
+    traffic = GroupTraffic(TopicNames())
+    last_beat: dict[tuple[str, str], int] = {}
+    joined: dict[str, int] = {}
+    for exchange in Dissection(str(path)):
+        turn = Turn(exchange)
+        traffic.add(turn)
+        if exchange.api_key == JOIN_GROUP and turn.response is not None:
+            joined.setdefault(turn.response.member_id, turn.sent_ns)
+        if exchange.api_key == HEARTBEAT and turn.response is not None and not turn.response.error_code:
+            last_beat[turn.request.group_id, turn.request.member_id] = turn.sent_ns
+    causes_come_first(traffic, joined)
+    for row in group_facts(traffic):
+        there = {one["member_id"] for one in row["members"] if one["gone"] is None}
+        for one in row["members"]:
+            beat = last_beat.get((row["group"], one["member_id"]), 0)
+            if one["gone_at"] is not None:
+                assert rfc3339(beat) <= one["gone_at"], "gone, and heartbeating"
+        if row["rebalancing"] is not None and row["state"] == "rebalancing":
+            assert there or row["rebalancing"]["joined"]

@@ -6,6 +6,8 @@ from typing import Any
 from kdissect.cli.output import Output
 from kdissect.cli.tables import Tables
 from kdissect.report.columns.groups import (
+    failure_columns,
+    failure_rows,
     group_columns,
     member_columns,
     partition_columns,
@@ -28,5 +30,6 @@ def group_text(groups: list[Facts], forgotten: int, options: Namespace, output: 
     if options.group:
         tables.section("members", member_columns(), rows_of(groups, "members"))
     tables.section("rebalances", rebalance_columns(), rows_of(groups, "rebalances"))
+    tables.section("failed attempts", failure_columns(), failure_rows(groups))
     if options.group:
         tables.section("partitions", partition_columns(), rows_of(groups, "partitions"))

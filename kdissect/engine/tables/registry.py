@@ -8,7 +8,7 @@ from kdissect.engine.tables.table import Table
 from kdissect.engine.tables.traffic_tables import LATENCIES, RATES
 
 # Grows by one with the first release that has new columns or tables; nothing else may change (`evolution`).
-TABLES_VERSION = 1
+TABLES_VERSION = 2
 
 TABLES: dict[str, Table] = {
     table.name: table

@@ -55,6 +55,15 @@ _MEMBER = (
     RowField("heartbeats", "int64", "heartbeats it sent"),
     *distribution("heartbeat_gap_ns", "times between heartbeats"),
 )
+_FAILURE = (
+    RowField("api", "string", "name of the API"),
+    RowField("error", "string", "name of the error code"),
+    *CLIENT,
+    RowField("count", "int64", "how many"),
+    RowField("first", "string", "when the first was sent, RFC 3339"),
+    RowField("last", "string", "when the last was sent"),
+    RowField("every_ns", "int64", "mean time from one to the next; null for a single one"),
+)
 _LAG = (
     RowField("topic", "string", "topic"),
     RowField("partition", "int32", "partition"),
@@ -65,22 +74,23 @@ _LAG = (
     RowField("committed", "int64", "offset the group committed last"),
     RowField("committed_lag", "int64", "records behind it"),
 )
+_CAUSES = within(
+    "causes",
+    "list<struct>",
+    "why it took place",
+    (
+        RowField("cause", "string", "the cause"),
+        RowField("member", "string", "member, as people call it"),
+        RowField("member_id", "string", "its member id"),
+        RowField("reason", "string", "the reason it gave"),
+    ),
+)
 _REBALANCE = (
     RowField("generation", "int64", "generation, or epoch, that it led to"),
     RowField("time", "string", "when it began, RFC 3339"),
     RowField("took_ns", "int64", "until all members had their assignment; null if that was not seen"),
     RowField("members", "int32", "members of the generation"),
-    *within(
-        "causes",
-        "list<struct>",
-        "why it took place",
-        (
-            RowField("cause", "string", "the cause"),
-            RowField("member", "string", "member, as people call it"),
-            RowField("member_id", "string", "its member id"),
-            RowField("reason", "string", "the reason it gave"),
-        ),
-    ),
+    *_CAUSES,
     *within(
         "reasons",
         "list<struct>",
@@ -97,6 +107,19 @@ _EVENT = (
     RowField("seen", "string", "what was seen"),
     RowField("detail", "string", "what is more"),
     RowField("exchange", "string", "connection and ordinal, as `inspect --exchange` takes them"),
+)
+_UNDER_WAY = (
+    RowField("generation", "int64", "generation whose assignments are outstanding; null while members join"),
+    RowField("time", "string", "when it began, RFC 3339"),
+    *_CAUSES,
+    RowField("joined", "list<string>", "members that asked to join, or sent their SyncGroup, and wait"),
+    *within(
+        "gave_up",
+        "list<struct>",
+        "members whose connection ended before there was an answer",
+        (RowField("member", "string", "member"), RowField("at", "string", "when it ended")),
+    ),
+    RowField("waiting_for", "list<string>", "members that have not joined, or sent no SyncGroup"),
 )
 
 GROUPS = Table(
@@ -127,6 +150,8 @@ GROUPS = Table(
         ),
         RowField("errors", "map<string,int64>", "error codes by name"),
         *within("denied", "list<struct>", "clients that were refused for want of permission", _DENIED),
+        *within("failures", "list<struct>", "requests of members that were refused, by kind", _FAILURE),
+        *within("rebalancing", "struct", "the rebalance that is not over; null for none", _UNDER_WAY),
     ),
     ("capture_set", "group", "kind"),
     ("capture_set", "group", "kind"),
@@ -148,12 +173,12 @@ PRODUCERS = Table(
         RowField("client_ids", "list<string>", "clients that used it"),
         RowField("given_in_capture", "bool", "whether it was seen to be given"),
         RowField("in_two_clusters", "bool", "whether two clusters gave it: then nothing is expected of it"),
-        RowField("batches", "int64", "batches"),
+        RowField("batches", "int64", "batches that the broker took, or did not answer"),
         RowField("records", "int64", "records they say they have"),
         RowField("retries", "int64", "batches sent again"),
         RowField("duplicates", "int64", "batches the broker had already"),
         RowField("sequence_jumps", "int64", "sequence numbers that were not the next"),
-        RowField("refusals", "int64", "batches refused for the producer's state"),
+        RowField("refusals", "int64", "batches that the broker did not append, but for duplicates"),
         RowField("errors", "map<string,int64>", "error codes by name"),
         *within(
             "partitions",
@@ -162,7 +187,7 @@ PRODUCERS = Table(
             (
                 RowField("partition", "string", "topic and partition"),
                 RowField("epoch", "int32", "epoch of the last batch"),
-                RowField("next_sequence", "int64", "sequence number that comes next"),
+                RowField("next_sequence", "int64", "sequence number that the broker takes next"),
             ),
         ),
         *_EVENTS,

@@ -27,6 +27,7 @@ LATENCIES = Table(
         RowField("first_time_ns", "int64", "time of the first of them"),
         RowField("last_time_ns", "int64", "time of the last of them"),
         RowField("unclear", "int64", "answers of which nobody can say how long the broker took"),
+        RowField("empty_early", "int64", "Fetches answered empty in less than a tenth of their max wait"),
         *sketch("latency_ns", "first byte of the response minus last byte of the request"),
         *sketch("broker_ns", "the same without the time a broker was asked to wait"),
         *sketch("throttle_ns", "throttle times that brokers told"),

@@ -12,6 +12,7 @@ Facts = dict[str, Any]
 # Reasons that say no more than the rebalance itself; JSON has them
 # (org.apache.kafka.clients.consumer.internals.AbstractCoordinator, KIP-394).
 _ROUTINE = ("need to re-join with the given member-id", "group is already rebalancing")
+_TOLD_TO_JOIN = ("Heartbeat", "REBALANCE_IN_PROGRESS")
 
 
 def rows_of(groups: list[Facts], field: str) -> list[Facts]:
@@ -21,8 +22,20 @@ def rows_of(groups: list[Facts], field: str) -> list[Facts]:
     for group in groups:
         if field == "rebalances" or group["group"] not in told:
             told.add(group["group"])
-            rows += [row | {"group": group["group"], "kind": group["kind"]} for row in group[field]]
+            found = rebalance_rows(group) if field == "rebalances" else group[field]
+            rows += [row | {"group": group["group"], "kind": group["kind"]} for row in found]
     return rows
+
+
+def rebalance_rows(group: Facts) -> list[Facts]:
+    """The rebalances of a group, the one under way behind those that led to a generation."""
+    open_one = group["rebalancing"]
+    if open_one is None or open_one["generation"] is not None:
+        return list(group["rebalances"])
+    return [
+        *group["rebalances"],
+        open_one | {"took_ns": None, "members": len(open_one["joined"]), "reasons": {}},
+    ]
 
 
 def group_columns() -> list[TableColumn]:
@@ -68,10 +81,32 @@ def rebalance_columns() -> list[TableColumn]:
         TableColumn("time", lambda row: Cell(row["time"][:23] + "Z")),
         number_column("generation", "generation"),
         number_column("members", "members"),
-        TableColumn(
-            "took", lambda row: Cell("" if row["took_ns"] is None else duration(row["took_ns"])), right=True
-        ),
+        TableColumn("took", _took, right=True),
         TableColumn("because", _because),
+    ]
+
+
+def failure_rows(groups: list[Facts]) -> list[Facts]:
+    """What failed, but for heartbeats that told members to join again: rebalances tell of those."""
+    return [row for row in rows_of(groups, "failures") if (row["api"], row["error"]) != _TOLD_TO_JOIN]
+
+
+def failure_columns() -> list[TableColumn]:
+    """What members tried in vain, and how often."""
+    return [
+        _text("group", "group"),
+        _text("client id", "client_id"),
+        _text("address", "address", 2),
+        _text("api", "api"),
+        TableColumn("error", lambda row: Cell(row["error"], "bad")),
+        number_column("count", "count"),
+        TableColumn("first", lambda row: Cell(row["first"][11:23])),
+        TableColumn("last", lambda row: Cell(row["last"][11:23])),
+        TableColumn(
+            "every",
+            lambda row: Cell("" if row["every_ns"] is None else duration(row["every_ns"])),
+            right=True,
+        ),
     ]
 
 
@@ -95,7 +130,8 @@ def _text(title: str, field: str, rank: int = 0) -> TableColumn:
 
 
 def _state(row: Facts) -> Cell:
-    style = {"stable": "good", "rebalancing": "odd", "syncing": "odd"}.get(row["state"], "")
+    unsettled = {"rebalancing": "odd", "syncing": "odd", "join unanswered": "bad"}
+    style = unsettled.get(row["state"], "good" if row["state"] == "stable" else "")
     return Cell(row["state"], style)
 
 
@@ -137,6 +173,12 @@ def _gap(row: Facts) -> Cell:
     return Cell("" if gaps is None else duration(gaps["max"]))
 
 
+def _took(row: Facts) -> Cell:
+    if "waiting_for" in row:
+        return Cell("not over", "odd")
+    return Cell("" if row["took_ns"] is None else duration(row["took_ns"]))
+
+
 def _because(row: Facts) -> Cell:
     """`member left c-1 (the consumer is being closed), member joined c-2 x 3; c-3 says: ...`."""
     named = Counter(
@@ -150,4 +192,19 @@ def _because(row: Facts) -> Cell:
         for member, reason in row["reasons"].items()
         if not reason.startswith(_ROUTINE)
     )
-    return Cell(printable("; ".join(part for part in (causes, says) if part)))
+    return Cell(printable("; ".join(part for part in (causes, says, *_under_way(row)) if part)))
+
+
+def _under_way(row: Facts) -> list[str]:
+    """Of a rebalance that has not ended: who has joined, who gave up, who is waited for."""
+    if "waiting_for" not in row:
+        return []
+    parts = []
+    if row["joined"]:
+        parts.append(f"joined and not answered: {', '.join(row['joined'])}")
+    if row["gave_up"]:
+        left = ", ".join(f"{one['member'] or '-'} {one['at'][11:23]}" for one in row["gave_up"])
+        parts.append(f"gave up: {left}")
+    if row["waiting_for"]:
+        parts.append(f"waiting for {', '.join(row['waiting_for'])}")
+    return parts

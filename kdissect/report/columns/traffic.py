@@ -28,6 +28,7 @@ def traffic_columns(by: Sequence[str], span_ns: int) -> list[TableColumn]:
         _time("broker p50", "broker_ns", "p50", 1),
         _time("broker p99", "broker_ns", "p99", 1),
         TableColumn("unclear", lambda row: count_cell(row["unclear"]), rank=2, right=True),
+        TableColumn("empty early", lambda row: count_cell(row["empty_early"], "bad"), rank=1, right=True),
         TableColumn("waited", lambda row: _times(row["wait_ns"], "p50"), rank=2, right=True),
         TableColumn("throttled", lambda row: _times(row["throttle_ns"], "max"), rank=1, right=True),
         TableColumn("sent", lambda row: Cell(byte_count(row["request_bytes"])), rank=2, right=True),

@@ -10,6 +10,7 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.cli.pipeline_retain import first_day
+from kdissect.engine.tables.registry import TABLES_VERSION
 from kdissect.pipeline.manifest_file import MANIFEST
 from tests.pipeline.sink.places import DAY_ONE, DAY_TWO, commit, place_at
 
@@ -66,8 +67,8 @@ def test_what_is_wrong_with_a_directory_is_one_line(
         ("{", f"its {MANIFEST} is damaged: not the JSON that kdissect writes"),
         (
             json.dumps({"files": [], "tables_version": 9, "kdissect": "3.0"}),
-            "written by kdissect 3.0 with tables of version 9; this kdissect knows them up to 1: "
-            "update it, or choose another directory",
+            "written by kdissect 3.0 with tables of version 9; this kdissect knows them "
+            f"up to {TABLES_VERSION}: update it, or choose another directory",
         ),
     ):
         if text is not None:
