@@ -96,7 +96,7 @@ class Rebalance:
     `causes` are those that may be, with the members they name and when each was seen at work; `reasons` what
     members said of themselves (KIP-800). `first` is the member whose JoinGroup was sent first, at `first_ns`;
     `shown_ns` is the first effect: a member was told to join again, or one that was there did; 0 for none.
-    `synced` sent a SyncGroup; `stable_ns` is the time of the last SyncGroup answer, NEVER_NS before the first.
+    `synced` sent a SyncGroup; `stable_ns` is the time of the last SyncGroup answer, NEVER_NS before it.
     """
 
     __slots__ = (
