@@ -21,7 +21,7 @@ from kdissect.capture.live.errors import LiveError
 from tests.support.console import CAPTURES, CHECKOUT, command, run
 
 PRODUCE = CAPTURES / "kafka44_java_produce.pcapng"
-PATIENCE_S = 90
+PATIENCE_S = 240  # nobody waits that long for anything that comes
 COLUMNS, ROWS = 120, 40
 
 

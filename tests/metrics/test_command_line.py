@@ -51,7 +51,7 @@ def test_stats_is_scraped_while_it_reads() -> None:
         text = scrape(url, r'^kdissect_requests_total\{api="Produce".* [1-9]')
         assert re.search(r"^kdissect_capture_packets_total [1-9]", text, re.MULTILINE)
         assert "kdissect_findings_total{" not in text
-        process.communicate(timeout=30)  # the end of the input is the end of the server
+        process.communicate(timeout=240)  # the end of the input is the end of the server
         assert process.returncode == 0
         with pytest.raises(OSError, match="refused"):
             urllib.request.urlopen(url)

@@ -19,7 +19,7 @@ from kdissect.tui.state import State
 from tests.tui.inline import ThreadWorker
 
 # Far more than anything takes; a test that waits for so long has failed.
-PATIENCE_S = 30
+PATIENCE_S = 240
 
 
 class Driven:

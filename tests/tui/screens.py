@@ -18,7 +18,7 @@ from kdissect.tui.session import Session
 from kdissect.tui.state import State
 from kdissect.tui.worker import Worker
 
-PATIENCE_S = 90.0  # the machine of a test may have much else to do
+PATIENCE_S = 240.0  # the machine of a test may have much else to do
 
 
 class _Telling(Worker):
