@@ -2,13 +2,19 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from kdissect.capture.live import libpcap
+from kdissect.capture.live.errors import MissingError
+from kdissect.capture.live.libpcap import library
+from kdissect.capture.live.scapy_handle import ScapyHandle
 from kdissect.cli import main
 from kdissect.cli.live_options import settings_of
 from kdissect.cli.parser import ParserShownError
+from kdissect.model.extras import how_to_install
 from tests.support.console import CAPTURES, TXN, command, run
 
 GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
@@ -48,12 +54,40 @@ def test_what_makes_no_sense(
 
 
 def test_a_filter_that_libpcap_does_not_understand(capfd: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("scapy.libs.winpcapy")
+    try:
+        library()
+    except MissingError as error:
+        pytest.skip(str(error))
     assert main(["live", "-i", "lo", "-f", "tcp prt 9092"]) == 2
     captured = capfd.readouterr()
     assert captured.err.startswith("kdissect: capture filter 'tcp prt 9092': ")
     assert "syntax error" in captured.err
     assert captured.out == ""
+
+
+@pytest.fixture
+def _no_libpcap(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(libpcap, "_NAMES", {sys.platform: ("no-such-library",)})
+    library.cache_clear()
+    yield
+    library.cache_clear()
+
+
+@pytest.mark.usefixtures("_no_libpcap")
+def test_without_libpcap(capfd: pytest.CaptureFixture[str]) -> None:
+    """What needs it says so; scapy's sockets need it for a filter alone."""
+    assert main(["live", "-D"]) == 3
+    assert capfd.readouterr().err == "kdissect: libpcap is not installed\n"
+    wishes = {"promiscuous": False, "snaplen": 96, "buffer_mib": 1}
+    with pytest.raises(MissingError, match=r"needs libpcap for a capture filter \(-f\): libpcap is not"):
+        ScapyHandle("lo", "tcp", **wishes)
+
+
+def test_without_scapy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scapy.arch.linux", None)
+    with pytest.raises(MissingError) as caught:
+        ScapyHandle("lo", "", promiscuous=False, snaplen=96, buffer_mib=1)
+    assert str(caught.value) == f"scapy is not installed: {how_to_install('live-scapy')}"
 
 
 def test_options_become_settings() -> None:
