@@ -63,8 +63,8 @@ def read_all(dissection: Dissection, take: Callable[[Event], object]) -> None:
 def read_turns(dissection: Dissection, take: Callable[[Turn], object]) -> None:
     """Have `take` take the exchanges in the order of their completion, each decoded at most once."""
 
-    def take_exchange(event: Event) -> None:
-        if isinstance(event, Exchange):
+    def take_counting(event: Event) -> None:
+        if isinstance(event, Exchange) and event.connection.same_as is None:
             take(Turn(event))
 
-    read_events(dissection, take_exchange)
+    read_all(dissection, take_counting)
