@@ -291,6 +291,10 @@ class FailingOutputs(WritingTarget):
             demand(ran.code == 3 or len(ran.files) == len(whole.files), "tables")
             demand(ran.code != 3 or whole.code == 3 or "too large" in ran.err, ran.err)
             return 10 * len(capture)
+        if words == _EVIDENCE and "File too large" in ran.err:
+            report = ran.files.get("a.txt", b"").decode()
+            demand("/out/evidence/" not in report, "evidence that is not there")
+            whole = whole._replace(files={**whole.files, "a.txt": ran.files.get("a.txt", b"")})
         if "--redact" in words:
             whole = whole._replace(files={name: ran.files.get(name, b"") for name in whole.files})
         if max([*sizes, 0]) <= limit:

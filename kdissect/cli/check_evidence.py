@@ -48,9 +48,11 @@ def write_evidence(
         os.makedirs(options.evidence, exist_ok=True)  # noqa: PTH103
         with WholeFiles(options.evidence, _OURS) as staging:
             for evidence in made:
-                name = names[id(evidence.finding)]
-                _write(os.path.join(staging, name), evidence, verdict.files, options.show_secrets)  # noqa: PTH118
-                evidence.finding.evidence = os.path.join(options.evidence, name)  # noqa: PTH118
+                path = os.path.join(staging, names[id(evidence.finding)])  # noqa: PTH118
+                _write(path, evidence, verdict.files, options.show_secrets)
+        for evidence in made:  # now they are there
+            name = names[id(evidence.finding)]
+            evidence.finding.evidence = os.path.join(options.evidence, name)  # noqa: PTH118
     except OSError as error:
         say(f"{error.filename or options.evidence}: {error.strerror or error}")
         return UNREADABLE

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,16 +111,22 @@ def test_evidence_takes_the_place_of_the_old_one_as_a_whole(
     (tmp_path / "notes.txt").write_bytes(OLD)
     assert main(["check", CAPTURE, "--evidence", str(tmp_path), "--format", "json"]) == 1
     made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert len(made) > 1
+    assert len(made) > 2
     assert "ABC123-001.pcapng" not in made
     assert made["notes.txt"] == OLD
     assert str(tmp_path / min(made)) in capfd.readouterr().out  # the paths that are told are those that are
 
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+    write = check_evidence._write
 
-    monkeypatch.setattr(check_evidence, "_write", fail)
+    def once(*given: Any) -> None:
+        if list((tmp_path / given[0]).parent.iterdir()):
+            raise OSError(28, "No space left on device")
+        write(*given)
+
+    monkeypatch.setattr(check_evidence, "_write", once)
+    capfd.readouterr()
     assert main(["check", CAPTURE, "--evidence", str(tmp_path)]) == 3
+    assert str(tmp_path) not in capfd.readouterr().out  # none is named that is not of this run
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == made
 
 
