@@ -3,11 +3,6 @@
 from typing import Any
 
 
-def least_tokens(mechanism: str | None) -> int:
-    """How many tokens a client sends at least."""
-    return 2 if (mechanism or "").upper().startswith("SCRAM-") else 1  # first and final: RFC 5802 section 5
-
-
 def principal_of(mechanism: str | None, token: bytes) -> str | None:
     """User name in a client's first token.
 
