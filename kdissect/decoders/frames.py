@@ -17,10 +17,10 @@ from kdissect.decoders.headers import (
     response_body_offset,
     response_header_version,
 )
-from kdissect.decoders.masking import conceal_odd
+from kdissect.decoders.masking import conceal_odd, is_odd
 from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.nesting import nest
-from kdissect.decoders.payloads.scope import NEAR_SECRETS, Scope
+from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS, Scope
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
@@ -29,6 +29,8 @@ from kdissect.schema.walk import has_payloads
 
 _NO_FACTS: Mapping[str, Any] = {}
 SIZE_PREFIX = 4  # INT32 (spec/004 "Frame Structure")
+_LEAST_FRAME = 8  # a size and a correlation id
+_MOST_FRAME = (1 << 28) - 1  # as `session.detect.MAX_FRAME_SIZE`
 
 
 def size_error(data: bytes, start: int) -> DecodeError | None:
@@ -140,7 +142,8 @@ def dissect_body(data: bytes, api_key: int, api_version: int, is_response: bool,
 
 def _judged(root: Node, api_key: int, scope: Scope) -> Node:
     """The tree of a frame; near secrets nothing is shown that is not where it belongs."""
-    if is_secretive(api_key) or scope.facts.get(NEAR_SECRETS):
+    near = scope.facts.get(NEAR_SECRETS)
+    if near == GUESSED or (is_odd(root) and (near or is_secretive(api_key))):
         conceal_odd(root, is_known=registry.api(api_key) is not None)
     return root
 
@@ -184,6 +187,13 @@ def _add_body(root: Node, data: bytes, api_key: int, version: int, is_response: 
         ignored = not is_response and quirks.is_ignorable_tail(api_key, version, data, body.end)
         why = f"{len(data) - body.end} bytes left over"
         _add_rest(root, data, body.end, None if ignored else DecodeError(body.name, body.end, why))
+        root.children[-1].is_secret = may_be_frame(data, body.end)
+
+
+def may_be_frame(data: bytes, start: int) -> bool:
+    """Whether bytes left over may be another frame, of whatever API: the size before was wrong."""
+    size = int.from_bytes(data[start : start + SIZE_PREFIX], signed=True)
+    return len(data) - start >= _LEAST_FRAME and SIZE_PREFIX <= size <= _MOST_FRAME
 
 
 def _add_rest(root: Node, data: bytes, start: int, error: DecodeError | None) -> None:

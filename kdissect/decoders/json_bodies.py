@@ -11,7 +11,7 @@ from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.compiled import Decoder, decoder, json_decoder
 from kdissect.decoders.jsonable import blanked, is_odd
-from kdissect.decoders.payloads.scope import NEAR_SECRETS
+from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS
 from kdissect.schema.secrets import is_secretive
 from kdissect.schema.types import Message
 from kdissect.schema.walk import has_payloads
@@ -69,9 +69,10 @@ def _judged(
     found: JsonBody, api_key: int, size: int, show_secrets: bool, facts: Mapping[str, Any]
 ) -> JsonBody:
     """Near secrets nothing is shown that is not where it belongs, as in trees (`masking.conceal_odd`)."""
-    if show_secrets or not (is_secretive(api_key) or facts.get(NEAR_SECRETS)):
+    near = facts.get(NEAR_SECRETS)
+    if show_secrets or not (near or is_secretive(api_key)):
         return found
-    if found.end == size and not found.problems and not is_odd(found.body):
+    if near != GUESSED and found.end == size and not found.problems and not is_odd(found.body):
         return found
     return found._replace(body=blanked(found.body))
 

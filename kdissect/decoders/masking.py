@@ -31,14 +31,11 @@ def _look(node: Node, sensitive: bool, found: set[int]) -> None:
 
 
 def conceal_odd(root: Node, is_known: bool = True) -> None:
-    """Mark as secret what may be one in a frame near secrets, because it is not where it belongs.
+    """Mark as secret what may be one in a frame near secrets in which something is odd.
 
-    Where anything does not fit, or stands under a tag that nobody knows, a secret may have moved into any
-    text, any bytes and any number of more than two bytes, those of the header too. Unless the API `is_known`
-    there may be no header at all.
+    A secret may have moved into any text, any bytes and any number of more than two bytes, those of the
+    header too. Unless the API `is_known` there may be no header at all.
     """
-    if not is_odd(root):
-        return
     for node in root.walk():
         if isinstance(node.value, Value | list) or (is_known and node.name in _IDS):
             continue  # parts are judged one by one

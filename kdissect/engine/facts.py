@@ -4,24 +4,31 @@ from collections.abc import Mapping
 from typing import Any
 
 from kdissect.decoders.messages import decode_request_body
-from kdissect.decoders.payloads.scope import NEAR_SECRETS
+from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS
 from kdissect.model.errors import DecodeError
-from kdissect.session.exchange import Exchange, ExchangeKind
+from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.phases import SASL_AUTHENTICATE
 
 ENVELOPE = 58  # org.apache.kafka.common.protocol.ApiKeys
 _NO_FACTS: Mapping[str, Any] = {}
 _NEAR: Mapping[str, Any] = {NEAR_SECRETS: True}
+_GUESSED: Mapping[str, Any] = {NEAR_SECRETS: GUESSED}  # an answer to a request that nobody saw
 
 
 def payload_facts(exchange: Exchange, side: str) -> Mapping[str, Any]:
     """The facts (`decoders.payloads.scope.Scope`) for one side of an exchange. Raises nothing."""
+    near = _near(exchange)
     if exchange.kind is ExchangeKind.SASL_TOKEN or exchange.api_key == SASL_AUTHENTICATE:
-        mechanism = exchange.connection.mechanism
-        return {"mechanism": mechanism, "from_client": side == "request", NEAR_SECRETS: True}
+        return {"mechanism": exchange.connection.mechanism, "from_client": side == "request", **near}
     if exchange.api_key == ENVELOPE and side == "response":
-        return {**_inner_api(exchange), NEAR_SECRETS: True}
-    return _NEAR if exchange.is_near_secrets else _NO_FACTS
+        return {**_inner_api(exchange), **near}
+    return near
+
+
+def _near(exchange: Exchange) -> Mapping[str, Any]:
+    if not exchange.is_near_secrets:
+        return _NO_FACTS
+    return _GUESSED if exchange.state is State.ORPHAN_RESPONSE else _NEAR
 
 
 def _inner_api(exchange: Exchange) -> Mapping[str, Any]:

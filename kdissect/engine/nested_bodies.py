@@ -42,7 +42,7 @@ class NestedBodies:
         None where one of them must be looked at by `bodies`.
         """
         key, version = exchange.api_key, exchange.api_version
-        if key is None or version is None or exchange.kind is not _KAFKA:
+        if key is None or version is None or exchange.kind is not _KAFKA or exchange.is_near_secrets:
             return None
         decode_request, decode_response = _decoders(key, version)
         request, response = exchange.request, exchange.response

@@ -16,7 +16,7 @@ def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> 
     if frame is None:
         return []
     patches = []
-    if exchange.is_near_secrets:
+    if exchange.is_near_secrets or _is_followed(exchange, side, frame):
         from kdissect.engine.secret_spans import secret_spans  # few exchanges need trees and payloads
 
         patches = [
@@ -29,6 +29,18 @@ def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> 
 
         patches += record_patches(exchange, frame)
     return patches
+
+
+def _is_followed(exchange: Exchange, side: str, frame: Frame) -> bool:
+    """Whether a frame holds another, as its size was wrong: nobody knows what is in that."""
+    if frame.is_cut:
+        return True  # perhaps: its tree tells
+    decoded = exchange.bodies()[side != "request"]
+    if decoded is None or decoded.fits or decoded.error is not None:
+        return False
+    from kdissect.decoders.frames import may_be_frame
+
+    return may_be_frame(frame.data, decoded.end)
 
 
 def _may_have_metadata_records(frame: Frame) -> bool:

@@ -23,13 +23,14 @@ _CURRENT_MAGIC = 2
 
 
 def secret_spans(exchange: Exchange, side: str, frame: Frame) -> Iterator[tuple[int, int]]:
-    """The bytes of secret values, and all that could not be decoded."""
+    """The bytes of secret values, and near secrets all that could not be decoded."""
     tree = frame_tree(exchange, side, frame)
     if tree is None:
         yield _AFTER_ID, len(frame.data)
     else:
         yield from _masks(tree, secret_nodes(tree))
-        yield from undecoded(tree, frame)
+        if exchange.is_near_secrets:
+            yield from undecoded(tree, frame)
 
 
 def record_patches(exchange: Exchange, frame: Frame) -> Iterator[Patch]:

@@ -43,7 +43,7 @@ class FrameRedactor:
         # The walk takes all of a token but its form; what hides secrets of tokens elsewhere breaks the form.
         is_secrets = self._level is Level.SECRETS
         tree = frame_tree(exchange, side, frame)
-        is_token = _is_sasl(exchange) and tree is not None and not is_odd(tree)
+        is_token = _is_sasl(exchange) and exchange.request and tree is not None and not is_odd(tree)
         patches = [] if is_token else secret_patches(exchange, side, with_records=is_secrets)
         if tree is None:
             self.undecoded += 1

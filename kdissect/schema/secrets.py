@@ -29,7 +29,7 @@ _OF_MECHANISM = re.compile(
 # Loggers of a broker, which are configs too (resource type BROKER_LOGGER), and what they can be set to
 # (org.apache.kafka.common.config.LogLevelConfig).
 _LOGGER = re.compile(r"root|state\.change\.logger|(?:kafka|org\.apache)(?:\.[\w.$]+)?")
-_LOG_LEVELS = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
+_LOG_LEVELS = ("FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
 _SMALL = -(1 << 15), (1 << 16) - 1  # what two bytes can say
 _MOST = 1 << 56  # as milliseconds two million years
 _LIMITS = -(1 << 63), (1 << 63) - 1  # what Java calls no limit

@@ -15,13 +15,12 @@ from kdissect.model.native import native
 from kdissect.net.store import Store
 from kdissect.schema import registry
 from kdissect.schema.secrets import MASK
-from kdissect.session.detect import is_certain_request, is_plausible_request
 from kdissect.session.dialogue_state import DialogueState
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo
 from kdissect.session.pairing import Pairing
-from kdissect.session.phases import SASL_AUTHENTICATE, SASL_HANDSHAKE, Phase, Step, after
+from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
 from kdissect.session.places import places
 from kdissect.session.request_kind import (
     API_VERSIONS,
@@ -31,7 +30,8 @@ from kdissect.session.request_kind import (
     known_kind,
     request_kind,
 )
-from kdissect.session.sasl import has_succeeded, least_tokens, principal_of
+from kdissect.session.sasl import has_succeeded, principal_of
+from kdissect.session.tokens import ends_tokens, is_known_request, may_be_misplaced
 
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.
@@ -49,7 +49,6 @@ _HEADER = struct.Struct(">hhi")
 # Behind API key and version: correlation id, length of the client id (spec/004 "Complete Request Format").
 _ID_AND_LENGTH_AT = 4
 _id_and_length = struct.Struct(">ih").unpack_from
-_LENGTH_AT = 8
 _CLIENT_ID_START = 10
 _NULL = -1  # the length of a client id that is null
 _NO_LENGTH = -2  # none a header can have that is read without looking closer
@@ -133,7 +132,7 @@ class Dialogue(DialogueState):
     def _unusual_request(self, frame: Frame, doubtful: bool) -> bool:
         data = frame.data
         if self._phase is _RAW_TOKENS:
-            if not self._ends_tokens(data):
+            if not ends_tokens(data, self._info, self._tokens_sent):
                 self._token(frame)
                 return True
             self._phase = after(self._phase, Step.REQUEST_AFTER_TOKENS)
@@ -160,30 +159,13 @@ class Dialogue(DialogueState):
         self._take_request(exchange, frame, kind, header.correlation_id)
         return True
 
-    def _ends_tokens(self, data: bytes) -> bool:
-        """Whether a frame behind SaslHandshake version 0 is a request again.
-
-        A token can read like one. So the client must be the one it was, or send a request to the last byte;
-        and where it has sent fewer than its mechanism asks for, both, and one for a token (SaslAuthenticate).
-        """
-        info = self._info
-        if not is_plausible_request(data):
-            return False
-        client_id = (info.client_id or "").encode("utf-8", "replace")
-        mark = (_NULL if info.client_id is None else len(client_id)).to_bytes(2, signed=True) + client_id
-        is_same = data.startswith(mark, _LENGTH_AT)
-        fits = self.request_fits(len(data).to_bytes(4) + data, 0)
-        if self._tokens_sent < least_tokens(info.mechanism):
-            return is_same and fits and int.from_bytes(data[:2]) == SASL_AUTHENTICATE
-        return is_same or fits
-
     def _exchange(self, frame: Frame, header: RequestHeader) -> Exchange:
         key, version, correlation_id, client_id, offset = header
         exchange = Exchange(self._info, self._next, key, version, correlation_id, client_id, frame, offset)
         self._next += 1
         info = self._info
-        if client_id != info.client_id and exchange.is_near_secrets and not _is_whole(exchange):
-            exchange.client_id = MASK  # a secret may have moved into it
+        if client_id != info.client_id and may_be_misplaced(exchange):
+            exchange.client_id = MASK
             return exchange
         if info.client_id is None:
             info.client_id = client_id
@@ -239,8 +221,7 @@ class Dialogue(DialogueState):
             self._tokens_sent = self._rounds = 0
             info.sasl_until = _UNENDING
             raw = quirks.raw_tokens_follow(SASL_HANDSHAKE, exchange.api_version or 0)
-            step = Step.HANDSHAKE_V0 if raw else Step.HANDSHAKE_V1
-            self._phase = after(self._phase, step)
+            self._phase = after(self._phase, Step.HANDSHAKE_V0 if raw else Step.HANDSHAKE_V1)
         elif not self._first_token:
             self._first_token = bytes(body.auth_bytes)
 
@@ -325,14 +306,12 @@ class Dialogue(DialogueState):
             body = exchange.response_body()
         except DecodeError:
             return
-        error_code = getattr(body, "error_code", 0)
-        if exchange.api_key == SASL_HANDSHAKE:
-            if error_code:
-                self._phase = after(self._phase, Step.HANDSHAKE_REFUSED)
-                self._info.sasl_until = exchange.ordinal
-        elif not error_code:
-            self._phase = after(self._phase, Step.AUTHENTICATE_DONE)
-            self._info.sasl_until = exchange.ordinal
+        info, is_handshake = self._info, exchange.api_key == SASL_HANDSHAKE
+        if is_handshake != bool(getattr(body, "error_code", 0)):
+            return
+        self._phase = after(self._phase, Step.HANDSHAKE_REFUSED if is_handshake else Step.AUTHENTICATE_DONE)
+        info.sasl_until = exchange.ordinal
+        if not is_handshake:
             self._round(bytes(body.auth_bytes))
 
     def _round(self, server_token: bytes) -> None:
@@ -383,10 +362,7 @@ class Dialogue(DialogueState):
         """Bytes from the broker are missing."""
         self._pairing.responses_lost(self._next - 1)
 
-    def request_fits(self, data: bytes, offset: int) -> bool:
-        """Whether the plausible request at `offset` (its size prefix) fits what this connection sends."""
-        key, version = struct.unpack_from(">hh", data, offset + 4)
-        return not kind_of(key, version).unknown and is_certain_request(data, offset)
+    request_fits = staticmethod(is_known_request)
 
     def request_places(self, data: bytes) -> Iterator[int]:
         """Offsets in `data` where a request of this connection's client id may begin."""
@@ -427,13 +403,6 @@ class Dialogue(DialogueState):
     def _emit(self, exchange: Exchange) -> None:
         self._info.states[exchange.state] += 1
         self._events.append(exchange)
-
-
-def _is_whole(exchange: Exchange) -> bool:
-    """Whether a request is what its header says, to the last byte."""
-    decoded = exchange.bodies()[0]
-    exchange.forget_bodies()
-    return decoded is not None and decoded.fits
 
 
 def _text(value: object) -> str | None:

@@ -21,12 +21,6 @@ def has_succeeded(mechanism: str | None, tokens: int, server_token: bytes) -> bo
     return not server_token.startswith(_SCRAM_REFUSAL)
 
 
-def least_tokens(mechanism: str | None) -> int:
-    """How many tokens a client sends at least."""
-    name = (mechanism or "").upper()
-    return ROUNDS.get(name, 2 if name.startswith("SCRAM-") else 1)  # of any hash: RFC 5802 section 5
-
-
 def principal_of(mechanism: str | None, token: bytes) -> str | None:
     """User name in a client's first token.
 

@@ -37,6 +37,8 @@ FOUND = (
     1323,
     17533,
     17672,
+    42001,
+    9044,
 )
 ALL = 50_000
 PLAIN = b"\0alice\0" + SECRET.encode()

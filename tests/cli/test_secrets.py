@@ -258,7 +258,7 @@ def test_levels_of_loggers_are_shown() -> None:
     for name, value, masked in (
         ("kafka.request.logger", "TRACE", False),
         ("org.apache.kafka.clients.NetworkClient", "INFO", False),
-        ("root", "OFF", False),
+        ("root", "WARN", False),
         ("kafka.request.logger", SECRET, True),
         ("my.password", "INFO", True),
     ):

@@ -485,8 +485,8 @@ def _decoded(path: str, _: Path) -> bytes:
 
     out = b""
     for e in Dissection(path):
-        if e.api_key is None or e.api_version is None:
-            continue
+        if e.request is None or e.api_key is None or e.api_version is None:
+            continue  # what an answer answers would be a guess
         answer = ("--response", "--api", str(e.api_key), "--api-version", str(e.api_version))
         for data, options in ((e.request, ()), (e.response, answer)):
             if data is not None and data.data:

@@ -42,7 +42,7 @@ class BodyTexts(NestedBodies):
     def compiled(self, exchange: Exchange) -> Texts | None:
         """Compiled; None as well where that does not take one of them."""
         key, version = exchange.api_key, exchange.api_version
-        if key is None or version is None or exchange.kind is not _KAFKA:
+        if key is None or version is None or exchange.kind is not _KAFKA or exchange.is_near_secrets:
             return None
         programs = _programs(key, version)
         if programs is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from kdissect.decoders.masking import conceal_odd
+from kdissect.decoders.masking import conceal_odd, is_odd
 from kdissect.decoders.node import Decompressed, Node
 from kdissect.decoders.payloads.nesting import nest
 from kdissect.decoders.payloads.payload import Found
@@ -98,5 +98,5 @@ def _nest(node: Node | None, content: Bytes | None, found: Found | None, kind: s
         rest.value = data[tree.end : end]
         node.children.append(rest)
     nest(tree, data, Scope())
-    if node.is_secret:
+    if node.is_secret and is_odd(node):
         conceal_odd(node)

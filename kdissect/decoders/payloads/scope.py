@@ -6,6 +6,7 @@ from typing import Any
 from kdissect.decoders.values import Value
 
 NEAR_SECRETS = "near_secrets"
+GUESSED = "guessed"  # its value where the API is a guess
 _NO_FACTS: Mapping[str, Any] = {}
 
 
