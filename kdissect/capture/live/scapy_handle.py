@@ -48,6 +48,8 @@ class ScapyHandle:
         self._wait_s = _WAIT_S
         self._socket = _open(name, expression, promiscuous)
         _widen(self._socket.ins, buffer_mib << 20)
+        self.drops()  # begins anew: until now it had no room, and heard every interface
+        self._lost = 0
         kind = self._socket.ins.getsockname()[3]
         if kind not in _LINK_TYPES:
             raise LiveError(f"{name}: scapy's source does not know the link type of this interface ({kind})")
