@@ -1,12 +1,12 @@
 """The options of live capture, which `live` has and the commands that take `-i`."""
 
-import sys
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from typing import NoReturn
 
 from kdissect.capture.live.settings import BUFFER_MIB, SNAPLEN, SOURCES, STDIN, LiveSettings, Ring
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.standard_streams import print_text
 
 _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 _TIMES = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -103,7 +103,7 @@ class _ListInterfaces(Action):
             what = entry.description or ("loopback" if entry.is_loopback else "")
             state = "" if entry.is_up else "(down) "
             line = f"{entry.name:{width}}  {state}{what}".rstrip()
-            sys.stdout.write(f"{printable(line)}\n")
+            print_text(f"{printable(line)}\n")
         raise SystemExit(OK)
 
 
