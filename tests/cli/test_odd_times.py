@@ -18,9 +18,10 @@ from tests.support.console import CAPTURES
 from tests.support.moved import SECOND, move, relative
 
 DAY = 86_400
-USUAL = 1_500_076_800  # midnight, so that a day of a table and a step of a series begin alike
-# The first is all within 1969, two hundred days before it ends; the second behind what 32 bits count to.
-ODD = {"1969": -200 * DAY, "2106": 50_000 * DAY}
+# Midnights so far apart that steps of series and slots of rates, which are doubled, begin alike.
+STEP = 1024 * DAY
+USUAL = 17 * STEP
+ODD = {"1967": -STEP, "2107": 49 * STEP}  # before 1970, and behind what 32 bits count to
 # A day that goes from before 1970 over it, the edges of 32 bits, of int64 nanoseconds, of four digits.
 EDGES = {
     "-10 s": -10, "1901": -(1 << 31) - 5, "1678": -9_223_372_035, "2106": (1 << 32) - 2,

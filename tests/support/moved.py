@@ -38,7 +38,7 @@ def relative(text: str, second: int) -> str:
 
     def number(found: re.Match[str]) -> str:
         value = int(found[0])
-        for unit in (SECOND, 1_000_000, 1000, 1):
+        for unit in (SECOND, 1_000_000, 1000):
             if abs(value - second * unit) < _NEAR_S * unit:
                 return f"<{value - second * unit} of {unit}>"
         return found[0]
