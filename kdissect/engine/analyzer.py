@@ -111,7 +111,7 @@ class Analyzer:
     def anomalies(self) -> list[Anomaly]:
         """The first anomalies of the analysis as a whole: connections given up because there were too
         many."""
-        return self._log.kept
+        return list(self._log.kept)
 
     @property
     def anomaly_counts(self) -> Counter[AnomalyKind]:

@@ -14,7 +14,8 @@ Flow = tuple[Any, Any, Any, "Lane | None"]
 class FlowTable(dict[bytes, Any]):
     """A dict whose flows the compiled hot path finds without an object for a key: `lanes` has the same.
 
-    It changes by setting and popping a flow and by `clear` alone. Pickled it is a dict.
+    It changes by setting and popping a flow and by `clear` alone, and holds no lane itself. Pickled it is a
+    dict.
     """
 
     __slots__ = ("lanes",)
@@ -26,8 +27,9 @@ class FlowTable(dict[bytes, Any]):
             self[key] = flow
 
     def __setitem__(self, key: bytes, flow: Flow) -> None:
-        super().__setitem__(key, flow)
-        self.lanes.set(key, flow[3])
+        feed, direction, connection, lane = flow
+        super().__setitem__(key, (feed, direction, connection, None))
+        self.lanes.set(key, lane)
 
     def pop(self, key: bytes, *default: Any) -> Any:
         """Take out a flow."""
@@ -44,5 +46,9 @@ class FlowTable(dict[bytes, Any]):
 
 
 def flow_table(flows: Mapping[bytes, Any]) -> dict[bytes, Any]:
-    """A table of these flows, as the bulk path that is there wants it."""
-    return dict(flows) if native is None else FlowTable(flows)
+    """A table of these flows, as the bulk path that is there wants it, with their lanes made anew."""
+    with_lanes = {
+        key: (feed, direction, connection, connection.lane(direction))
+        for key, (feed, direction, connection, _) in flows.items()
+    }
+    return with_lanes if native is None else FlowTable(with_lanes)

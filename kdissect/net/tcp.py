@@ -37,12 +37,10 @@ class TcpConnection(TcpState, Pickled):
     """
 
     __slots__ = (
-        "_log",
         "_pairs",
-        "_repair",
         "_reset_by",
-        "first_time_ns",
         "initiator",
+        "log",
     )
 
     FIELDS = PlainTcpState.__slots__
@@ -50,13 +48,14 @@ class TcpConnection(TcpState, Pickled):
     def __init__(self, sinks: tuple[StreamSink, StreamSink], store: Store | None = None) -> None:
         super().__init__()
         store = store or Store()
-        self._log = AnomalyLog(store.limits.anomalies)
-        first, second = Reassembly(sinks[0], self._log, store), Reassembly(sinks[1], self._log, store)
+        self.log = AnomalyLog(store.limits.anomalies)
+        first, second = Reassembly(sinks[0], self.log, store), Reassembly(sinks[1], self.log, store)
         self._pairs = ((first, second), (second, first))
-        self._repair = Repair(self._pairs, self._log)
         self._reset_by: tuple[int, int] | None = None  # direction, time
         self.initiator: int | None = None
-        self.first_time_ns = 0
+
+    def _repair(self) -> Repair:
+        return Repair(self._pairs, self.log)
 
     def lane(self, direction: int, sink: CollectingSink) -> "Lane":
         """What takes the segments of a direction that are in order (`net.in_order`); `sink` is its sink."""
@@ -71,12 +70,12 @@ class TcpConnection(TcpState, Pickled):
     @property
     def anomalies(self) -> list[Anomaly]:
         """The first anomalies of both directions, in the order they were noticed."""
-        return self._log.kept
+        return list(self.log.kept)
 
     @property
     def anomaly_counts(self) -> Counter[AnomalyKind]:
         """How many anomalies of each kind there were."""
-        return self._log.counts
+        return self.log.counts
 
     @property
     def closed(self) -> bool:
@@ -87,7 +86,8 @@ class TcpConnection(TcpState, Pickled):
     @property
     def closed_by(self) -> tuple[int, CloseKind, int] | None:
         """Which direction sent the first FIN or RST, which of them, and when; None while nobody did."""
-        ends = [(each.fin_time_ns, side) for side, each in enumerate(self._pairs[0]) if each.fin_time_ns >= 0]
+        fins = [(each.odd.fin_time_ns, side) for side, each in enumerate(self._pairs[0])]
+        ends = [fin for fin in fins if fin[0] >= 0]
         if ends:
             time_ns, side = min(ends)
             return side, CloseKind.FIN, time_ns
@@ -120,7 +120,7 @@ class TcpConnection(TcpState, Pickled):
         self._end(how, 0, time_ns)
 
     def _end(self, how: CloseKind, ref: int, time_ns: int) -> None:
-        self._repair.give_up_all(ref, time_ns)
+        self._repair().give_up_all(ref, time_ns)
         for stream in self._pairs[0]:
             stream.finish(how, ref, time_ns)
         self.troubled = False
@@ -137,8 +137,6 @@ class TcpConnection(TcpState, Pickled):
 
     def _feed_any(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
         mine, peer = self._pairs[direction]
-        if mine.packets + peer.packets == 1:
-            self.first_time_ns = time_ns
         if segment.flags & RST:
             self._reset(direction, ref, time_ns)
             return
@@ -148,12 +146,13 @@ class TcpConnection(TcpState, Pickled):
                 mine.remember()
         else:
             self._begin(mine, peer, segment)
-            mine.zero_windows += not segment.window
-        needs = self._repair.acknowledge(peer, segment.ack) if segment.flags & ACK else 0
+            if not segment.window:
+                mine.oddities().zero_windows += 1
+        needs = self._repair().acknowledge(peer, segment.ack) if segment.flags & ACK else 0
         if segment.payload or segment.missing or segment.flags & FIN:
             mine.accept(_place(mine, segment, needs, ref, time_ns), peer)
-        if needs or self.troubled or mine.parked:
-            self.troubled = self._repair.settle(ref, time_ns)
+        if needs or self.troubled or mine.odd.parked:
+            self.troubled = self._repair().settle(ref, time_ns)
         if segment.flags & SYN:
             self.troubled = True  # what follows a SYN goes through _begin
 
@@ -178,7 +177,7 @@ class TcpConnection(TcpState, Pickled):
 
     def _reset(self, direction: int, ref: int, time_ns: int) -> None:
         mine, _ = self._pairs[direction]
-        mine.resets += 1
+        mine.oddities().resets += 1
         if not self.closed:
             self._reset_by = direction, time_ns
             self._end(CloseKind.RST, ref, time_ns)
@@ -202,7 +201,7 @@ def _place(stream: Reassembly, segment: Segment, needs: int, ref: int, time_ns: 
     if flags & SYN:
         seq = add(seq, 1)
     offset = stream.offset + distance(seq, stream.start_seq + stream.offset)
-    if offset == 1 and not stream.offset and not stream.opened and not stream.parked:
+    if offset == 1 and not stream.offset and not stream.opened and not stream.odd.parked:
         stream.start(seq)  # the capture began with an empty keep-alive, which stands one byte back
         offset = 0
     return Parked(offset, payload, missing, bool(flags & FIN), needs, ref, time_ns, ip_id)

@@ -1,7 +1,6 @@
 """What client and broker say to each other on one connection: frames in, exchanges out."""
 
 import struct
-from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -70,7 +69,7 @@ class Dialogue(DialogueState):
         self._events = events
         self._pairing = Pairing(store)
         self._phase = Phase.REQUESTS
-        self._tokens: deque[Exchange] = deque()  # raw SASL frames that wait for their answer
+        self._tokens: tuple[Exchange, ...] = ()  # raw SASL frames that wait for their answer
         self._first_token = b""
         self._next = 0
         self._orphans = 0
@@ -111,7 +110,7 @@ class Dialogue(DialogueState):
         """A request with a header waits for its response."""
         seen = self._info.api_versions_seen
         if kind.pair in seen or len(seen) < MAX_KINDS:
-            seen[kind.pair] += 1
+            seen[kind.pair] = seen.get(kind.pair, 0) + 1
         else:
             self._info.note_limit(f"more than {MAX_KINDS} kinds of request: further ones are not remembered")
         if (
@@ -187,9 +186,10 @@ class Dialogue(DialogueState):
         self._next += 1
         exchange.kind = ExchangeKind.SASL_TOKEN
         exchange.request = frame
-        self._tokens.append(exchange)
+        self._tokens = (*self._tokens, exchange)
         if len(self._tokens) > MAX_TOKENS:
-            oldest = self._tokens.popleft()
+            oldest, *_ = self._tokens
+            self._tokens = self._tokens[1:]
             oldest.note(AnomalyKind.PENDING_LIMIT, f"more than {MAX_TOKENS} SASL tokens without an answer")
             self._emit(oldest)
         if not self._first_token:
@@ -223,7 +223,8 @@ class Dialogue(DialogueState):
         """A frame from the broker. False if it answers nothing and `doubtful` allows to say so."""
         data = frame.data
         if self._tokens:
-            exchange = self._tokens.popleft()
+            exchange, *_ = self._tokens
+            self._tokens = self._tokens[1:]
             exchange.response = frame
             exchange.state = State.COMPLETE
             self._emit(exchange)
@@ -386,10 +387,10 @@ class Dialogue(DialogueState):
             if exchange.state is not State.NO_RESPONSE_EXPECTED:
                 exchange.close = close
             self._emit(exchange)
-        self._tokens.clear()
+        self._tokens = ()
 
     def _emit(self, exchange: Exchange) -> None:
-        self._info.states[exchange.state] += 1
+        self._info.count(exchange.state)
         self._events.append(exchange)
 
 

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyList};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString};
 
 use crate::frame::Frame;
 use crate::kind::{self, Kind};
@@ -180,7 +180,7 @@ fn take(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, Frame>, header: &
         return dialogue.call_method1(intern!(py, "_take_request"), arguments).map(drop);
     };
     for done in released {
-        emit(dialogue, &done, &names(py)?.no_response)?;
+        emit(dialogue, &done, intern!(py, "no_response_expected"))?;
     }
     count(&seen, kind.pair.bind(py))
 }
@@ -235,7 +235,7 @@ fn answer(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, Frame>, content
     if kind.is_watched {
         dialogue.call_method1(intern!(py, "_watch_response"), (&exchange,))?;
     }
-    emit(dialogue, &exchange, &names(py)?.complete)?;
+    emit(dialogue, &exchange, intern!(py, "complete"))?;
     Ok(true)
 }
 
@@ -248,14 +248,18 @@ fn body_offset(kind: &Kind, content: &[u8]) -> Option<usize> {
     (content.get(AFTER_ID..offset)? == kind.response_tags).then_some(offset)
 }
 
-/// `Dialogue._emit` of an exchange that is in this state.
-fn emit(dialogue: &Bound<'_, DialogueState>, exchange: &Bound<'_, PyAny>, state: &Py<PyAny>) -> PyResult<()> {
+/// `Dialogue._emit` of an exchange; `counter` is the field of its connection that counts its state.
+fn emit(
+    dialogue: &Bound<'_, DialogueState>,
+    exchange: &Bound<'_, PyAny>,
+    counter: &Bound<'_, PyString>,
+) -> PyResult<()> {
     let py = dialogue.py();
     let (info, events) = {
         let me = dialogue.borrow();
         (me.info.bind(py).clone(), me.events.bind(py).clone())
     };
-    let states = info.getattr(intern!(py, "states"))?.cast_into::<PyDict>()?;
-    count(&states, state.bind(py))?;
+    let so_far: i64 = info.getattr(counter)?.extract()?;
+    info.setattr(counter, so_far + 1)?;
     events.append(exchange)
 }

@@ -64,7 +64,7 @@ def test_all_there_in_any_order(data: st.DataObject, isn: int) -> None:
     for piece in data.draw(shuffled(pieces)):
         wire.send(CLIENT, piece.start, stream[piece.start : piece.end])
     assert wire.sinks[CLIENT].runs == [stream]
-    assert wire.connection._pairs[0][0].parked_bytes == 0
+    assert wire.connection._pairs[0][0].odd.parked_bytes == 0
     wire.flush()
     assert wire.connection.anomalies == []
     assert wire.connection.health[CLIENT].bytes == len(stream)

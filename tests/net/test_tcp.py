@@ -331,7 +331,7 @@ def test_parked_bytes_are_bounded() -> None:
     payload = bytes(256 << 10)
     for number in range(40):
         wire.send(CLIENT, 100 + number * len(payload), payload)
-        parked = wire.connection._pairs[0][0].parked_bytes
+        parked = wire.connection._pairs[0][0].odd.parked_bytes
         assert parked <= (8 << 20) + len(payload)
     assert wire.sinks[CLIENT].runs == [100, bytes(40 * len(payload))]
 
