@@ -84,7 +84,7 @@ class Dissection:
                 yield from map(self._observed, feed(packets))
             yield _NOTHING
         self._name_files()
-        yield self._observed(self.analyzer.close(ends_of(self.captures.files)))
+        yield from map(self._observed, self.analyzer.close_each(ends_of(self.captures.files)))
 
     def placed(self) -> "Iterator[Iterator[tuple[Place, Event]]]":
         """The events of the shard with their places, for the packets that are read together."""

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kdissect.engine.analyzer import Analyzer, Flow
+from kdissect.engine.analyzer import Analyzer, Open
 from kdissect.excerpt.cutter import StreamCutter
 from kdissect.excerpt.headers import MAX_PAYLOAD, Headers, headers_of
 from kdissect.excerpt.piece import Piece
@@ -145,6 +145,7 @@ class Tap(Analyzer):
     ) -> None:
         super().__init__(ports, capture_set_of)
         self._recorders = recorders
+        self._holds_syns = False  # who listens must hear each packet as it comes
         self._batch: Sequence[PlainPacket] = ()
         self._by_ref: dict[int, PlainPacket] = {}
 
@@ -153,8 +154,8 @@ class Tap(Analyzer):
         self._batch, self._by_ref = packets, {}
         return super().feed_batch(packets)
 
-    def _open(self, segment: Segment, time_ns: int) -> Flow:
-        flow = super()._open(segment, time_ns)
+    def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Open:
+        flow = super()._open(segment, time_ns, place)
         feed, direction, connection, _ = flow
         listening = self._recorders(connection.info.id)
         if not listening:

@@ -28,10 +28,18 @@ class AnomalyLog:
         self.kept: Sequence[Anomaly] = ()
         self.counts = NO_ANOMALIES
 
+    def __repr__(self) -> str:
+        return f"AnomalyLog({dict(self.counts)})"
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the next anomaly is kept."""
+        return len(self.kept) < self._most
+
     def note(self, kind: AnomalyKind, detail: str, ref: int, time_ns: int) -> None:
         """Count one anomaly, and keep it while there is room."""
         if not self.counts:
             self.counts = Counter()
         self.counts[kind] += 1
-        if len(self.kept) < self._most:
+        if self.has_room:
             self.kept = [*self.kept, Anomaly(kind, detail, ref, time_ns)]

@@ -28,12 +28,17 @@ class FlowTable(dict[bytes, Any]):
 
     def __setitem__(self, key: bytes, flow: Flow) -> None:
         feed, direction, connection, lane = flow
-        super().__setitem__(key, (feed, direction, connection, None))
-        self.lanes.set(key, lane)
+        if lane is not None:
+            self.lanes.set(key, lane)
+            flow = feed, direction, connection, None
+        elif len(self.lanes):
+            self.lanes.drop(key)
+        super().__setitem__(key, flow)
 
     def pop(self, key: bytes, *default: Any) -> Any:
         """Take out a flow."""
-        self.lanes.drop(key)
+        if len(self.lanes):
+            self.lanes.drop(key)
         return super().pop(key, *default)
 
     def clear(self) -> None:
@@ -48,7 +53,7 @@ class FlowTable(dict[bytes, Any]):
 def flow_table(flows: Mapping[bytes, Any]) -> dict[bytes, Any]:
     """A table of these flows, as the bulk path that is there wants it, with their lanes made anew."""
     with_lanes = {
-        key: (feed, direction, connection, connection.lane(direction))
+        key: (feed, direction, connection, connection.lane(direction) if feed else None)
         for key, (feed, direction, connection, _) in flows.items()
     }
     return with_lanes if native is None else FlowTable(with_lanes)

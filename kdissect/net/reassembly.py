@@ -278,7 +278,9 @@ class Reassembly(StreamState, Pickled):
             detail = f"{len(segment.payload) + segment.missing} bytes after the end of the stream"
             self._log.note(AnomalyKind.DATA_AFTER_CLOSE, detail, segment.ref, segment.time_ns)
         else:
-            copied = segment.fin and is_copy(segment.ip_id, segment.time_ns, self.odd.fin_id, self.odd.fin_time_ns)
+            copied = segment.fin and is_copy(
+                segment.ip_id, segment.time_ns, self.odd.fin_id, self.odd.fin_time_ns
+            )
             self._count_repeat(copied, segment)
 
     def _stray(self, segment: Parked) -> None:

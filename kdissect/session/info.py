@@ -50,11 +50,11 @@ class ConnectionInfo:
     """One connection. Until the roles are known `client` is the end that opened it or spoke first.
 
     Id and ends of one that `of_flow` made are worked out when they are first asked for: most connections of a
-    flood are never asked. `states` counts the exchanges emitted so far by what became of them. `names` are those of addresses; `client_text` and `broker_text` have them. `anomaly_counts`
-    has what TCP noticed from the end of the connection on, `anomalies_so_far` at any time. `opened_at` is the
-    place of its first packet and `over_ns` the time at which its silence was known to be its end (0: it did
-    not end so), both for `engine.event_order`. `same_as` is the connection of another capture set that is
-    this one, captured elsewhere, and counted instead (`engine.twins`).
+    flood are never asked. `names` are those of addresses; `client_text` and `broker_text` have them.
+    `anomaly_counts` has what TCP noticed from the end of the connection on, `anomalies_so_far` at any time.
+    `opened_at` is the place of its first packet and `over_ns` the time at which its silence was known to be
+    its end (0: it did not end so), both for `engine.event_order`. `same_as` is the connection of another
+    capture set that is this one, captured elsewhere, and counted instead (`engine.twins`).
     """
 
     __slots__ = (
@@ -114,7 +114,7 @@ class ConnectionInfo:
         names: Mapping[str, str] = _NO_NAMES,
         anomalies_kept: int = DEFAULT_LIMITS.anomalies,
     ) -> None:
-        self._begin(capture_set, start_ns, names, anomalies_kept)
+        self._begin(b"", capture_set, start_ns, names, anomalies_kept)
         self.id = connection_id
         self.set_ends(client, broker)
 
@@ -124,14 +124,13 @@ class ConnectionInfo:
     ) -> Self:
         """A connection whose client sends packets with this flow key (`model.segment.Segment`)."""
         info = cls.__new__(cls)
-        info._begin(capture_set, start_ns, names, anomalies_kept)
-        info._flow = flow
+        ConnectionInfo._begin(info, flow, capture_set, start_ns, names, anomalies_kept)
         return info
 
     def _begin(
-        self, capture_set: str, start_ns: int, names: Mapping[str, str], anomalies_kept: int
+        self, flow: bytes, capture_set: str, start_ns: int, names: Mapping[str, str], anomalies_kept: int
     ) -> None:
-        self._flow = b""
+        self._flow = flow
         self.capture_set = capture_set
         self.names = names
         self.line_texts: tuple[bytes, bytes] | None = None
