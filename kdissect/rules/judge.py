@@ -91,6 +91,8 @@ class Judge:
             if facts:
                 self._facts(facts, event)
             event.bodies_cache = event.batches_cache = None  # `forget_bodies`, also if it is held back
+        elif isinstance(event, ConnectionClosed) and info.kind is not ConnectionKind.KAFKA:
+            self.coverage.add_connection(info)  # nothing of it was judged
         elif isinstance(event, ConnectionClosed):
             due, facts = self._history.take(event)
             self._facts(facts, None)
@@ -120,11 +122,10 @@ class Judge:
         for exchange in due:
             self._exchange(exchange, view)
             exchange.forget_bodies()
-        if info.kind is ConnectionKind.KAFKA:
-            self.coverage.at(info)
-            self._muted.clear()
-            for rule in self._subjects.connection_rules:
-                self._apply(rule, view, None, rule.check(view))
+        self.coverage.at(info)
+        self._muted.clear()
+        for rule in self._subjects.connection_rules:
+            self._apply(rule, view, None, rule.check(view))
         self.coverage.exercises.close(info)
         self._large.forget(info.id)
 
