@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kdissect.engine.half_open import ONE_SYN, HalfOpen, time_of
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -51,9 +51,17 @@ EVICTED_AT_ONCE = 20_000
 # Events that `close_each` gives at once: what is known of a connection goes with its event.
 CLOSED_AT_ONCE = 1000
 
-# `tcp.feed` of a connection, the segment's direction in it, the connection, and the direction's lane: None
-# where every segment must be fed. A half-open one has no `feed`, and a flow for its first direction alone.
-Open = tuple[Callable[[int, PlainSegment, int, int], None], int, ConnectionAnalyzer, Lane | None]
+
+class Fed(Protocol):
+    """What segments are fed to: `TcpConnection`, or who listens to it."""
+
+    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        """Take the next segment of a direction."""
+
+
+# What takes the segments of a connection, their direction in it, the connection, and the direction's lane:
+# None where every segment must be fed. A half-open one is fed nothing, and has one flow.
+Open = tuple[Fed, int, ConnectionAnalyzer, Lane | None]
 Flow = Open | tuple[None, int, HalfOpen, None]
 _NOTHING: list[Event] = []
 _NO_ENDS: Mapping[str, int] = {}
@@ -209,7 +217,7 @@ class Analyzer:
             flow = self._slow(segment, ref, time_ns)
             if flow is None:
                 return
-        flow[0](flow[1], segment, ref, time_ns)
+        flow[0].feed(flow[1], segment, ref, time_ns)
 
     def is_due(self, ref: int, time_ns: int) -> bool:
         """Whether `advance` has anything to do."""
@@ -305,7 +313,7 @@ class Analyzer:
         _, time_ns, place = half.opening()
         self._count -= 1  # it is opened a second time
         flow = self._open(segment, time_ns, place)
-        flow[0](0, segment, half.ref, time_ns)
+        flow[0].feed(0, segment, half.ref, time_ns)
         return flow
 
     def _first(self, plain: PlainSegment, ref: int, time_ns: int) -> Open | None:
@@ -341,10 +349,9 @@ class Analyzer:
         if self._twins is not None:
             self._twins.open(info, connection.tcp, segment)
         self._count += 1
-        feed = connection.tcp.feed
-        flow = feed, 0, connection, connection.lane(0)
-        self._flows[segment.flow] = flow
-        self._flows[reverse_flow(segment.flow)] = feed, 1, connection, connection.lane(1)
+        tcp = connection.tcp
+        self._flows[segment.flow] = flow = tcp, 0, connection, connection.lane(0)
+        self._flows[reverse_flow(segment.flow)] = tcp, 1, connection, connection.lane(1)
         return flow
 
     def _drop(

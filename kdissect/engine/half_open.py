@@ -17,6 +17,7 @@ time_of = Struct(">q").unpack_from
 _ENDS = SYN | FIN | RST
 _ROLES = SYN | ACK
 
+NO_PLACE = (0, 0)  # of those whose places nobody asks for: one for all
 # The health of its TCP: one packet.
 ONE_SYN = TcpSummary(1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
@@ -49,7 +50,7 @@ class HalfOpen(bytes):
     def opening(self) -> tuple[bool, int, tuple[int, int]]:
         """Whether it is the answer of who was connected to, its time, and its place in the order of all."""
         time_ns, _, first, second, _, _, flags, _, _ = _unpack(self)
-        return flags & _ROLES == _ROLES, time_ns, (first, second)
+        return flags & _ROLES == _ROLES, time_ns, (first, second) if first or second else NO_PLACE
 
     @property
     def ref(self) -> int:

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kdissect.engine.analyzer import Analyzer, Open
+from kdissect.engine.analyzer import Analyzer, Fed, Open
 from kdissect.excerpt.cutter import StreamCutter
 from kdissect.excerpt.headers import MAX_PAYLOAD, Headers, headers_of
 from kdissect.excerpt.piece import Piece
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 # Packets whose headers are remembered until their bytes are delivered: as many as wait behind a hole at most
 # (net/reassembly).
 HEADERS_KEPT = 8192
-_Feed = Callable[[int, PlainSegment, int, int], None]
 
 
 class Listener(Protocol):
@@ -131,6 +130,22 @@ def _decrypted(
     return TlsConnection(TlsInfo(), sinks, secrets, note, lambda: None).sides
 
 
+class _Heard:
+    """Lets others hear the segments of a connection first; `packet` gives a packet by its reference."""
+
+    def __init__(self, tcp: Fed, listening: Sequence[Listener], packet: Callable[[int], PlainPacket]) -> None:
+        self._tcp = tcp
+        self._listening = listening
+        self._packet = packet
+
+    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        """Take the next segment of a direction."""
+        packet = self._packet(ref)
+        for recorder in self._listening:
+            recorder.feed(direction, segment, packet)
+        self._tcp.feed(direction, segment, ref, time_ns)
+
+
 class Tap(Analyzer):
     """An analyzer that lets others listen to some connections.
 
@@ -156,23 +171,14 @@ class Tap(Analyzer):
 
     def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Open:
         flow = super()._open(segment, time_ns, place)
-        feed, direction, connection, _ = flow
+        tcp, direction, connection, _ = flow
         listening = self._recorders(connection.info.id)
         if not listening:
             return flow
-        heard = self._listened(feed, listening)
+        heard = _Heard(tcp, listening, self._packet)
         for side, key in enumerate((segment.flow, reverse_flow(segment.flow))):
             self._flows[key] = heard, side, connection, None
         return heard, direction, connection, None
-
-    def _listened(self, feed: _Feed, listening: Sequence[Listener]) -> _Feed:
-        def heard(direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
-            packet = self._packet(ref)
-            for recorder in listening:
-                recorder.feed(direction, segment, packet)
-            feed(direction, segment, ref, time_ns)
-
-        return heard
 
     def _packet(self, ref: int) -> PlainPacket:
         if not self._by_ref:

@@ -27,10 +27,10 @@ class FlowTable(dict[bytes, Any]):
             self[key] = flow
 
     def __setitem__(self, key: bytes, flow: Flow) -> None:
-        feed, direction, connection, lane = flow
+        tcp, direction, connection, lane = flow
         if lane is not None:
             self.lanes.set(key, lane)
-            flow = feed, direction, connection, None
+            flow = tcp, direction, connection, None
         elif len(self.lanes):
             self.lanes.drop(key)
         super().__setitem__(key, flow)
@@ -53,7 +53,7 @@ class FlowTable(dict[bytes, Any]):
 def flow_table(flows: Mapping[bytes, Any]) -> dict[bytes, Any]:
     """A table of these flows, as the bulk path that is there wants it, with their lanes made anew."""
     with_lanes = {
-        key: (feed, direction, connection, connection.lane(direction) if feed else None)
-        for key, (feed, direction, connection, _) in flows.items()
+        key: (tcp, direction, connection, tcp and connection.lane(direction))
+        for key, (tcp, direction, connection, _) in flows.items()
     }
     return with_lanes if native is None else FlowTable(with_lanes)

@@ -19,7 +19,7 @@ from kdissect.net.parked import Parked
 from kdissect.net.recent import RECENT_BYTES, first_difference, holds_copy, is_copy
 from kdissect.net.sequence import MASK
 from kdissect.net.store import Store
-from kdissect.net.stream_state import PlainStreamState, StreamState, forget_before
+from kdissect.net.stream_state import NEVER, PlainStreamState, StreamState, forget_before
 
 # Parked segments compared with a new one for the same place: one is usual, a few differ in length.
 PARKED_TWINS = 4
@@ -48,10 +48,7 @@ class Reassembly(StreamState, Pickled):
         "odd",
         "opened",
         "sink",
-        "start_seq",
         "store",
-        "syn_id",
-        "syn_time_ns",
     )
 
     FIELDS = PlainStreamState.__slots__
@@ -61,10 +58,8 @@ class Reassembly(StreamState, Pickled):
         self.sink = sink
         self.store = store
         self._log = log
-        self.start_seq = -1
         self.opened = self.ended = False
         self.odd = NOTHING_ODD
-        self.syn_id, self.syn_time_ns = 0, -1  # not seen yet
 
     def oddities(self) -> Oddities:
         """What is unusual about the direction, to be changed."""
@@ -105,7 +100,7 @@ class Reassembly(StreamState, Pickled):
 
     def count_syn_again(self, ip_id: int, time_ns: int) -> None:
         """A SYN with the number this stream has: a copy, a retransmission, or the first one after data."""
-        if self.syn_time_ns < 0:
+        if self.syn_time_ns == NEVER:
             return
         copied = is_copy(ip_id, time_ns, self.syn_id, self.syn_time_ns)
         odd = self.oddities()

@@ -37,8 +37,8 @@ class TcpConnection(TcpState, Pickled):
     """
 
     __slots__ = (
-        "_pairs",
         "_reset_by",
+        "_streams",
         "initiator",
         "log",
     )
@@ -49,22 +49,22 @@ class TcpConnection(TcpState, Pickled):
         super().__init__()
         store = store or Store()
         self.log = AnomalyLog(store.limits.anomalies)
-        first, second = Reassembly(sinks[0], self.log, store), Reassembly(sinks[1], self.log, store)
-        self._pairs = ((first, second), (second, first))
+        self._streams = Reassembly(sinks[0], self.log, store), Reassembly(sinks[1], self.log, store)
         self._reset_by: tuple[int, int] | None = None  # direction, time
         self.initiator: int | None = None
 
     def _repair(self) -> Repair:
-        return Repair(self._pairs, self.log)
+        first, second = self._streams
+        return Repair(((first, second), (second, first)), self.log)
 
     def lane(self, direction: int, sink: CollectingSink) -> "Lane":
         """What takes the segments of a direction that are in order (`net.in_order`); `sink` is its sink."""
-        return *self._pairs[direction], self, sink
+        return self._streams[direction], self._streams[1 - direction], self, sink
 
     @property
     def health(self) -> tuple[Health, Health]:
         """Counters of the two directions."""
-        first, second = self._pairs[0]
+        first, second = self._streams
         return first.health(), second.health()
 
     @property
@@ -80,13 +80,13 @@ class TcpConnection(TcpState, Pickled):
     @property
     def closed(self) -> bool:
         """Whether both directions ended."""
-        first, second = self._pairs[0]
+        first, second = self._streams
         return first.ended and second.ended
 
     @property
     def closed_by(self) -> tuple[int, CloseKind, int] | None:
         """Which direction sent the first FIN or RST, which of them, and when; None while nobody did."""
-        fins = [(each.odd.fin_time_ns, side) for side, each in enumerate(self._pairs[0])]
+        fins = [(each.odd.fin_time_ns, side) for side, each in enumerate(self._streams)]
         ends = [fin for fin in fins if fin[0] >= 0]
         if ends:
             time_ns, side = min(ends)
@@ -97,7 +97,7 @@ class TcpConnection(TcpState, Pickled):
 
     def span(self, direction: int) -> tuple[int, int, bool]:
         """Sequence numbers of a direction: first byte (-1: not known), next one; whether its SYN was seen."""
-        stream = self._pairs[direction][0]
+        stream = self._streams[direction]
         return stream.start_seq, (stream.start_seq + stream.offset) & MASK, stream.opened
 
     def opens_new_incarnation(self, direction: int, segment: Segment, time_ns: int) -> bool:
@@ -105,7 +105,7 @@ class TcpConnection(TcpState, Pickled):
 
         A SYN sent again, and one before any data or end, belongs to this connection.
         """
-        mine, peer = self._pairs[direction]
+        mine, peer = self._streams[direction], self._streams[1 - direction]
         used = mine.offset or peer.offset or mine.ended or peer.ended
         if not segment.flags & SYN or not used:
             return False
@@ -121,7 +121,7 @@ class TcpConnection(TcpState, Pickled):
 
     def _end(self, how: CloseKind, ref: int, time_ns: int) -> None:
         self._repair().give_up_all(ref, time_ns)
-        for stream in self._pairs[0]:
+        for stream in self._streams:
             stream.finish(how, ref, time_ns)
         self.troubled = False
 
@@ -129,14 +129,14 @@ class TcpConnection(TcpState, Pickled):
         self, direction: int, segment: PlainSegment, ref: int, time_ns: int, in_order: bool
     ) -> None:
         if in_order:
-            mine, _ = self._pairs[direction]
+            mine = self._streams[direction]
             _, _, _, _, _, payload, missing, ip_id = segment
             mine.deliver(Parked(mine.offset, payload, missing, False, 0, ref, time_ns, ip_id))
         else:
             self._feed_any(direction, Segment._make(segment), ref, time_ns)
 
     def _feed_any(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
-        mine, peer = self._pairs[direction]
+        mine, peer = self._streams[direction], self._streams[1 - direction]
         if segment.flags & RST:
             self._reset(direction, ref, time_ns)
             return
@@ -165,7 +165,7 @@ class TcpConnection(TcpState, Pickled):
             peer.reopen(segment.ack)  # the other SYN was not captured: this acknowledges it and nothing more
 
     def _open(self, direction: int, segment: Segment, time_ns: int) -> None:
-        mine, _ = self._pairs[direction]
+        mine = self._streams[direction]
         seq = add(segment.seq, 1)  # a SYN takes one sequence number, RFC 9293 section 3.4
         if self.initiator is None:
             self.initiator = 1 - direction if segment.flags & ACK else direction
@@ -176,7 +176,7 @@ class TcpConnection(TcpState, Pickled):
         mine.syn_id, mine.syn_time_ns = segment.ip_id, time_ns
 
     def _reset(self, direction: int, ref: int, time_ns: int) -> None:
-        mine, _ = self._pairs[direction]
+        mine = self._streams[direction]
         mine.oddities().resets += 1
         if not self.closed:
             self._reset_by = direction, time_ns

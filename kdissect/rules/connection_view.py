@@ -1,12 +1,12 @@
 """What rules may remember of one connection while its exchanges go by in stream order."""
 
-from collections import deque
 from copy import copy
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.rules.exercise import Exercise
 from kdissect.rules.large_exchanges import LargeExchanges
+from kdissect.rules.recent_exchanges import RecentExchanges
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
@@ -19,9 +19,8 @@ REMEMBERED = 1024
 # Requests in flight that rules look at: some look at all of them for each request. Clients have 1 to 5,
 # Kafka's own senders a few hundred, of which the latest tell enough.
 WAITING_KEPT = 100
-# Exchanges kept whole, for facts about one that came late: they come with the next ones of its connection.
-RECENT = 4
-# Of those with more bytes only the last: four responses of a megabyte on each connection fill the memory.
+# Of exchanges with more bytes only the last is kept: four responses of a megabyte on each connection fill the
+# memory.
 RECENT_BYTES = 16 << 10
 # What is_usual takes for granted: less than any rule about sizes, times and pipelines looks for.
 _LEAST_SIZE, _TOO_LARGE = 8, 512 << 10
@@ -30,6 +29,8 @@ USUAL_IN_FLIGHT = 4
 USUAL_RESPONSE_HEADER = 5  # correlation id and an empty tag section
 _HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP, AnomalyKind.PENDING_LIMIT)
 
+# Of a connection of which nothing was silenced: most. A dict of its own comes with the first.
+_NONE_SHADOWED: dict[int, frozenset[str]] = {}
 _NEVER = 1 << 64  # later than any time in nanoseconds
 
 # A module's own name is found faster than an enum's member, once an exchange.
@@ -42,7 +43,8 @@ class ConnectionView:
     `advertised` are the ranges of the last successful ApiVersions answer by API key, None before there is
     one; `refused_versions` the ranges of a refused one (KIP-511), which hold for ApiVersions alone.
     `previous` is the request before the one judged. `spoken` are codes that speak once per connection. Large
-    exchanges are in `previous` and `in_flight` without their bytes, which `large` keeps, if there is room.
+    exchanges are in `previous` and `in_flight` without their bytes, which `large` keeps, if there is room; so
+    are those of a connection at rest. `first` is the ordinal of the first request.
     """
 
     __slots__ = (
@@ -51,19 +53,24 @@ class ConnectionView:
         "shadowed", "software", "spoken",
     )  # fmt: skip
 
-    def __init__(self, info: ConnectionInfo, large: LargeExchanges | None = None) -> None:
+    def __init__(
+        self,
+        info: ConnectionInfo,
+        large: LargeExchanges | None = None,
+        recent: RecentExchanges | None = None,
+    ) -> None:
         self.info = info
         self.advertised: dict[int, tuple[int, int]] | None = None
         self.advertised_ns = 0
         self.refused_versions: tuple[int, int] | None = None
-        self.first: Exchange | None = None
+        self.first: int | None = None
         self.previous: Exchange | None = None
         self.in_flight: list[Exchange] = []
         """Earlier requests not answered yet when the one judged was sent."""
         self.cut: tuple[Exchange, str] | None = None
         """The last exchange with a frame that was cut, and the side."""
-        self.spoken: set[str] = set()
-        self.shadowed: dict[int, frozenset[str]] = {}
+        self.spoken: frozenset[str] = frozenset()
+        self.shadowed: dict[int, frozenset[str]] = _NONE_SHADOWED
         """Codes that other rules silenced, by the ordinal of the exchange."""
         self.exercise: Exercise | None = None
         """What counts for its software, as far as that was known when it was asked for last."""
@@ -74,7 +81,7 @@ class ConnectionView:
         self._settled: dict[tuple[int | None, int | None, str | None], int] = {}
         """API, version and client id of which the rules found nothing to say -> length of the header."""
         self._large = large or LargeExchanges()
-        self._recent: deque[Exchange] = deque(maxlen=RECENT)
+        self._recent = recent or RecentExchanges()
         self._waiting: list[Exchange] = []
 
     @property
@@ -122,7 +129,7 @@ class ConnectionView:
         if request is None:
             return
         if self.first is None:
-            self.first = exchange
+            self.first = exchange.ordinal
         sent = request.time_ns
         if self._answered_ns <= sent:  # mostly: all were answered
             if self.in_flight or self._waiting:
@@ -150,7 +157,7 @@ class ConnectionView:
             self._large.put(exchange, size)
             exchange = self._light(exchange)
         else:
-            self._recent.append(exchange)
+            self._recent.append(self, exchange)
         if request is None:
             return
         self.previous = exchange
@@ -169,7 +176,7 @@ class ConnectionView:
             self._large.put(exchange, size)
             exchange = self._light(exchange)
         else:
-            self._recent.append(exchange)
+            self._recent.append(self, exchange)
         self.previous = exchange
         self._highest_id = exchange.correlation_id or 0  # higher than all before: it is usual
         if response is not None:
@@ -191,6 +198,8 @@ class ConnectionView:
         self._waiting = [*waiting[-WAITING_KEPT + 1 :], exchange] if waiting else [exchange]
 
     def _shadow(self, exchange: Exchange, codes: set[str]) -> None:
+        if self.shadowed is _NONE_SHADOWED:
+            self.shadowed = {}
         self.shadowed[exchange.ordinal] = frozenset(codes)
         if len(self.shadowed) > REMEMBERED:
             del self.shadowed[next(iter(self.shadowed))]
@@ -198,15 +207,21 @@ class ConnectionView:
     def recent(self, ordinal: int) -> Exchange | None:
         """One of the last exchanges that were judged, by its ordinal."""
         large = self._large.get(self.info.id, ordinal)
-        return large or next((e for e in reversed(self._recent) if e.ordinal == ordinal), None)
+        return large or self._recent.get(self.info.id, ordinal)
+
+    def rest(self) -> None:
+        """Others spoke for long: keep no bytes of exchanges."""
+        if self.previous is not None:
+            self.previous = _at_rest(self.previous)
+        if self._waiting:
+            self._waiting = [_at_rest(exchange) for exchange in self._waiting]
+        self.in_flight = self._waiting
 
     def _light(self, exchange: Exchange) -> Exchange:
         """An exchange without the bytes of its frames, which may fill memory for as long as it waits here."""
         light = copy(exchange)
         light.request, light.response = _empty(exchange.request), _empty(exchange.response)
         light.request_summary_cache = light.bodies_cache = light.batches_cache = None
-        if self.first is exchange:
-            self.first = light
         return light
 
     def learn_versions(self, exchange: Exchange, answer: object) -> None:
@@ -219,6 +234,17 @@ class ConnectionView:
         elif error == 0 and exchange.response is not None:
             self.advertised = ranges
             self.advertised_ns = exchange.response.end_time_ns
+
+
+def _at_rest(exchange: Exchange) -> Exchange:
+    """What is still asked of an exchange when the next one of its connection comes: ids, and its answer."""
+    light = Exchange(
+        exchange.connection, exchange.ordinal, exchange.api_key, exchange.api_version,
+        exchange.correlation_id, exchange.client_id,
+    )  # fmt: skip
+    light.state = exchange.state
+    light.response = _empty(exchange.response)
+    return light
 
 
 def _empty(frame: Frame | None) -> Frame | None:

@@ -55,6 +55,21 @@ _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
 
 
+# Client ids with their bytes: connections of one client have the same, thousands of them one between them.
+_client_ids: dict[str | None, tuple[str | None, bytes]] = {}
+MAX_CLIENT_IDS = 1000
+
+
+def _shared(client_id: str | None) -> tuple[str | None, bytes]:
+    """A client id and its bytes, as they were first seen."""
+    known = _client_ids.get(client_id)
+    if known is None:
+        if len(_client_ids) >= MAX_CLIENT_IDS:
+            _client_ids.clear()
+        known = _client_ids[client_id] = client_id, (client_id or "").encode("utf-8", "replace")
+    return known
+
+
 class Dialogue(DialogueState):
     """The requests and responses of one Kafka connection.
 
@@ -155,12 +170,12 @@ class Dialogue(DialogueState):
 
     def _exchange(self, frame: Frame, header: RequestHeader) -> Exchange:
         key, version, correlation_id, client_id, offset = header
+        client_id, raw = _shared(client_id)
         exchange = Exchange(self._info, self._next, key, version, correlation_id, client_id, frame, offset)
         self._next += 1
         info = self._info
         if info.client_id is None:
             info.client_id = client_id
-        raw = (client_id or "").encode("utf-8", "replace")
         # Only of a client id that is UTF-8 the text has the bytes back.
         if frame.data[_CLIENT_ID_START : _CLIENT_ID_START + len(raw)] == raw:
             self._client_id_bytes, self._client_id = raw, client_id
