@@ -1,5 +1,6 @@
 """What rules may remember of one connection while its exchanges go by in stream order."""
 
+from collections.abc import Mapping
 from copy import copy
 
 from kdissect.model.anomaly import AnomalyKind
@@ -35,6 +36,13 @@ _NEVER = 1 << 64  # later than any time in nanoseconds
 
 # A module's own name is found faster than an enum's member, once an exchange.
 NO_RESPONSE_EXPECTED = State.NO_RESPONSE_EXPECTED
+
+
+SettledKey = tuple[int | None, int | None, str | None]
+Settled = Mapping[SettledKey, int]
+_NOTHING_SETTLED: Settled = {}
+_shared: dict[frozenset[tuple[SettledKey, int]], Settled] = {}
+SHARED_KEPT = 1000
 
 
 class ConnectionView:
@@ -78,7 +86,7 @@ class ConnectionView:
         self._highest_id = -1
         self._answered_ns = 0
         """When the last answer to one of `_waiting` came."""
-        self._settled: dict[tuple[int | None, int | None, str | None], int] = {}
+        self._settled = _NOTHING_SETTLED
         """API, version and client id of which the rules found nothing to say -> length of the header."""
         self._large = large or LargeExchanges()
         self._recent = recent or RecentExchanges()
@@ -121,7 +129,7 @@ class ConnectionView:
             return  # what a client sent before it knew the versions was not held to them
         if len(self._settled) < REMEMBERED:
             key = exchange.api_key, exchange.api_version, exchange.client_id
-            self._settled[key] = exchange.request_body_offset
+            self._settled = _with(self._settled, key, exchange.request_body_offset)
 
     def begin(self, exchange: Exchange) -> None:
         """The next request in stream order is about to be judged."""
@@ -212,9 +220,11 @@ class ConnectionView:
     def rest(self) -> None:
         """Others spoke for long: keep no bytes of exchanges."""
         if self.previous is not None:
-            self.previous = _at_rest(self.previous)
-        if self._waiting:
-            self._waiting = [_at_rest(exchange) for exchange in self._waiting]
+            before, self.previous = self.previous, _at_rest(self.previous)
+            waiting = self._waiting
+            self._waiting = (
+                [self.previous if e is before else _at_rest(e) for e in waiting] if waiting else waiting
+            )
         self.in_flight = self._waiting
 
     def _light(self, exchange: Exchange) -> Exchange:
@@ -226,7 +236,7 @@ class ConnectionView:
 
     def learn_versions(self, exchange: Exchange, answer: object) -> None:
         """Remember what an ApiVersions answer says."""
-        self._settled.clear()
+        self._settled = _NOTHING_SETTLED
         error = getattr(answer, "error_code", -1)
         ranges = {key.api_key: (key.min_version, key.max_version) for key in getattr(answer, "api_keys", ())}
         if error == UNSUPPORTED_VERSION:
@@ -234,6 +244,16 @@ class ConnectionView:
         elif error == 0 and exchange.response is not None:
             self.advertised = ranges
             self.advertised_ns = exchange.response.end_time_ns
+
+
+def _with(settled: Settled, key: SettledKey, offset: int) -> Settled:
+    """One more kind of exchange is settled; connections of one client have one dict between them."""
+    if settled.get(key) == offset:
+        return settled
+    if len(_shared) >= SHARED_KEPT:
+        _shared.clear()
+    more = {**settled, key: offset}
+    return _shared.setdefault(frozenset(more.items()), more)
 
 
 def _at_rest(exchange: Exchange) -> Exchange:

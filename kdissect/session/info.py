@@ -167,7 +167,8 @@ class ConnectionInfo:
             if name == "id":
                 self.id = connection_id(self._flow, self.capture_set, self.start_ns)
             elif name in _ENDS:
-                self.set_ends(*flow_endpoints(self._flow))
+                client, broker = flow_endpoints(self._flow)
+                self.set_ends(client, broker)
             else:
                 raise AttributeError(name)
             return getattr(self, name)
@@ -194,8 +195,7 @@ class ConnectionInfo:
     def set_ends(self, client: Endpoint, broker: Endpoint) -> None:
         """Name the two ends."""
         self.client = client
-        self.broker = broker
-        self.broker_address = str(broker)
+        self.broker, self.broker_address = _known(broker)
         self.client_text = self._text(client, str(client))
         self.broker_text = self._text(broker, self.broker_address)
         self.line_texts = None
@@ -231,6 +231,9 @@ class ConnectionInfo:
         self.anomaly_counts.update(counts)
 
 
+# Brokers with their text, each once: thousands of connections have one between them.
+_brokers: dict[Endpoint, tuple[Endpoint, str]] = {}
+BROKERS_KEPT = 1000
 _ENDS = frozenset(("client", "broker", "client_text", "broker_text", "broker_address"))
 
 
@@ -238,6 +241,15 @@ def connection_id(flow: bytes, capture_set: str, start_ns: int) -> str:
     """The name of a connection: of its capture set, both ends and the time of its first packet."""
     ends = "|".join(sorted(map(str, flow_endpoints(flow))))
     return blake2b(f"{capture_set}|{ends}|{start_ns}".encode(), digest_size=8).hexdigest()
+
+
+def _known(broker: Endpoint) -> tuple[Endpoint, str]:
+    known = _brokers.get(broker)
+    if known is None:
+        if len(_brokers) >= BROKERS_KEPT:
+            _brokers.clear()
+        known = _brokers[broker] = broker, str(broker)
+    return known
 
 
 class TcpSummary(NamedTuple):
