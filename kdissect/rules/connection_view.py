@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
+from typing import Self, Union
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
@@ -41,8 +42,12 @@ NO_RESPONSE_EXPECTED = State.NO_RESPONSE_EXPECTED
 SettledKey = tuple[int | None, int | None, str | None]
 Settled = Mapping[SettledKey, int]
 _NOTHING_SETTLED: Settled = {}
+_NOTHING_SPOKEN: frozenset[str] = frozenset()  # Python makes a new one of 216 bytes with each call
 _shared: dict[frozenset[tuple[SettledKey, int]], Settled] = {}
 SHARED_KEPT = 1000
+
+
+Earlier = Union[Exchange, "AtRest"]
 
 
 class ConnectionView:
@@ -72,12 +77,12 @@ class ConnectionView:
         self.advertised_ns = 0
         self.refused_versions: tuple[int, int] | None = None
         self.first: int | None = None
-        self.previous: Exchange | None = None
-        self.in_flight: list[Exchange] = []
+        self.previous: Earlier | None = None
+        self.in_flight: list[Earlier] = []
         """Earlier requests not answered yet when the one judged was sent."""
         self.cut: tuple[Exchange, str] | None = None
         """The last exchange with a frame that was cut, and the side."""
-        self.spoken: frozenset[str] = frozenset()
+        self.spoken = _NOTHING_SPOKEN
         self.shadowed: dict[int, frozenset[str]] = _NONE_SHADOWED
         """Codes that other rules silenced, by the ordinal of the exchange."""
         self.exercise: Exercise | None = None
@@ -90,7 +95,7 @@ class ConnectionView:
         """API, version and client id of which the rules found nothing to say -> length of the header."""
         self._large = large or LargeExchanges()
         self._recent = recent or RecentExchanges()
-        self._waiting: list[Exchange] = []
+        self._waiting: list[Earlier] = []
 
     @property
     def is_whole(self) -> bool:
@@ -220,11 +225,10 @@ class ConnectionView:
     def rest(self) -> None:
         """Others spoke for long: keep no bytes of exchanges."""
         if self.previous is not None:
-            before, self.previous = self.previous, _at_rest(self.previous)
+            before, self.previous = self.previous, AtRest(self.previous)
             waiting = self._waiting
-            self._waiting = (
-                [self.previous if e is before else _at_rest(e) for e in waiting] if waiting else waiting
-            )
+            if waiting:
+                self._waiting = [self.previous if e is before else AtRest(e) for e in waiting]
         self.in_flight = self._waiting
 
     def _light(self, exchange: Exchange) -> Exchange:
@@ -256,15 +260,24 @@ def _with(settled: Settled, key: SettledKey, offset: int) -> Settled:
     return _shared.setdefault(frozenset(more.items()), more)
 
 
-def _at_rest(exchange: Exchange) -> Exchange:
-    """What is still asked of an exchange when the next one of its connection comes: ids, and its answer."""
-    light = Exchange(
-        exchange.connection, exchange.ordinal, exchange.api_key, exchange.api_version,
-        exchange.correlation_id, exchange.client_id,
-    )  # fmt: skip
-    light.state = exchange.state
-    light.response = _empty(exchange.response)
-    return light
+class AtRest:
+    """What is still asked of an exchange when the next one of its connection comes."""
+
+    __slots__ = ("api_key", "client_id", "correlation_id", "is_answered", "ordinal", "time_ns")
+
+    def __init__(self, exchange: Earlier) -> None:
+        response = exchange.response
+        self.ordinal: int = exchange.ordinal
+        self.api_key: int | None = exchange.api_key
+        self.correlation_id: int | None = exchange.correlation_id
+        self.client_id: str | None = exchange.client_id
+        self.is_answered = response is not None
+        self.time_ns: int = 0 if response is None else response.time_ns
+
+    @property
+    def response(self) -> Self | None:
+        """Its answer: all that is known of that is `time_ns`."""
+        return self if self.is_answered else None
 
 
 def _empty(frame: Frame | None) -> Frame | None:

@@ -124,8 +124,10 @@ class Dialogue(DialogueState):
     def _take_request(self, exchange: Exchange, frame: Frame, kind: RequestKind, correlation_id: int) -> None:
         """A request with a header waits for its response."""
         seen = self._info.api_versions_seen
-        if kind.pair in seen or len(seen) < MAX_KINDS:
-            seen[kind.pair] = seen.get(kind.pair, 0) + 1
+        if kind.pair in seen:
+            pass
+        elif len(seen) < MAX_KINDS:
+            self._info.remember(kind.pair)
         else:
             self._info.note_limit(f"more than {MAX_KINDS} kinds of request: further ones are not remembered")
         if (

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
@@ -150,7 +150,8 @@ class ConnectionInfo:
         self.principal: str | None = None
         self.close: Close | None = None
         self.complete = self.no_response_expected = self.unanswered = self.orphan_response = 0
-        self.api_versions_seen: dict[tuple[int, int], int] = {}
+        self.api_versions_seen: Mapping[tuple[int, int], None] = _NO_KINDS
+        """Kinds of its requests, in the order in which they were first seen."""
         self.anomalies: Sequence[Anomaly] = ()
         self._kept = anomalies_kept
         self.anomaly_counts = NO_ANOMALIES
@@ -186,6 +187,19 @@ class ConnectionInfo:
     def count(self, state: str) -> None:
         """One more exchange came to this state."""
         setattr(self, state, getattr(self, state) + 1)
+
+    def remember(self, kind: tuple[int, int]) -> None:
+        """The connection has requests of this API in this version."""
+        seen = self.api_versions_seen
+        if len(seen) < KINDS_SHARED:
+            if len(_kinds) >= SHARED_KEPT:
+                _kinds.clear()
+            more = {**seen, kind: None}
+            self.api_versions_seen = _kinds.setdefault(tuple(more), more)
+            return
+        own = dict(seen) if len(seen) == KINDS_SHARED else cast(dict[tuple[int, int], None], seen)
+        own[kind] = None
+        self.api_versions_seen = own
 
     @property
     def exchanges(self) -> int:
@@ -231,6 +245,11 @@ class ConnectionInfo:
         self.anomaly_counts.update(counts)
 
 
+_NO_KINDS: Mapping[tuple[int, int], None] = {}
+# What thousands of connections of one client ask, each once: where there is more, a connection has its own.
+_kinds: dict[tuple[tuple[int, int], ...], Mapping[tuple[int, int], None]] = {}
+KINDS_SHARED = 16
+SHARED_KEPT = 1000
 # Brokers with their text, each once: thousands of connections have one between them.
 _brokers: dict[Endpoint, tuple[Endpoint, str]] = {}
 BROKERS_KEPT = 1000

@@ -15,8 +15,6 @@ use crate::kind::{self, Kind};
 use crate::names::names;
 use crate::pairing::{self, PairingState, Waiting};
 
-/// Kinds of request of a connection that are remembered, as `dialogue.MAX_KINDS`.
-const MAX_KINDS: usize = 1000;
 /// Behind API key, version and correlation id: length of the client id, and the id (spec/004 "Complete Request
 /// Format").
 const LENGTH_AT: usize = 8;
@@ -167,8 +165,8 @@ fn take(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, Frame>, header: &
     let arguments = (&info, ordinal, &kind.api_key, &kind.api_version, &id, client_id, frame, header.body);
     let exchange = names(py)?.exchange.bind(py).call1(arguments)?;
     let seen = info.getattr(intern!(py, "api_versions_seen"))?.cast_into::<PyDict>()?;
-    let is_counted = seen.len() < MAX_KINDS || seen.contains(&kind.pair)?;
-    let acks = header.acks(frame.get().data.as_bytes(py)).filter(|_| is_counted && !kind.is_watched);
+    let is_known = seen.contains(&kind.pair)?;
+    let acks = header.acks(frame.get().data.as_bytes(py)).filter(|_| is_known && !kind.is_watched);
     let released = match acks {
         Some(acks) => {
             pairing::add(&waiting, &Waiting { exchange: &exchange, frame, id: &id, ordinal }, acks == 0)?
@@ -182,16 +180,7 @@ fn take(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, Frame>, header: &
     for done in released {
         emit(dialogue, &done, intern!(py, "no_response_expected"))?;
     }
-    count(&seen, kind.pair.bind(py))
-}
-
-/// One more of `key` in a Counter.
-fn count(counter: &Bound<'_, PyDict>, key: &Bound<'_, PyAny>) -> PyResult<()> {
-    let before: i64 = match counter.get_item(key)? {
-        Some(number) => number.extract()?,
-        None => 0,
-    };
-    counter.set_item(key, before + 1)
+    Ok(())
 }
 
 /// `Dialogue.response`.

@@ -48,7 +48,7 @@ def test_bytes_are_bounded_over_connections(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_views_hold_no_bytes_of_large_exchanges() -> None:
-    """What goes by stands in `previous`, `first` and `in_flight` for as long as the connection is open."""
+    """What goes by stands in `previous` and `in_flight` for as long as the connection is open."""
     info = connection("a")
     large = LargeExchanges()
     view = ConnectionView(info, large)
