@@ -285,6 +285,8 @@ class Analyzer:
             self._sweep(time_ns)
         flow = self._known(plain[0])
         if flow is None:
+            if self._count >= self.limits.connections and _begins(plain):
+                self._make_room(time_ns)
             return self._first(plain, ref, time_ns)
         if plain[3] & SYN:
             segment = Segment._make(plain)
@@ -321,14 +323,10 @@ class Analyzer:
         if self._holds_syns:
             half = HalfOpen.of(plain, ref, time_ns, self.place)
             if half is not None:
-                self._make_room(time_ns)
                 self._count += 1
                 self._flows[plain[0]] = None, 0, half, None
                 return None
-        if not plain[3] & SYN and not plain[5] and not plain[6]:
-            return None  # bare acknowledgements do not make a connection
-        self._make_room(time_ns)
-        return self._open(Segment._make(plain), time_ns, self.place)
+        return self._open(Segment._make(plain), time_ns, self.place) if _begins(plain) else None
 
     def _info(self, flow: bytes, is_answer: bool, time_ns: int, place: tuple[int, int]) -> ConnectionInfo:
         """A connection whose first packet has this flow key, and answers a SYN or not."""
@@ -391,8 +389,6 @@ class Analyzer:
     def _make_room(self, time_ns: int) -> None:
         """Another connection begins: of too many, in all sets together, those heard longest ago go."""
         most = self.limits.connections
-        if self._count < most:
-            return
         flows: list[bytes] = []
         heard: list[int] = []
         sets: list[str] = []
@@ -415,6 +411,11 @@ class Analyzer:
                 detail = f"more than {most} connections open at a time: {gone.id} was given up"
             self._log.note(AnomalyKind.EVICTED_IDLE, detail, 0, time_ns)
         self._switch_set(here)
+
+
+def _begins(plain: PlainSegment) -> bool:
+    """Whether a segment makes a connection: bare acknowledgements do not."""
+    return bool(plain[3] & SYN or plain[5] or plain[6])
 
 
 def _one_set(_file: int) -> str:

@@ -94,7 +94,7 @@ class ConnectionView:
         self._settled = _NOTHING_SETTLED
         """API, version and client id of which the rules found nothing to say -> length of the header."""
         self._large = large or LargeExchanges()
-        self._recent = recent or RecentExchanges()
+        self._recent = recent or RecentExchanges(ConnectionView.rest)
         self._waiting: list[Earlier] = []
 
     @property
@@ -223,7 +223,8 @@ class ConnectionView:
         return large or self._recent.get(self.info.id, ordinal)
 
     def rest(self) -> None:
-        """Others spoke for long: keep no bytes of exchanges."""
+        """Others spoke for long: keep no bytes of exchanges, and nothing that can be worked out again."""
+        self.info.forget_ends()
         if self.previous is not None:
             before, self.previous = self.previous, AtRest(self.previous)
             waiting = self._waiting

@@ -67,7 +67,7 @@ class Judge:
         self._labels = labels or {}
         self._views: dict[str, ConnectionView] = {}
         self._large = LargeExchanges()
-        self._recent = RecentExchanges()
+        self._recent = RecentExchanges(self._rest)
         self._muted: set[str] = set()  # codes shadowed for the exchange being judged
         self._at_ns = 0  # its time
         self._subjects = Subjects(rules)
@@ -115,6 +115,11 @@ class Judge:
         if found is None:
             found = self._views[info.id] = ConnectionView(info, self._large, self._recent)
         return found
+
+    def _rest(self, view: ConnectionView) -> None:
+        """Others spoke for long: a connection holds little until it speaks again."""
+        view.rest()
+        self.coverage.exercises.close(view.info)
 
     def _close(self, event: ConnectionClosed, due: list[Exchange]) -> None:
         info = event.connection

@@ -12,31 +12,34 @@ from typing import TYPE_CHECKING
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kdissect.rules.connection_view import ConnectionView
 
 # Exchanges kept whole of a connection: facts come with its next ones.
 RECENT = 4
 # Connections of which they are kept: those that spoke last.
-CONNECTIONS_KEPT = 4096
+CONNECTIONS_KEPT = 2048
 
 
 class RecentExchanges:
-    """A few exchanges of each connection, by its view."""
+    """A few exchanges of each connection, by its view; `rest` is told of a view whose own are let go."""
 
-    __slots__ = ("_kept",)
+    __slots__ = ("_kept", "_rest")
 
-    def __init__(self) -> None:
+    def __init__(self, rest: Callable[[ConnectionView], None]) -> None:
+        self._rest = rest
         self._kept: OrderedDict[str, tuple[ConnectionView, list[Exchange]]] = OrderedDict()
 
     def append(self, view: ConnectionView, exchange: Exchange) -> None:
-        """Keep an exchange; what the connection silent for longest had is let go, with `view.rest`."""
+        """Keep an exchange; those of the connection silent for longest are let go."""
         # Hot, once an exchange.
         kept, connection = self._kept, view.info.id
         held = kept.get(connection)
         if held is None:
             kept[connection] = view, [exchange]
             if len(kept) > CONNECTIONS_KEPT:
-                kept.popitem(last=False)[1][0].rest()
+                self._rest(kept.popitem(last=False)[1][0])
             return
         kept.move_to_end(connection)
         exchanges = held[1]

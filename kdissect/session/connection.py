@@ -226,7 +226,7 @@ class ConnectionAnalyzer:
         info = self.info
         info.kind = kind
         if client != info.client_direction:
-            info.set_ends(info.broker, info.client)
+            info.swap_ends()
         info.client_direction = client
         if not self._is_reported:
             self._is_reported = True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.limits import DEFAULT_LIMITS
-from kdissect.model.segment import flow_endpoints
+from kdissect.model.segment import flow_endpoints, reverse_flow
 from kdissect.model.stream import CloseKind
 from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog
 
@@ -213,6 +213,19 @@ class ConnectionInfo:
         self.client_text = self._text(client, str(client))
         self.broker_text = self._text(broker, self.broker_address)
         self.line_texts = None
+
+    def swap_ends(self) -> None:
+        """Who was taken for the client is the broker."""
+        client, broker = self.broker, self.client
+        self._flow = self._flow and reverse_flow(self._flow)
+        self.set_ends(client, broker)
+
+    def forget_ends(self) -> None:
+        """Work out the ends again when they are asked for: of a silent connection they take 250 bytes."""
+        if self._flow:
+            self.client  # noqa: B018 - all or none of them are there
+            del self.client, self.broker, self.client_text, self.broker_text, self.broker_address
+            self.line_texts = None
 
     def _text(self, end: Endpoint, address: str) -> str:
         """The name of an end with its port, or its address (`model.hosts`)."""
