@@ -102,7 +102,7 @@ class Dissection:
             yield _NOTHING
         self._name_files()
         ends = ends_of(self.captures.files)
-        yield self._observed(self.guard.closed(analyzer, lambda: analyzer.close(ends)))
+        yield from map(self._observed, self.guard.closed(analyzer, lambda: analyzer.close_each(ends)))
         if self.warns:
             _warn_of(self.captures)
 
@@ -115,7 +115,7 @@ class Dissection:
         for packets in self.captures.batches():
             yield analyzer.placed(self.guard.fed(packets, analyzer))
         ends = ends_of(self.captures.files)
-        yield analyzer.placed_end(ends, self.guard.closed(analyzer, lambda: analyzer.close(ends)))
+        yield analyzer.placed_end(ends, [*self.guard.closed(analyzer, lambda: analyzer.close(ends))])
 
     def _observed(self, events: list[Event]) -> list[Event]:
         if self.observer is not None:

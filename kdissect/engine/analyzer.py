@@ -14,8 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from kdissect.engine.half_open import ONE_SYN, HalfOpen, time_of
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
@@ -31,17 +32,12 @@ from kdissect.net.store import Store
 from kdissect.net.tcp import Lane
 from kdissect.session.brokers import Brokers
 from kdissect.session.connection import ConnectionAnalyzer
-from kdissect.session.events import Event
-from kdissect.session.info import ConnectionInfo
+from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.info import Close, ConnectionInfo
 
 if TYPE_CHECKING:
     from kdissect.engine.twins import Twins
     from kdissect.tls.keying import SecretSource
-
-try:
-    from _blake2 import blake2b  # what hashlib hands out, without its 4 ms of loading OpenSSL
-except ImportError:  # a Python built otherwise
-    from hashlib import blake2b
 
 # A connection silent for longer is over; Kafka's own limit is 10 minutes (connections.max.idle.ms,
 # SocketServerConfigs).
@@ -54,11 +50,23 @@ SWEEP_EVERY_NS = 10 * 1_000_000_000
 # ago takes a look at all, which a flood of SYNs must not cause with every packet.
 EVICTED_AT_ONCE = 20_000
 
-# `tcp.feed` of a connection, the segment's direction in it, the connection, and the direction's lane: None
-# where every segment must be fed.
-Flow = tuple[Callable[[int, PlainSegment, int, int], None], int, ConnectionAnalyzer, Lane | None]
 Rest = Iterator[tuple[int, tuple[PlainPacket, PlainSegment | None]]]
 """Packets and their segments, by index, that are yet to be taken."""
+# Events that `close_each` gives at once: what is known of a connection goes with its event.
+CLOSED_AT_ONCE = 1000
+
+
+class Fed(Protocol):
+    """What segments are fed to: `TcpConnection`, or who listens to it."""
+
+    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        """Take the next segment of a direction."""
+
+
+# What takes the segments of a connection, their direction in it, the connection, and the direction's lane:
+# None where every segment must be fed. A half-open one is fed nothing, and has one flow.
+Open = tuple[Fed, int, ConnectionAnalyzer, Lane | None]
+Flow = Open | tuple[None, int, HalfOpen, None]
 _NOTHING: list[Event] = []
 _NO_ENDS: Mapping[str, int] = {}
 _first = itemgetter(0)
@@ -74,9 +82,8 @@ class Analyzer:
     `feed()` is a bug of kdissect: bad input raises nothing.
     """
 
-    # What `feed_each` and `close` have yet to come to; empty in between, so that nobody pickles it.
+    # What `feed_each` has yet to come to; empty in between, so that nobody pickles it.
     _rest: Rest = iter(())
-    _ending: Sequence[ConnectionAnalyzer] = ()
     ended: ConnectionInfo | None = None
     """The connection that ended last."""
 
@@ -101,8 +108,6 @@ class Analyzer:
         self._names: Mapping[str, str] = {} if names is None else names
         self._capture_set_of = capture_set_of or _one_set
         self._tables: dict[str, dict[bytes, Flow]] = {}
-        self._held = 0
-        """Flows in all of them."""
         self._file = -1
         self._capture_set = ""
         self._flows: dict[bytes, Flow] = {}
@@ -116,19 +121,20 @@ class Analyzer:
         self.index = 0
         """Which packet of those that `feed_each` was given is taken, or completed the events it gave last."""
         self._log = AnomalyLog(self.limits.anomalies)
+        self._count = 0  # connections that are open, in all capture sets together
+        self._holds_syns = twins is None  # who compares connections must have them from the first packet
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """What was pickled where the bulk path is another one goes on with the one that is here."""
         self.__dict__.update(state)
         self._tables = {name: flow_table(flows) for name, flows in self._tables.items()}
-        self._held = sum(map(len, self._tables.values()))
         self._flows = self._tables.get(self._capture_set, {})
 
     @property
     def anomalies(self) -> list[Anomaly]:
         """The first anomalies of the analysis as a whole: connections given up because there were too
         many."""
-        return self._log.kept
+        return list(self._log.kept)
 
     @property
     def anomaly_counts(self) -> Counter[AnomalyKind]:
@@ -238,10 +244,11 @@ class Analyzer:
         if ref >> FILE_SHIFT != self._file:
             self._switch_file(ref >> FILE_SHIFT)
         flow = self._flows.get(segment[0])
-        if flow is None or time_ns > self._due.time_ns or segment[3] & SYN:
-            flow = self._slow(Segment._make(segment), time_ns)
-        if flow is not None:
-            flow[0](flow[1], segment, ref, time_ns)
+        if flow is None or flow[0] is None or time_ns > self._due.time_ns or segment[3] & SYN:
+            flow = self._slow(segment, ref, time_ns)
+            if flow is None:
+                return
+        flow[0].feed(flow[1], segment, ref, time_ns)
 
     def is_due(self, ref: int, time_ns: int) -> bool:
         """Whether `advance` has anything to do."""
@@ -257,7 +264,8 @@ class Analyzer:
 
     def next_end_ns(self) -> int | None:
         """When the first open connection is over if nothing more comes, told by `advance`; None without."""
-        return min((_over_ns(c) for table in self._tables.values() for c, _ in _once(table)), default=None)
+        once = (_over_ns(one) for table in self._tables.values() for one, _ in _once(table))
+        return min(once, default=None)
 
     def close(self, ends: Mapping[str, int] = _NO_ENDS) -> list[Event]:
         """The capture is over: flush every connection, in the order of their first packets.
@@ -265,23 +273,27 @@ class Analyzer:
         `ends` are the latest times of packets by capture set. What had been silent for too long by then was
         over before, though no packet of a connection may have come to notice it.
         """
+        return list(chain.from_iterable(self.close_each(ends)))
+
+    def close_each(self, ends: Mapping[str, int] = _NO_ENDS) -> Iterator[list[Event]]:
+        """`close` bit by bit: of many connections not all that is known need be there at once."""
         for capture_set, end_ns in ends.items():
             self._switch_set(capture_set)
             self._sweep(end_ns)
-        found = [connection for table in self._tables.values() for connection, _ in _once(table)]
-        for table in self._tables.values():
-            table.clear()
-        self._held = 0
-        ending = self._ending = [*reversed(found), *self._ending]
-        while ending:
-            connection = ending.pop()  # so that it is over also where its end raises
-            self._end(connection, CloseKind.CAPTURE_END, connection.last_ns)
+        for capture_set in self._tables:
+            self._switch_set(capture_set)
+            for flow in list(self._flows):
+                found = self._flows.get(flow)
+                if found is not None and found[1] == 0:
+                    self._drop(found[2], flow, CloseKind.CAPTURE_END, found[2].last_ns)
+                if len(self._events) >= CLOSED_AT_ONCE:
+                    yield self._take()
         self.parser.close()
-        return self._take()
+        yield self._take()
 
     def open_connections(self) -> int:
         """How many have not ended."""
-        return sum(map(len, self._tables.values())) // 2 + len(self._ending)
+        return self._count
 
     def _take(self) -> list[Event]:
         events = self._events[:]
@@ -301,83 +313,144 @@ class Analyzer:
         if self._twins is not None:
             self._twins.hear(capture_set)
 
-    def _slow(self, segment: Segment, time_ns: int) -> Flow | None:
-        """Everything that is not a segment of a known connection: sweep, SYN, new connection."""
+    def _slow(self, plain: PlainSegment, ref: int, time_ns: int) -> Open | None:
+        """Everything that is not a segment of a known connection: sweep, SYN, new connection.
+
+        None: the segment was taken, or belongs to nothing.
+        """
         if time_ns > self._due.time_ns:
             self._sweep(time_ns)
-        flow = self._flows.get(segment.flow)
-        if flow is not None:
-            if not segment.flags & SYN or not flow[2].tcp.opens_new_incarnation(flow[1], segment, time_ns):
-                return flow
-            self._drop(flow[2], segment.flow, CloseKind.REUSED, time_ns)
-        if not segment.flags & SYN and not segment.payload and not segment.missing:
-            return None  # bare acknowledgements do not make a connection
-        if self._only_ports and self._only_ports.isdisjoint(flow_ports(segment.flow)):
-            return None
-        return self._open(segment, time_ns)
+        flow = self._known(plain[0])
+        if flow is None:
+            if self._only_ports and self._only_ports.isdisjoint(flow_ports(plain[0])):
+                return None
+            if self._count >= self.limits.connections and _begins(plain):
+                self._make_room(time_ns)
+            return self._first(plain, ref, time_ns)
+        if plain[3] & SYN:
+            segment = Segment._make(plain)
+            if flow[2].tcp.opens_new_incarnation(flow[1], segment, time_ns):
+                self._drop(flow[2], segment.flow, CloseKind.REUSED, time_ns)
+                return self._open(segment, time_ns, self.place)
+        return flow
 
-    def _open(self, segment: Segment, time_ns: int) -> Flow:
-        source, destination = flow_endpoints(segment.flow)
-        digest = blake2b(digest_size=8)
-        ends = "|".join(sorted((str(source), str(destination))))
-        # The set is called by its files, whose names are bytes and need not be text.
-        digest.update(f"{self._capture_set}|{ends}|{time_ns}".encode("utf-8", "surrogateescape"))
+    def _known(self, key: bytes) -> Open | None:
+        """The open connection of a flow, made of its SYN if nothing else was seen of it."""
+        flow = self._flows.get(key)
+        if flow is None:
+            back = reverse_flow(key)
+            flow = self._flows.get(back)
+            if flow is None or flow[0] is not None:  # of an open one both are there
+                return None
+            self._complete(flow[2], back)
+            flow = self._flows[key]
+        if flow[0] is None:
+            return self._complete(flow[2], key)
+        return flow
+
+    def _complete(self, half: HalfOpen, key: bytes) -> Open:
+        """Make a connection of a SYN."""
+        segment = half.segment(key)
+        _, time_ns, place = half.opening()
+        self._count -= 1  # it is opened a second time
+        flow = self._open(segment, time_ns, place)
+        flow[0].feed(0, segment, half.ref, time_ns)
+        return flow
+
+    def _first(self, plain: PlainSegment, ref: int, time_ns: int) -> Open | None:
+        """The first segment of a flow."""
+        if self._holds_syns:
+            half = HalfOpen.of(plain, ref, time_ns, self.place)
+            if half is not None:
+                self._count += 1
+                self._flows[plain[0]] = None, 0, half, None
+                return None
+        return self._open(Segment._make(plain), time_ns, self.place) if _begins(plain) else None
+
+    def _info(self, flow: bytes, is_answer: bool, time_ns: int, place: tuple[int, int]) -> ConnectionInfo:
+        """A connection whose first packet has this flow key, and answers a SYN or not."""
         # The answer to a SYN comes from the listener; without one the first to speak is taken for the client.
-        swapped = segment.flags & (SYN | ACK) == SYN | ACK or (source.port in self._ports)
-        client, broker = (destination, source) if swapped else (source, destination)
-        kept = self.limits.anomalies
-        info = ConnectionInfo(
-            digest.hexdigest(), self._capture_set, client, broker, time_ns, self._names, kept
-        )
-        info.client_direction = 1 if swapped else 0
-        info.opened_at = self.place
-        forced = info.client_direction if broker.port in self._ports else None
+        swapped = is_answer or (bool(self._ports) and flow_endpoints(flow)[0].port in self._ports)
+        client = reverse_flow(flow) if swapped else flow
+        info = ConnectionInfo.of_flow(client, self._capture_set, time_ns, self._names, self.limits.anomalies)
+        if swapped:
+            info.client_direction = 1
+        info.opened_at = place
+        return info
+
+    def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Open:
+        is_answer = segment.flags & (SYN | ACK) == SYN | ACK
+        info = self._info(segment.flow, is_answer, time_ns, place)
+        forced = info.client_direction if self._ports and info.broker.port in self._ports else None
         connection = ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store, self.brokers)
         if self._twins is not None:
             self._twins.open(info, connection.tcp, segment)
-        flow = (connection.tcp.feed, 0, connection, connection.lane(0))
-        if self._held >= 2 * self.limits.connections:
-            self._evict_oldest(time_ns)
-        held = len(self._flows)
-        self._flows[segment.flow] = flow
-        self._flows[reverse_flow(segment.flow)] = (connection.tcp.feed, 1, connection, connection.lane(1))
-        self._held += len(self._flows) - held
+        self._count += 1
+        tcp = connection.tcp
+        self._flows[segment.flow] = flow = tcp, 0, connection, connection.lane(0)
+        self._flows[reverse_flow(segment.flow)] = tcp, 1, connection, connection.lane(1)
         return flow
 
-    def _drop(self, connection: ConnectionAnalyzer, flow: bytes, how: CloseKind, time_ns: int) -> None:
-        self._take_out(self._flows, flow)
-        self._end(connection, how, time_ns)
-
-    def _take_out(self, table: dict[bytes, Flow], flow: bytes) -> None:
-        held = len(table)
-        table.pop(flow, None)
-        table.pop(reverse_flow(flow), None)
-        self._held -= held - len(table)
-
-    def _end(self, connection: ConnectionAnalyzer, how: CloseKind, time_ns: int) -> None:
+    def _drop(
+        self,
+        connection: ConnectionAnalyzer | HalfOpen,
+        flow: bytes,
+        how: CloseKind,
+        time_ns: int,
+        over_ns: int = 0,
+    ) -> None:
+        """End a connection of the capture set at hand. Its last event is that it is closed."""
+        self._count -= 1
+        self._flows.pop(flow, None)
+        if isinstance(connection, HalfOpen):
+            info = self._info(flow, *connection.opening())
+            info.over_ns, info.close, info.tcp = over_ns, Close(None, how, time_ns), ONE_SYN
+            self._events.append(ConnectionClosed(info))
+            return
+        self._flows.pop(reverse_flow(flow), None)
         self.ended = connection.info
         if self._twins is not None:
             self._twins.close(connection.info)
+        connection.info.over_ns = over_ns
         connection.close(how, time_ns)
 
     def _sweep(self, time_ns: int) -> None:
         """Close what has been silent for too long, in the order in which its time was up."""
         self._due.time_ns = self._sweeps[self._capture_set] = -(-time_ns // SWEEP_EVERY_NS) * SWEEP_EVERY_NS
-        due = [(_over_ns(connection), connection, flow) for connection, flow in _once(self._flows)]
-        for over_ns, connection, flow in sorted((d for d in due if d[0] < time_ns), key=_first):
-            connection.info.over_ns = over_ns
-            self._drop(connection, flow, CloseKind.IDLE, connection.last_ns)
+        due = [
+            (over_ns, connection, flow)
+            for connection, flow in _once(self._flows)
+            if (over_ns := _over_ns(connection)) < time_ns
+        ]
+        due.sort(key=_first)
+        for over_ns, connection, flow in due:
+            self._drop(connection, flow, CloseKind.IDLE, connection.last_ns, over_ns)
 
-    def _evict_oldest(self, time_ns: int) -> None:
-        """Too many connections are open, in all capture sets together: those heard longest ago go."""
+    def _make_room(self, time_ns: int) -> None:
+        """Another connection begins: of too many, in all sets together, those heard longest ago go."""
         most = self.limits.connections
-        heard = [(*one, table) for table in self._tables.values() for one in _once(table)]
-        heard.sort(key=_last_heard)  # stable: of those heard at one time the first to come
-        for oldest, flow, table in heard[: max(1, min(EVICTED_AT_ONCE, most // 10))]:
-            detail = f"more than {most} connections open at a time: {oldest.info.id} was given up"
+        flows: list[bytes] = []
+        heard: list[int] = []
+        sets: list[str] = []
+        # Hot: every connection there is, again and again in a flood; no tuple is made for any.
+        for name, table in self._tables.items():
+            once = [key for key, flow in table.items() if not flow[1]]
+            ones = [table[key][2] for key in once]
+            heard += [time_of(one)[0] if type(one) is HalfOpen else one.last_ns for one in ones]
+            flows += once
+            sets += [name] * len(once)
+        # Stable: of those heard at one time the first to come.
+        by_time = sorted(range(len(flows)), key=heard.__getitem__)
+        here = self._capture_set
+        for at in by_time[: max(1, min(EVICTED_AT_ONCE, most // 10))]:
+            if sets[at] != self._capture_set:
+                self._switch_set(sets[at])
+            self._drop(self._flows[flows[at]][2], flows[at], CloseKind.IDLE, time_ns)
+            gone, detail = self._events[-1].connection, ""
+            if self._log.has_room:
+                detail = f"more than {most} connections open at a time: {gone.id} was given up"
             self._log.note(AnomalyKind.EVICTED_IDLE, detail, 0, time_ns)
-            self._end(oldest, CloseKind.IDLE, time_ns)
-            self._take_out(table, flow)
+        self._switch_set(here)
 
 
 def rest_without(rest: Rest, files: Collection[int]) -> Rest:
@@ -385,20 +458,21 @@ def rest_without(rest: Rest, files: Collection[int]) -> Rest:
     return iter([one for one in rest if one[1][0][0] >> FILE_SHIFT not in files])
 
 
+def _begins(plain: PlainSegment) -> bool:
+    """Whether a segment makes a connection: bare acknowledgements do not."""
+    return bool(plain[3] & SYN or plain[5] or plain[6])
+
+
 def _one_set(_file: int) -> str:
     return ""
 
 
-def _once(table: dict[bytes, Flow]) -> list[tuple[ConnectionAnalyzer, bytes]]:
+def _once(table: Mapping[bytes, Flow]) -> list[tuple[ConnectionAnalyzer | HalfOpen, bytes]]:
     """Each connection of a table once, with the flow key of its first packet."""
     return [(connection, flow) for flow, (_, direction, connection, _) in table.items() if direction == 0]
 
 
-def _over_ns(connection: ConnectionAnalyzer) -> int:
+def _over_ns(connection: ConnectionAnalyzer | HalfOpen) -> int:
     """When a connection is over if nothing more comes."""
     silent_ns = LINGER_NS if connection.is_over else IDLE_NS
     return ((connection.last_ns + silent_ns) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS
-
-
-def _last_heard(entry: tuple[ConnectionAnalyzer, bytes, dict[bytes, Flow]]) -> int:
-    return entry[0].last_ns

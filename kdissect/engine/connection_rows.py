@@ -82,7 +82,7 @@ def connection_row(number: int, info: ConnectionInfo) -> Row:
         "duration_ns": info.end_ns - info.start_ns,
         "middle_start": info.middle_start,
         "exchanges": info.exchanges,
-        "unanswered": info.states["unanswered"],
+        "unanswered": info.unanswered,
     }
     for name in _TCP:
         row[name] = None if tcp is None else getattr(tcp, name)

@@ -79,18 +79,19 @@ class Guard:
                 self.note(error)
             feeding = feeder.feed_on(given_up)
 
-    def closed(self, analyzer: Analyzer, close: Callable[[], list[Thing]]) -> list[Thing]:
+    def closed(self, analyzer: Analyzer, close: Callable[[], Iterable[Thing]]) -> Iterator[Thing]:
         """What `close` gives, which closes the analyzer; without what raises in it."""
         self._packets = ()
         left = analyzer.open_connections()
         while True:
             try:
-                return close()
+                yield from close()
+                return
             except Exception as error:
                 self.note(error, analyzer.ended)
             now = analyzer.open_connections()
             if now >= left:
-                return []
+                return
             left = now
 
     def note(self, error: Exception, thing: object = None) -> None:

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kdissect.engine.analyzer import Analyzer, Flow
+from kdissect.engine.analyzer import Analyzer, Fed, Open
 from kdissect.excerpt.cutter import StreamCutter
 from kdissect.excerpt.headers import MAX_PAYLOAD, Headers, headers_of
 from kdissect.excerpt.piece import Piece
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 # Packets whose headers are remembered until their bytes are delivered: as many as wait behind a hole at most
 # (net/reassembly).
 HEADERS_KEPT = 8192
-_Feed = Callable[[int, PlainSegment, int, int], None]
 
 
 class Listener(Protocol):
@@ -132,6 +131,22 @@ def _decrypted(
     return TlsConnection(TlsInfo(), sinks, secrets, note, lambda: None).sides
 
 
+class _Heard:
+    """Lets others hear the segments of a connection first; `packet` gives a packet by its reference."""
+
+    def __init__(self, tcp: Fed, listening: Sequence[Listener], packet: Callable[[int], PlainPacket]) -> None:
+        self._tcp = tcp
+        self._listening = listening
+        self._packet = packet
+
+    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        """Take the next segment of a direction."""
+        packet = self._packet(ref)
+        for recorder in self._listening:
+            recorder.feed(direction, segment, packet)
+        self._tcp.feed(direction, segment, ref, time_ns)
+
+
 class Tap(Analyzer):
     """An analyzer that lets others listen to some connections.
 
@@ -146,6 +161,7 @@ class Tap(Analyzer):
     ) -> None:
         super().__init__(ports, capture_set_of)
         self._recorders = recorders
+        self._holds_syns = False  # who listens must hear each packet as it comes
         self._batch: Sequence[PlainPacket] = ()
         self._by_ref: dict[int, PlainPacket] = {}
 
@@ -154,25 +170,16 @@ class Tap(Analyzer):
         self._batch, self._by_ref = packets, {}
         return super().feed_batch(packets)
 
-    def _open(self, segment: Segment, time_ns: int) -> Flow:
-        flow = super()._open(segment, time_ns)
-        feed, direction, connection, _ = flow
+    def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Open:
+        flow = super()._open(segment, time_ns, place)
+        tcp, direction, connection, _ = flow
         listening = self._recorders(connection.info.id)
         if not listening:
             return flow
-        heard = self._listened(feed, listening)
+        heard = _Heard(tcp, listening, self._packet)
         for side, key in enumerate((segment.flow, reverse_flow(segment.flow))):
             self._flows[key] = heard, side, connection, None
         return heard, direction, connection, None
-
-    def _listened(self, feed: _Feed, listening: Sequence[Listener]) -> _Feed:
-        def heard(direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
-            packet = self._packet(ref)
-            for recorder in listening:
-                recorder.feed(direction, segment, packet)
-            feed(direction, segment, ref, time_ns)
-
-        return heard
 
     def _packet(self, ref: int) -> PlainPacket:
         if not self._by_ref:

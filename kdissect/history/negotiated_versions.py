@@ -4,6 +4,7 @@ Key: the connection. Order: that of its requests. A client may know a broker's v
 connection, so that not asking is a fact and no difference.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -22,6 +23,14 @@ _PRODUCE_SHAM_MIN, _PRODUCE_REAL_MIN, _PRODUCE_OF_40 = 0, 3, 12
 Range = tuple[int, int]
 # A module's own names are found faster than an enum's members, once an exchange.
 _KAFKA, _ORPHAN_RESPONSE = ExchangeKind.KAFKA, State.ORPHAN_RESPONSE
+
+
+Pairs = frozenset[tuple[int, int]]
+_NO_PAIRS: Pairs = frozenset()
+_NO_FEATURES: Mapping[str, int] = {}
+# Sets of pairs, each once: what thousands of connections of one client use are a few sets.
+_shared: dict[Pairs, Pairs] = {}
+SHARED_KEPT = 1000
 
 
 class VersionFact(StrEnum):
@@ -52,12 +61,12 @@ class Negotiation:
         self.offered_by: Evidence | None = None
         self.fallback: Range | None = None
         self.refused: Evidence | None = None
-        self.asked_in: list[int] = []
+        self.asked_in: tuple[int, ...] = ()
         self.software: tuple[str, str] | None = None
-        self.features: dict[str, int] = {}
+        self.features: Mapping[str, int] = _NO_FEATURES
         """Finalized features and their levels, `transaction.version` among them (KIP-584)."""
-        self.used: set[tuple[int, int]] = set()
-        self.settled: set[tuple[int, int]] = set()
+        self.used: Pairs = _NO_PAIRS
+        self.settled: Pairs = _NO_PAIRS
         """Of these pairs those used as offered, so that they need not be compared again."""
 
 
@@ -88,9 +97,9 @@ class NegotiatedVersions:
         else:
             different = _used(turn, known)
         if len(known.used) < USES_KEPT or pair in known.used:
-            known.used.add(pair)
+            known.used = _with(known.used, pair)
             if turn.key != apis.API_VERSIONS and not different:
-                known.settled.add(pair)
+                known.settled = _with(known.settled, pair)
         return facts + different
 
     def _first(self, turn: Turn) -> list[Fact]:
@@ -109,7 +118,7 @@ class NegotiatedVersions:
                     known.fallback, turn.version, known.refused, turn.is_whole,
                 )
             )  # fmt: skip
-        known.asked_in = [*known.asked_in[-7:], turn.version]  # a client asks once or twice
+        known.asked_in = (*known.asked_in[-7:], turn.version)  # a client asks once or twice
         request = turn.request
         if hasattr(request, "client_software_name"):
             known.software = (str(request.client_software_name), str(request.client_software_version))
@@ -119,8 +128,17 @@ class NegotiatedVersions:
         return [*facts, _answered(turn, known, answer)]
 
 
+def _with(pairs: Pairs, pair: tuple[int, int]) -> Pairs:
+    if pair in pairs:
+        return pairs
+    if len(_shared) >= SHARED_KEPT:
+        _shared.clear()
+    more = pairs | {pair}
+    return _shared.setdefault(more, more)
+
+
 def _answered(turn: Turn, known: Negotiation, answer: Any) -> Fact:
-    known.settled.clear()
+    known.settled = _NO_PAIRS
     ranges = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys or ()}
     if answer.error_code == codes.NONE:
         known.offered = _honest(ranges)

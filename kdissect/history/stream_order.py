@@ -14,13 +14,16 @@ MAX_HELD = 1024
 MAX_HELD_BYTES = 16 << 20
 
 
+_NONE_HELD: dict[int, Exchange] = {}  # of all connections that hold none back
+
+
 class StreamOrder:
     """Holds back the exchanges of one connection until all before them were seen."""
 
     __slots__ = ("_bytes", "_held", "_next")
 
     def __init__(self) -> None:
-        self._held: dict[int, Exchange] = {}
+        self._held: dict[int, Exchange] = _NONE_HELD
         self._next = 0
         self._bytes = 0
 
@@ -32,6 +35,8 @@ class StreamOrder:
         if ordinal == self._next and not self._held:  # nearly always
             self._next += 1
             return [exchange]
+        if not self._held:
+            self._held = {}
         self._held[ordinal] = exchange
         self._bytes += _size(exchange)
         due = self._due()
@@ -59,7 +64,7 @@ class StreamOrder:
     def flush(self) -> list[Exchange]:
         """The connection is over: everything held, in order."""
         due = [self._held[ordinal] for ordinal in sorted(self._held)]
-        self._held.clear()
+        self._held = _NONE_HELD
         self._bytes = 0
         return due
 

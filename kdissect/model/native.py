@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 # What this version and the library expect of each other.
-INTERFACE = 2
+INTERFACE = 3
 
 
 def _load() -> tuple[Any, str]:

@@ -1,9 +1,20 @@
 """A bounded list of anomalies that still counts all of them."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import DEFAULT_LIMITS
+
+
+class _NoAnomalies(Counter[AnomalyKind]):
+    """What everything without anomalies shares: a Counter of its own comes with the first."""
+
+    def __setitem__(self, kind: AnomalyKind, count: int) -> None:
+        raise TypeError("shared by all that have no anomalies")
+
+
+NO_ANOMALIES: Counter[AnomalyKind] = _NoAnomalies()
 
 
 class AnomalyLog:
@@ -14,11 +25,21 @@ class AnomalyLog:
 
     def __init__(self, most: int = DEFAULT_LIMITS.anomalies) -> None:
         self._most = most
-        self.kept: list[Anomaly] = []
-        self.counts: Counter[AnomalyKind] = Counter()
+        self.kept: Sequence[Anomaly] = ()
+        self.counts = NO_ANOMALIES
+
+    def __repr__(self) -> str:
+        return f"AnomalyLog({dict(self.counts)})"
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the next anomaly is kept."""
+        return len(self.kept) < self._most
 
     def note(self, kind: AnomalyKind, detail: str, ref: int, time_ns: int) -> None:
         """Count one anomaly, and keep it while there is room."""
+        if not self.counts:
+            self.counts = Counter()
         self.counts[kind] += 1
-        if len(self.kept) < self._most:
-            self.kept.append(Anomaly(kind, detail, ref, time_ns))
+        if self.has_room:
+            self.kept = [*self.kept, Anomaly(kind, detail, ref, time_ns)]

@@ -14,7 +14,8 @@ Flow = tuple[Any, Any, Any, "Lane | None"]
 class FlowTable(dict[bytes, Any]):
     """A dict whose flows the compiled hot path finds without an object for a key: `lanes` has the same.
 
-    It changes by setting and popping a flow and by `clear` alone. Pickled it is a dict.
+    It changes by setting and popping a flow and by `clear` alone, and holds no lane itself. Pickled it is a
+    dict.
     """
 
     __slots__ = ("lanes",)
@@ -26,12 +27,18 @@ class FlowTable(dict[bytes, Any]):
             self[key] = flow
 
     def __setitem__(self, key: bytes, flow: Flow) -> None:
+        tcp, direction, connection, lane = flow
+        if lane is not None:
+            self.lanes.set(key, lane)
+            flow = tcp, direction, connection, None
+        elif len(self.lanes):
+            self.lanes.drop(key)
         super().__setitem__(key, flow)
-        self.lanes.set(key, flow[3])
 
     def pop(self, key: bytes, *default: Any) -> Any:
         """Take out a flow."""
-        self.lanes.drop(key)
+        if len(self.lanes):
+            self.lanes.drop(key)
         return super().pop(key, *default)
 
     def clear(self) -> None:
@@ -44,5 +51,9 @@ class FlowTable(dict[bytes, Any]):
 
 
 def flow_table(flows: Mapping[bytes, Any]) -> dict[bytes, Any]:
-    """A table of these flows, as the bulk path that is there wants it."""
-    return dict(flows) if native is None else FlowTable(flows)
+    """A table of these flows, as the bulk path that is there wants it, with their lanes made anew."""
+    with_lanes = {
+        key: (tcp, direction, connection, tcp and connection.lane(direction))
+        for key, (tcp, direction, connection, _) in flows.items()
+    }
+    return with_lanes if native is None else FlowTable(with_lanes)

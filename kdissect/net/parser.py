@@ -55,7 +55,7 @@ class SegmentParser:
     @property
     def anomalies(self) -> list[Anomaly]:
         """The first anomalies: UNSUPPORTED_LINK once a link type, MALFORMED_PACKET, FRAGMENT_INCOMPLETE."""
-        return self._log.kept
+        return list(self._log.kept)
 
     @property
     def anomaly_counts(self) -> Counter[AnomalyKind]:

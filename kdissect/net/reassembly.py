@@ -5,7 +5,6 @@ in the middle; the sequence number of offset `o` is `(start_seq + o) mod 2**32`.
 """
 
 from bisect import bisect_left, insort
-from collections import deque
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Self
@@ -16,16 +15,15 @@ from kdissect.model.packet import NEVER_NS
 from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
+from kdissect.net.oddities import NOTHING_ODD, Oddities
 from kdissect.net.parked import Parked
-from kdissect.net.recent import RECENT_BYTES, Delivered, first_difference, holds_copy, is_copy
+from kdissect.net.recent import RECENT_BYTES, first_difference, holds_copy, is_copy
 from kdissect.net.sequence import MASK
 from kdissect.net.store import Store
 from kdissect.net.stream_state import PlainStreamState, StreamState, forget_before
 
 # Parked segments compared with a new one for the same place: one is usual, a few differ in length.
 PARKED_TWINS = 4
-# Declared gaps kept to tell a segment that came too late from a retransmission.
-RECENT_GAPS = 64
 # Nothing is sent further ahead than the largest window, RFC 7323 section 2.3.
 PLAUSIBLE_AHEAD = 1 << 30
 # A retransmission is not older than what any real host keeps unacknowledged.
@@ -41,40 +39,17 @@ _by_offset = attrgetter("offset")
 class Reassembly(StreamState, Pickled):
     """State of one direction. `TcpConnection` and `in_order` alone drive it and read its attributes.
 
-    What the fast path needs stands in `StreamState`. `acked` is the highest offset the other side
-    acknowledged beyond `offset`; `waived` is what it acknowledged and nobody waits for any more.
+    What the fast path needs stands in `StreamState`, what few directions have in `odd`: shared by all that
+    have nothing of it, and changed by way of `oddities` alone.
     """
 
     __slots__ = (
         "_log",
-        "_stray_count",
-        "_stray_next",
-        "acked",
-        "duplicates",
         "ended",
-        "fin_id",
-        "fin_time_ns",
-        "gap_bytes",
-        "gaps",
+        "odd",
         "opened",
-        "out_of_order",
-        "parked",
-        "parked_bytes",
-        "recent_gaps",
-        "resent",
-        "resets",
-        "retransmissions",
         "sink",
-        "snapped_bytes",
-        "start_seq",
         "store",
-        "syn_id",
-        "syn_time_ns",
-        "wait_packets",
-        "wait_time_ns",
-        "wait_until",
-        "waived",
-        "zero_windows",
     )
 
     FIELDS = PlainStreamState.__slots__
@@ -84,33 +59,29 @@ class Reassembly(StreamState, Pickled):
         self.sink = sink
         self.store = store
         self._log = log
-        self.start_seq = -1
         self.opened = self.ended = False
-        self.resent: Delivered | None = None  # the last segment that was sent again
-        self.recent_gaps: deque[tuple[int, int]] | None = None  # most streams have none
-        self.parked: list[Parked] = []  # by offset
-        self.parked_bytes = 0
-        self.acked = self.waived = 0
-        self.wait_until = self.wait_packets = self.wait_time_ns = 0  # the grace that runs, see TcpConnection
-        self._stray_next, self._stray_count = -1, 0
-        self.syn_id = self.fin_id = 0
-        self.syn_time_ns = self.fin_time_ns = NEVER_NS  # not seen yet
-        self.retransmissions = self.out_of_order = self.duplicates = 0
-        self.zero_windows = self.resets = self.gaps = self.gap_bytes = self.snapped_bytes = 0
+        self.odd = NOTHING_ODD
+
+    def oddities(self) -> Oddities:
+        """What is unusual about the direction, to be changed."""
+        if self.odd is NOTHING_ODD:
+            self.odd = Oddities()
+        return self.odd
 
     def health(self) -> Health:
         """Counters so far."""
+        odd = self.odd
         return Health(
             packets=self.packets,
-            bytes=self.offset - self.gap_bytes - self.snapped_bytes,
-            retransmissions=self.retransmissions,
-            out_of_order=self.out_of_order,
-            duplicates=self.duplicates,
-            zero_windows=self.zero_windows,
-            resets=self.resets,
-            gaps=self.gaps,
-            gap_bytes=self.gap_bytes,
-            snapped_bytes=self.snapped_bytes,
+            bytes=self.offset - odd.gap_bytes - odd.snapped_bytes,
+            retransmissions=odd.retransmissions,
+            out_of_order=odd.out_of_order,
+            duplicates=odd.duplicates,
+            zero_windows=odd.zero_windows,
+            resets=odd.resets,
+            gaps=odd.gaps,
+            gap_bytes=odd.gap_bytes,
+            snapped_bytes=odd.snapped_bytes,
         )
 
     def start(self, seq: int) -> None:
@@ -122,7 +93,8 @@ class Reassembly(StreamState, Pickled):
         """A SYN was seen before any byte; a second SYN with another number replaces the first."""
         self.start(seq)
         self._clear_parked()
-        self.acked = self.waived = self.wait_until = 0
+        if self.odd is not NOTHING_ODD:
+            self.odd.acked = self.odd.waived = self.odd.wait_until = 0
         if not self.opened:
             self.opened = True
             self.sink.opened()
@@ -132,8 +104,9 @@ class Reassembly(StreamState, Pickled):
         if self.syn_time_ns == NEVER_NS:
             return
         copied = is_copy(ip_id, time_ns, self.syn_id, self.syn_time_ns)
-        self.duplicates += copied
-        self.retransmissions += not copied
+        odd = self.oddities()
+        odd.duplicates += copied
+        odd.retransmissions += not copied
 
     def finish(self, how: CloseKind, ref: int, time_ns: int) -> None:
         """No more bytes: tell the sink, the first time."""
@@ -143,20 +116,22 @@ class Reassembly(StreamState, Pickled):
         self.next_seq = -1
         self._clear_parked()
         self.recent.clear()
-        self.resent = None
+        if self.odd is not NOTHING_ODD:
+            self.odd.resent = None
         self.sink.end(how, ref, time_ns)
 
     def _clear_parked(self) -> None:
-        self.parked.clear()
-        self._count_parked(-self.parked_bytes)
+        if self.odd.parked:
+            self.odd.parked.clear()
+            self._count_parked(-self.odd.parked_bytes)
 
     def _count_parked(self, change: int) -> None:
-        self.parked_bytes += change
+        self.odd.parked_bytes += change
         self.store.parked_bytes += change
 
     def is_held(self, segment: Parked, peer: Self) -> bool:
         """Whether a segment must wait for bytes of the other direction that its sender had before."""
-        return segment.needs > peer.offset and segment.needs > peer.waived and not peer.ended
+        return segment.needs > peer.offset and segment.needs > peer.odd.waived and not peer.ended
 
     def accept(self, segment: Parked, peer: Self) -> None:
         """Take a segment the fast path did not: deliver it, park it, or see what is old about it."""
@@ -167,7 +142,7 @@ class Reassembly(StreamState, Pickled):
             self._stray(segment)
         elif ahead < 0 and segment.end <= self.offset and not (segment.fin and segment.end == self.offset):
             self._old(segment)
-        elif not ahead and not self.parked and not self.is_held(segment, peer):
+        elif not ahead and not self.odd.parked and not self.is_held(segment, peer):
             self.deliver(segment)
         else:
             self._park(segment)
@@ -175,8 +150,9 @@ class Reassembly(StreamState, Pickled):
     def drain(self, peer: Self) -> bool:
         """Deliver what is parked with no hole before it and no wait for `peer`; whether there was any."""
         delivered = False
-        while self.parked and self.parked[0].offset <= self.offset and not self.is_held(self.parked[0], peer):
-            segment = self.parked.pop(0)
+        parked = self.odd.parked
+        while parked and parked[0].offset <= self.offset and not self.is_held(parked[0], peer):
+            segment = parked.pop(0)
             self._count_parked(-len(segment.payload))
             self.deliver(segment)
             delivered = True
@@ -187,7 +163,7 @@ class Reassembly(StreamState, Pickled):
         start, payload, missing, fin, _, ref, time_ns, ip_id = segment
         known = self.offset - start
         if known > 0:
-            self.retransmissions += start >= 0
+            self.oddities().retransmissions += start >= 0
             self._compare(segment)
             missing -= max(0, known - len(payload))
             payload = payload[known:]
@@ -197,20 +173,20 @@ class Reassembly(StreamState, Pickled):
             self.sink.data(payload, ref, time_ns)
         if missing > 0:
             self._advance(missing)
-            self.snapped_bytes += missing
+            self.oddities().snapped_bytes += missing
             self.sink.gap(missing, True, ref, time_ns)
         if fin:
-            self.fin_id, self.fin_time_ns = ip_id, time_ns
+            odd = self.oddities()
+            odd.fin_id, odd.fin_time_ns = ip_id, time_ns
             self.finish(CloseKind.FIN, ref, time_ns)
 
     def skip(self, length: int, ref: int, time_ns: int) -> None:
         """Declare the next `length` bytes lost."""
-        if self.recent_gaps is None:
-            self.recent_gaps = deque(maxlen=RECENT_GAPS)
-        self.recent_gaps.append((self.offset, self.offset + length))
+        odd = self.oddities()
+        odd.recent_gaps.append((self.offset, self.offset + length))
         self._advance(length)
-        self.gaps += 1
-        self.gap_bytes += length
+        odd.gaps += 1
+        odd.gap_bytes += length
         self._log.note(AnomalyKind.GAP, f"{length} bytes were not captured", ref, time_ns)
         self.sink.gap(length, False, ref, time_ns)
 
@@ -236,21 +212,23 @@ class Reassembly(StreamState, Pickled):
             self.trim()
 
     def _park(self, segment: Parked) -> None:
-        parked = self.parked
+        odd = self.oddities()
+        parked = odd.parked
         twin = self._parked_twin(segment)
         if twin is not None:
             self._count_repeat(is_copy(segment.ip_id, segment.time_ns, twin.ip_id, twin.time_ns), segment)
             return
         if parked and segment.offset < parked[-1].offset:
             overtaken = segment.time_ns - parked[-1].time_ns <= REORDER_WINDOW_NS
-            self.out_of_order += overtaken
-            self.retransmissions += not overtaken
+            odd.out_of_order += overtaken
+            odd.retransmissions += not overtaken
         insort(parked, segment, key=_by_offset)
         self._count_parked(len(segment.payload))
 
     def _parked_twin(self, segment: Parked) -> Parked | None:
-        at = bisect_left(self.parked, segment.offset, key=_by_offset)
-        for other in self.parked[at : at + PARKED_TWINS]:
+        parked = self.odd.parked
+        at = bisect_left(parked, segment.offset, key=_by_offset)
+        for other in parked[at : at + PARKED_TWINS]:
             if (other.offset, other.payload, other.fin) == (segment.offset, segment.payload, segment.fin):
                 return other
         return None
@@ -261,29 +239,29 @@ class Reassembly(StreamState, Pickled):
         if segment.end - segment.offset <= 1 and segment.end == self.offset:
             return  # a keep-alive: at most one byte of garbage before the next, RFC 9293 section 3.8.4
         copied = self._is_copy(segment)
-        gaps = self.recent_gaps or ()
+        gaps = self.odd.recent_gaps
         if not copied and any(low < segment.end and segment.offset < high for low, high in gaps):
             detail = f"{len(segment.payload)} bytes came after they were given up"
             self._log.note(AnomalyKind.LATE_SEGMENT, detail, segment.ref, segment.time_ns)
             return
         self._count_repeat(copied, segment)
         if not copied:
-            self.resent = (segment.offset, segment.payload, segment.ip_id, segment.time_ns)
+            self.oddities().resent = (segment.offset, segment.payload, segment.ip_id, segment.time_ns)
             self._compare(segment)
 
     def _is_copy(self, segment: Parked) -> bool:
         """Whether it was delivered before, or is a copy of what was sent again."""
         offset, payload, ip_id, time_ns = segment.offset, segment.payload, segment.ip_id, segment.time_ns
         return holds_copy(self.recent, offset, payload, ip_id, time_ns) or (
-            self.resent is not None and holds_copy((self.resent,), offset, payload, ip_id, time_ns)
+            self.odd.resent is not None and holds_copy((self.odd.resent,), offset, payload, ip_id, time_ns)
         )
 
     def _count_repeat(self, copied: bool, segment: Parked) -> None:
         if copied:
-            self.duplicates += 1
+            self.oddities().duplicates += 1
             self._log.note(AnomalyKind.DUPLICATE_CAPTURE, "", segment.ref, segment.time_ns)
         else:
-            self.retransmissions += 1
+            self.oddities().retransmissions += 1
 
     def _compare(self, segment: Parked) -> None:
         at = first_difference(self.recent, segment.offset, segment.payload)
@@ -296,19 +274,22 @@ class Reassembly(StreamState, Pickled):
             detail = f"{len(segment.payload) + segment.missing} bytes after the end of the stream"
             self._log.note(AnomalyKind.DATA_AFTER_CLOSE, detail, segment.ref, segment.time_ns)
         else:
-            copied = segment.fin and is_copy(segment.ip_id, segment.time_ns, self.fin_id, self.fin_time_ns)
+            copied = segment.fin and is_copy(
+                segment.ip_id, segment.time_ns, self.odd.fin_id, self.odd.fin_time_ns
+            )
             self._count_repeat(copied, segment)
 
     def _stray(self, segment: Parked) -> None:
-        follows = segment.offset == self._stray_next
-        self._stray_count = self._stray_count + 1 if follows else 1
-        self._stray_next = segment.end
-        if self._stray_count < STRAYS_BELIEVED:
+        odd = self.oddities()
+        follows = segment.offset == odd.stray_next
+        odd.stray_count = odd.stray_count + 1 if follows else 1
+        odd.stray_next = segment.end
+        if odd.stray_count < STRAYS_BELIEVED:
             detail = f"{segment.offset - self.offset:+d} bytes from where the stream is"
             self._log.note(AnomalyKind.LATE_SEGMENT, detail, segment.ref, segment.time_ns)
             return
-        self._stray_count = 0
-        parked = self.parked[:]
+        odd.stray_count = 0
+        parked = odd.parked[:]
         self._clear_parked()
         for earlier in parked:
             self._deliver_beyond_hole(earlier)

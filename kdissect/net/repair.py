@@ -43,10 +43,12 @@ class Repair:
         if stream.start_seq < 0 or stream.ended:
             return 0
         reached = stream.offset + distance(ack, stream.start_seq + stream.offset)
-        seen = stream.parked[-1].end if stream.parked else stream.offset
+        parked = stream.odd.parked
+        seen = parked[-1].end if parked else stream.offset
         if not stream.offset < reached <= seen + TAIL_LIMIT:
             return 0
-        stream.acked = max(stream.acked, reached)
+        odd = stream.oddities()
+        odd.acked = max(odd.acked, reached)
         return reached
 
     def settle(self, ref: int, time_ns: int) -> bool:
@@ -55,17 +57,18 @@ class Repair:
         for stream, peer in self._pairs:
             self._check_bounds(stream, peer, ref, time_ns)
             self._check_grace(stream, peer, ref, time_ns)
-        first, second = self._pairs[0]
+        first, second = self._pairs[0][0].odd, self._pairs[0][1].odd
         return bool(first.parked or second.parked or first.wait_until or second.wait_until)
 
     def give_up_all(self, ref: int, time_ns: int) -> None:
         """Deliver everything parked, with gaps, and declare acknowledged tails that were never seen."""
         for stream, peer in self._pairs:
-            while stream.parked:
+            while stream.odd.parked:
                 self._force(stream, peer, ref, time_ns)
         for stream, _ in self._pairs:
-            if not stream.ended and stream.acked > max(stream.offset, stream.waived):
-                self._give_up_hole(stream, stream.acked, ref, time_ns)
+            odd = stream.odd
+            if not stream.ended and odd.acked > max(stream.offset, odd.waived):
+                self._give_up_hole(stream, odd.acked, ref, time_ns)
 
     def _drain(self) -> None:
         (first, second), _ = self._pairs
@@ -73,39 +76,44 @@ class Repair:
             pass
 
     def _check_bounds(self, stream: Reassembly, peer: Reassembly, ref: int, time_ns: int) -> None:
-        if not stream.parked:
+        odd = stream.odd
+        parked = odd.parked
+        if not parked:
             return
         limits = stream.store.limits
-        is_long = len(stream.parked) > limits.direction_parked_segments
-        if is_long or stream.parked_bytes > limits.direction_parked_bytes:
-            detail = f"{stream.parked_bytes} bytes in {len(stream.parked)} segments waited"
+        is_long = len(parked) > limits.direction_parked_segments
+        if is_long or odd.parked_bytes > limits.direction_parked_bytes:
+            detail = f"{odd.parked_bytes} bytes in {len(parked)} segments waited"
             self._log.note(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns)
             self._force(stream, peer, ref, time_ns)
         elif stream.store.parked_bytes > limits.parked_bytes:
             detail = f"{stream.store.parked_bytes} bytes waited in all connections together"
             self._log.note(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns)
-            while stream.parked:
+            while odd.parked:
                 self._force(stream, peer, ref, time_ns)
-        elif not peer.packets and time_ns - stream.parked[0].time_ns > ONE_WAY_GRACE_NS:
+        elif not peer.packets and time_ns - parked[0].time_ns > ONE_WAY_GRACE_NS:
             self._force(stream, peer, ref, time_ns)
 
     def _check_grace(self, stream: Reassembly, peer: Reassembly, ref: int, time_ns: int) -> None:
         packets = stream.packets + peer.packets
-        if stream.wait_until:
-            seen = packets - stream.wait_packets
-            is_late = time_ns - stream.wait_time_ns >= GRACE_NS
+        odd = stream.odd
+        if odd.wait_until:
+            seen = packets - odd.wait_packets
+            is_late = time_ns - odd.wait_time_ns >= GRACE_NS
             if seen >= (GRACE_FEW_PACKETS if is_late else GRACE_PACKETS):
                 self._give_up(stream, peer, ref, time_ns)
-        settled = max(stream.offset, stream.waived)
-        if stream.ended or stream.acked <= settled:
-            stream.wait_until = 0
-        elif stream.wait_until <= settled:  # what was acknowledged since then has a grace of its own
-            stream.wait_until, stream.wait_packets, stream.wait_time_ns = stream.acked, packets, time_ns
+        settled = max(stream.offset, odd.waived)
+        if stream.ended or odd.acked <= settled:
+            if odd.wait_until:
+                odd.wait_until = 0
+        elif odd.wait_until <= settled:  # what was acknowledged since then has a grace of its own
+            odd.wait_until, odd.wait_packets, odd.wait_time_ns = odd.acked, packets, time_ns
 
     def _give_up(self, stream: Reassembly, peer: Reassembly, ref: int, time_ns: int) -> None:
-        until = stream.wait_until
-        while not stream.ended and until > stream.offset and until > stream.waived:
-            if stream.parked and stream.parked[0].offset <= stream.offset:
+        odd = stream.odd
+        until = odd.wait_until
+        while not stream.ended and until > stream.offset and until > odd.waived:
+            if odd.parked and odd.parked[0].offset <= stream.offset:
                 self._force(stream, peer, ref, time_ns)
             else:
                 self._give_up_hole(stream, until, ref, time_ns)
@@ -116,7 +124,7 @@ class Repair:
 
         Each call makes progress: an offset or a waiver grows.
         """
-        head = stream.parked[0]
+        head = stream.odd.parked[0]
         if head.offset > stream.offset:
             self._give_up_hole(stream, head.offset, ref, time_ns)
         else:
@@ -125,8 +133,8 @@ class Repair:
 
     def _give_up_hole(self, stream: Reassembly, until: int, ref: int, time_ns: int) -> None:
         """Declare a gap up to `until` or what is parked there; waive `until` where it would be a guess."""
-        if stream.parked:
-            head = stream.parked[0]
+        if stream.odd.parked:
+            head = stream.odd.parked[0]
             length = min(until, head.offset) - stream.offset
             ref, time_ns = head.ref, head.time_ns
         else:
@@ -136,4 +144,5 @@ class Repair:
         if length > 0:
             stream.skip(length, ref, time_ns)
         else:
-            stream.waived = max(stream.waived, until)
+            odd = stream.oddities()
+            odd.waived = max(odd.waived, until)

@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from kdissect.model.native import native
+from kdissect.model.packet import NEVER_NS
 from kdissect.net.recent import NONE_YET, RECENT_BYTES, RECENT_SEGMENTS, Recent
 
 
@@ -15,16 +16,19 @@ class PlainStreamState:
 
     `next_seq` is the sequence number of the next byte, -1 while there is no start and after the end, so that
     nothing else need be compared; `offset` is its stream offset. `recent` is what was delivered last, due for
-    trimming when `offset` passes `trim_at`. `packets` counts those of this direction.
+    trimming when `offset` passes `trim_at`. `packets` counts those of this direction. `start_seq` is the
+    number of its first byte (-1: not known); `syn_id` and `syn_time_ns` are those of the packet with its SYN.
     """
 
-    __slots__ = ("next_seq", "offset", "packets", "recent", "trim_at")
+    __slots__ = ("next_seq", "offset", "packets", "recent", "start_seq", "syn_id", "syn_time_ns", "trim_at")
 
     def __init__(self) -> None:
         self.next_seq = -1
         self.offset = self.packets = 0
         self.recent: Recent = NONE_YET
         self.trim_at = 2 * RECENT_BYTES
+        self.start_seq = -1
+        self.syn_id, self.syn_time_ns = 0, NEVER_NS  # not seen yet
 
     def remember(self) -> None:
         """Keep what is delivered from here on, for comparing; due before the first byte."""

@@ -38,12 +38,10 @@ class TcpConnection(TcpState, Pickled):
     """
 
     __slots__ = (
-        "_log",
-        "_pairs",
-        "_repair",
         "_reset_by",
-        "first_time_ns",
+        "_streams",
         "initiator",
+        "log",
     )
 
     FIELDS = PlainTcpState.__slots__
@@ -51,48 +49,46 @@ class TcpConnection(TcpState, Pickled):
     def __init__(self, sinks: tuple[StreamSink, StreamSink], store: Store | None = None) -> None:
         super().__init__()
         store = store or Store()
-        self._log = AnomalyLog(store.limits.anomalies)
-        first, second = Reassembly(sinks[0], self._log, store), Reassembly(sinks[1], self._log, store)
-        self._pairs = ((first, second), (second, first))
-        self._repair = Repair(self._pairs, self._log)
+        self.log = AnomalyLog(store.limits.anomalies)
+        self._streams = Reassembly(sinks[0], self.log, store), Reassembly(sinks[1], self.log, store)
         self._reset_by: tuple[int, int] | None = None  # direction, time
         self.initiator: int | None = None
-        self.first_time_ns = 0
+
+    def _repair(self) -> Repair:
+        first, second = self._streams
+        return Repair(((first, second), (second, first)), self.log)
 
     def lane(self, direction: int, sink: CollectingSink) -> "Lane":
         """What takes the segments of a direction that are in order (`net.in_order`); `sink` is its sink."""
-        return *self._pairs[direction], self, sink
+        return self._streams[direction], self._streams[1 - direction], self, sink
 
     @property
     def health(self) -> tuple[Health, Health]:
         """Counters of the two directions."""
-        first, second = self._pairs[0]
+        first, second = self._streams
         return first.health(), second.health()
 
     @property
     def anomalies(self) -> list[Anomaly]:
         """The first anomalies of both directions, in the order they were noticed."""
-        return self._log.kept
+        return list(self.log.kept)
 
     @property
     def anomaly_counts(self) -> Counter[AnomalyKind]:
         """How many anomalies of each kind there were."""
-        return self._log.counts
+        return self.log.counts
 
     @property
     def closed(self) -> bool:
         """Whether both directions ended."""
-        first, second = self._pairs[0]
+        first, second = self._streams
         return first.ended and second.ended
 
     @property
     def closed_by(self) -> tuple[int, CloseKind, int] | None:
         """Which direction sent the first FIN or RST, which of them, and when; None while nobody did."""
-        ends = [
-            (each.fin_time_ns, side)
-            for side, each in enumerate(self._pairs[0])
-            if each.fin_time_ns > NEVER_NS
-        ]
+        fins = [(each.odd.fin_time_ns, side) for side, each in enumerate(self._streams)]
+        ends = [fin for fin in fins if fin[0] > NEVER_NS]
         if ends:
             time_ns, side = min(ends)
             return side, CloseKind.FIN, time_ns
@@ -102,7 +98,7 @@ class TcpConnection(TcpState, Pickled):
 
     def span(self, direction: int) -> tuple[int, int, bool]:
         """Sequence numbers of a direction: first byte (-1: not known), next one; whether its SYN was seen."""
-        stream = self._pairs[direction][0]
+        stream = self._streams[direction]
         return stream.start_seq, (stream.start_seq + stream.offset) & MASK, stream.opened
 
     def opens_new_incarnation(self, direction: int, segment: Segment, time_ns: int) -> bool:
@@ -110,7 +106,7 @@ class TcpConnection(TcpState, Pickled):
 
         A SYN sent again, and one before any data or end, belongs to this connection.
         """
-        mine, peer = self._pairs[direction]
+        mine, peer = self._streams[direction], self._streams[1 - direction]
         used = mine.offset or peer.offset or mine.ended or peer.ended
         if not segment.flags & SYN or not used:
             return False
@@ -125,8 +121,8 @@ class TcpConnection(TcpState, Pickled):
         self._end(how, 0, time_ns)
 
     def _end(self, how: CloseKind, ref: int, time_ns: int) -> None:
-        self._repair.give_up_all(ref, time_ns)
-        for stream in self._pairs[0]:
+        self._repair().give_up_all(ref, time_ns)
+        for stream in self._streams:
             stream.finish(how, ref, time_ns)
         self.troubled = False
 
@@ -134,16 +130,14 @@ class TcpConnection(TcpState, Pickled):
         self, direction: int, segment: PlainSegment, ref: int, time_ns: int, in_order: bool
     ) -> None:
         if in_order:
-            mine, _ = self._pairs[direction]
+            mine = self._streams[direction]
             _, _, _, _, _, payload, missing, ip_id = segment
             mine.deliver(Parked(mine.offset, payload, missing, False, 0, ref, time_ns, ip_id))
         else:
             self._feed_any(direction, Segment._make(segment), ref, time_ns)
 
     def _feed_any(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
-        mine, peer = self._pairs[direction]
-        if mine.packets + peer.packets == 1:
-            self.first_time_ns = time_ns
+        mine, peer = self._streams[direction], self._streams[1 - direction]
         if segment.flags & RST:
             self._reset(direction, ref, time_ns)
             return
@@ -153,17 +147,18 @@ class TcpConnection(TcpState, Pickled):
                 mine.remember()
         else:
             self._begin(direction, segment)
-            mine.zero_windows += not segment.window
-        needs = self._repair.acknowledge(peer, segment.ack) if segment.flags & ACK else 0
+            if not segment.window:
+                mine.oddities().zero_windows += 1
+        needs = self._repair().acknowledge(peer, segment.ack) if segment.flags & ACK else 0
         if segment.payload or segment.missing or segment.flags & FIN:
             mine.accept(_place(mine, segment, needs, ref, time_ns), peer)
-        if needs or self.troubled or mine.parked:
-            self.troubled = self._repair.settle(ref, time_ns)
+        if needs or self.troubled or mine.odd.parked:
+            self.troubled = self._repair().settle(ref, time_ns)
         if segment.flags & SYN:
             self.troubled = True  # what follows a SYN goes through _begin
 
     def _begin(self, direction: int, segment: Segment) -> None:
-        mine, peer = self._pairs[direction]
+        mine, peer = self._streams[direction], self._streams[1 - direction]
         mine.remember()
         peer.remember()
         if mine.start_seq < 0:
@@ -173,12 +168,12 @@ class TcpConnection(TcpState, Pickled):
 
     def _open_peer(self, direction: int, ack: int) -> None:
         """The other SYN was not captured, or not yet: this acknowledges it and nothing more."""
-        _, peer = self._pairs[direction]
+        peer = self._streams[1 - direction]
         if peer.start_seq < 0 and not peer.ended:
             peer.reopen(ack)
 
     def _open(self, direction: int, segment: Segment, time_ns: int) -> None:
-        mine, _ = self._pairs[direction]
+        mine = self._streams[direction]
         seq = add(segment.seq, 1)  # a SYN takes one sequence number, RFC 9293 section 3.4
         if self.initiator is None:
             self.initiator = 1 - direction if segment.flags & ACK else direction
@@ -191,8 +186,8 @@ class TcpConnection(TcpState, Pickled):
         mine.syn_id, mine.syn_time_ns = segment.ip_id, time_ns
 
     def _reset(self, direction: int, ref: int, time_ns: int) -> None:
-        mine, _ = self._pairs[direction]
-        mine.resets += 1
+        mine = self._streams[direction]
+        mine.oddities().resets += 1
         if not self.closed:
             self._reset_by = direction, time_ns
             self._end(CloseKind.RST, ref, time_ns)
@@ -216,7 +211,7 @@ def _place(stream: Reassembly, segment: Segment, needs: int, ref: int, time_ns: 
     if flags & SYN:
         seq = add(seq, 1)
     offset = stream.offset + distance(seq, stream.start_seq + stream.offset)
-    if offset == 1 and not stream.offset and not stream.opened and not stream.parked:
+    if offset == 1 and not stream.offset and not stream.opened and not stream.odd.parked:
         stream.start(seq)  # the capture began with an empty keep-alive, which stands one byte back
         offset = 0
     return Parked(offset, payload, missing, bool(flags & FIN), needs, ref, time_ns, ip_id)

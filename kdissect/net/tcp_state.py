@@ -24,7 +24,7 @@ class PlainTcpState:
     __slots__ = ("last_time_ns", "troubled")
 
     if TYPE_CHECKING:
-        _pairs: tuple[tuple[Reassembly, Reassembly], tuple[Reassembly, Reassembly]]
+        _streams: tuple[Reassembly, Reassembly]
 
     def __init__(self) -> None:
         self.last_time_ns = 0
@@ -37,7 +37,7 @@ class PlainTcpState:
         """
         # Hot, once a packet: a plain segment or acknowledgment in order is recognised and done with here.
         _, seq, ack, flags, window, payload, missing, ip_id = segment
-        mine, peer = self._pairs[direction]
+        mine, peer = self._streams[direction], self._streams[1 - direction]
         mine.packets += 1
         self.last_time_ns = time_ns
         if (

@@ -1,13 +1,15 @@
 """What rules may remember of one connection while its exchanges go by in stream order."""
 
-from collections import deque
+from collections.abc import Mapping
 from copy import copy
+from typing import Self, Union
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.packet import NEVER_NS
 from kdissect.rules.exercise import Exercise
 from kdissect.rules.large_exchanges import LargeExchanges
+from kdissect.rules.recent_exchanges import RecentExchanges
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
@@ -20,9 +22,8 @@ REMEMBERED = 1024
 # Requests in flight that rules look at: some look at all of them for each request. Clients have 1 to 5,
 # Kafka's own senders a few hundred, of which the latest tell enough.
 WAITING_KEPT = 100
-# Exchanges kept whole, for facts about one that came late: they come with the next ones of its connection.
-RECENT = 4
-# Of those with more bytes only the last: four responses of a megabyte on each connection fill the memory.
+# Of exchanges with more bytes only the last is kept: four responses of a megabyte on each connection fill the
+# memory.
 RECENT_BYTES = 16 << 10
 # What is_usual takes for granted: less than any rule about sizes, times and pipelines looks for.
 _LEAST_SIZE, _TOO_LARGE = 8, 512 << 10
@@ -31,10 +32,23 @@ USUAL_IN_FLIGHT = 4
 USUAL_RESPONSE_HEADER = 5  # correlation id and an empty tag section
 _HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP, AnomalyKind.PENDING_LIMIT)
 
+# Of a connection of which nothing was silenced: most. A dict of its own comes with the first.
+_NONE_SHADOWED: dict[int, frozenset[str]] = {}
 _NEVER = 1 << 64  # later than any time in nanoseconds
 
 # A module's own name is found faster than an enum's member, once an exchange.
 NO_RESPONSE_EXPECTED = State.NO_RESPONSE_EXPECTED
+
+
+SettledKey = tuple[int | None, int | None, str | None]
+Settled = Mapping[SettledKey, int]
+_NOTHING_SETTLED: Settled = {}
+_NOTHING_SPOKEN: frozenset[str] = frozenset()  # Python makes a new one of 216 bytes with each call
+_shared: dict[frozenset[tuple[SettledKey, int]], Settled] = {}
+SHARED_KEPT = 1000
+
+
+Earlier = Union[Exchange, "AtRest"]
 
 
 class ConnectionView:
@@ -43,7 +57,8 @@ class ConnectionView:
     `advertised` are the ranges of the last successful ApiVersions answer by API key, None before there is
     one; `refused_versions` the ranges of a refused one (KIP-511), which hold for ApiVersions alone.
     `previous` is the request before the one judged. `spoken` are codes that speak once per connection. Large
-    exchanges are in `previous` and `in_flight` without their bytes, which `large` keeps, if there is room.
+    exchanges are in `previous` and `in_flight` without their bytes, which `large` keeps, if there is room; so
+    are those of a connection at rest. `first` is the ordinal of the first request.
     """
 
     __slots__ = (
@@ -52,19 +67,24 @@ class ConnectionView:
         "refused_versions", "shadowed", "software", "spoken",
     )  # fmt: skip
 
-    def __init__(self, info: ConnectionInfo, large: LargeExchanges | None = None) -> None:
+    def __init__(
+        self,
+        info: ConnectionInfo,
+        large: LargeExchanges | None = None,
+        recent: RecentExchanges | None = None,
+    ) -> None:
         self.info = info
         self.advertised: dict[int, tuple[int, int]] | None = None
         self.advertised_ns = NEVER_NS
         self.refused_versions: tuple[int, int] | None = None
-        self.first: Exchange | None = None
-        self.previous: Exchange | None = None
-        self.in_flight: list[Exchange] = []
+        self.first: int | None = None
+        self.previous: Earlier | None = None
+        self.in_flight: list[Earlier] = []
         """Earlier requests not answered yet when the one judged was sent."""
         self.cut: tuple[Exchange, str] | None = None
         """The last exchange with a frame that was cut, and the side."""
-        self.spoken: set[str] = set()
-        self.shadowed: dict[int, frozenset[str]] = {}
+        self.spoken = _NOTHING_SPOKEN
+        self.shadowed: dict[int, frozenset[str]] = _NONE_SHADOWED
         """Codes that other rules silenced, by the ordinal of the exchange."""
         self.exercise: Exercise | None = None
         """What counts for its software, as far as that was known when it was asked for last."""
@@ -73,11 +93,11 @@ class ConnectionView:
         """The highest correlation id of the requests judged before."""
         self._answered_ns = NEVER_NS
         """When the last answer to one of `_waiting` came."""
-        self._settled: dict[tuple[int | None, int | None, str | None], int] = {}
+        self._settled = _NOTHING_SETTLED
         """API, version and client id of which the rules found nothing to say -> length of the header."""
         self._large = large or LargeExchanges()
-        self._recent: deque[Exchange] = deque(maxlen=RECENT)
-        self._waiting: list[Exchange] = []
+        self._recent = recent or RecentExchanges(ConnectionView.rest)
+        self._waiting: list[Earlier] = []
         self._looked_ns = _NEVER
         """Which of them wait, but for the last one, is known for this time."""
 
@@ -118,7 +138,7 @@ class ConnectionView:
             return  # what a client sent before it knew the versions was not held to them
         if len(self._settled) < REMEMBERED:
             key = exchange.api_key, exchange.api_version, exchange.client_id
-            self._settled[key] = exchange.request_body_offset
+            self._settled = _with(self._settled, key, exchange.request_body_offset)
 
     def begin(self, exchange: Exchange) -> None:
         """The next request in stream order is about to be judged."""
@@ -126,7 +146,7 @@ class ConnectionView:
         if request is None:
             return
         if self.first is None:
-            self.first = exchange
+            self.first = exchange.ordinal
         sent = request.time_ns
         if self._answered_ns <= sent:  # mostly: all were answered
             if self.in_flight or self._waiting:
@@ -157,7 +177,7 @@ class ConnectionView:
             self._large.put(exchange, size)
             exchange = self._light(exchange)
         else:
-            self._recent.append(exchange)
+            self._recent.append(self, exchange)
         if request is None:
             return
         self.previous = exchange
@@ -176,7 +196,7 @@ class ConnectionView:
             self._large.put(exchange, size)
             exchange = self._light(exchange)
         else:
-            self._recent.append(exchange)
+            self._recent.append(self, exchange)
         self.previous = exchange
         self.highest_id = exchange.correlation_id or 0  # higher than all before: it is usual
         if response is not None:
@@ -198,6 +218,8 @@ class ConnectionView:
         self._waiting = [*waiting[-WAITING_KEPT + 1 :], exchange] if waiting else [exchange]
 
     def _shadow(self, exchange: Exchange, codes: set[str]) -> None:
+        if self.shadowed is _NONE_SHADOWED:
+            self.shadowed = {}
         self.shadowed[exchange.ordinal] = frozenset(codes)
         if len(self.shadowed) > REMEMBERED:
             del self.shadowed[next(iter(self.shadowed))]
@@ -205,20 +227,28 @@ class ConnectionView:
     def recent(self, ordinal: int) -> Exchange | None:
         """One of the last exchanges that were judged, by its ordinal."""
         large = self._large.get(self.info.id, ordinal)
-        return large or next((e for e in reversed(self._recent) if e.ordinal == ordinal), None)
+        return large or self._recent.get(self.info.id, ordinal)
+
+    def rest(self) -> None:
+        """Others spoke for long: keep no bytes of exchanges, and nothing that can be worked out again."""
+        self.info.forget_ends()
+        if self.previous is not None:
+            before, self.previous = self.previous, AtRest(self.previous)
+            waiting = self._waiting
+            if waiting:
+                self._waiting = [self.previous if e is before else AtRest(e) for e in waiting]
+        self.in_flight = self._waiting
 
     def _light(self, exchange: Exchange) -> Exchange:
         """An exchange without the bytes of its frames, which may fill memory for as long as it waits here."""
         light = copy(exchange)
         light.request, light.response = _empty(exchange.request), _empty(exchange.response)
         light.request_summary_cache = light.bodies_cache = light.batches_cache = None
-        if self.first is exchange:
-            self.first = light
         return light
 
     def learn_versions(self, exchange: Exchange, answer: object) -> None:
         """Remember what an ApiVersions answer says."""
-        self._settled.clear()
+        self._settled = _NOTHING_SETTLED
         error = getattr(answer, "error_code", -1)
         ranges = {key.api_key: (key.min_version, key.max_version) for key in getattr(answer, "api_keys", ())}
         if error == UNSUPPORTED_VERSION:
@@ -228,10 +258,40 @@ class ConnectionView:
             self.advertised_ns = exchange.response.end_time_ns
 
 
-def _waits(exchange: Exchange, at_ns: int) -> bool:
+def _waits(exchange: Earlier, at_ns: int) -> bool:
     """Whether an exchange has no answer at a time."""
     response = exchange.response
     return response is None or response.time_ns > at_ns
+
+
+def _with(settled: Settled, key: SettledKey, offset: int) -> Settled:
+    """One more kind of exchange is settled; connections of one client have one dict between them."""
+    if settled.get(key) == offset:
+        return settled
+    if len(_shared) >= SHARED_KEPT:
+        _shared.clear()
+    more = {**settled, key: offset}
+    return _shared.setdefault(frozenset(more.items()), more)
+
+
+class AtRest:
+    """What is still asked of an exchange when the next one of its connection comes."""
+
+    __slots__ = ("api_key", "client_id", "correlation_id", "is_answered", "ordinal", "time_ns")
+
+    def __init__(self, exchange: Earlier) -> None:
+        response = exchange.response
+        self.ordinal: int = exchange.ordinal
+        self.api_key: int | None = exchange.api_key
+        self.correlation_id: int | None = exchange.correlation_id
+        self.client_id: str | None = exchange.client_id
+        self.is_answered = response is not None
+        self.time_ns: int = 0 if response is None else response.time_ns
+
+    @property
+    def response(self) -> Self | None:
+        """Its answer: all that is known of that is `time_ns`."""
+        return self if self.is_answered else None
 
 
 def _empty(frame: Frame | None) -> Frame | None:

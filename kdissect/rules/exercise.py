@@ -41,7 +41,7 @@ class Exercise:
     of each kind: of several exercises the earliest counts.
     """
 
-    __slots__ = ("bodies", "exchanges", "firsts", "kinds", "pairs", "rules", "together")
+    __slots__ = ("_held", "bodies", "exchanges", "firsts", "kinds", "pairs", "rules", "together")
 
     def __init__(self) -> None:
         self.rules: Counter[str] = Counter()
@@ -52,6 +52,7 @@ class Exercise:
         self.exchanges = 0
         self.bodies = 0
         self.firsts: dict[KindKey, tuple[Earliest, Counter[str]]] = {}
+        self._held: Held | None = None
 
     def __getstate__(self) -> tuple[Any, ...]:
         """All but the pairs, which are found anew elsewhere."""
@@ -60,6 +61,13 @@ class Exercise:
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.rules, self.kinds, self.together, self.exchanges, self.bodies, self.firsts = state
         self.pairs = {}
+        self._held = None
+
+    def held(self, name: str | None, version: str | None) -> Held:
+        """This exercise with what a client calls itself: one for all connections of the pair, mostly."""
+        if self._held is None or self._held[:2] != (name, version):
+            self._held = name, version, self
+        return self._held
 
     def looks(self) -> Counter[str]:
         """Subjects by rule code, after `settle`."""
@@ -102,6 +110,8 @@ class Exercise:
 
 
 Pair = tuple[Software, Software]
+Held = tuple[str | None, str | None, Exercise]
+"""Name and version of a client's software, and what is judged on its connections."""
 
 
 def _pair_order(item: tuple[Pair, Exercise]) -> list[str]:
@@ -116,7 +126,7 @@ class Exercises:
         self.pairs: dict[Pair, Exercise] = {}
         self._labels = labels
         self.now = Exercise()
-        self._open: dict[str, tuple[str | None, str | None, Exercise]] = {}
+        self._open: dict[str, Held] = {}
 
     def at(self, info: ConnectionInfo) -> Exercise:
         """What follows concerns this connection; gives `now`."""
@@ -128,7 +138,8 @@ class Exercises:
                 Software(Who.CLIENT, name, version, label_of(info, Who.CLIENT, labels)),
                 Software(Who.BROKER, label=label_of(info, Who.BROKER, labels)),
             )
-            held = self._open[info.id] = name, version, self._pair(pair)
+            exercise = self._pair(pair)
+            held = self._open[info.id] = exercise.held(name, version)
         self.now = held[2]
         return self.now
 

@@ -31,6 +31,7 @@ from kdissect.rules.evidence import finding_of, has_no_error, told
 from kdissect.rules.exercise import Exercise
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.large_exchanges import LargeExchanges
+from kdissect.rules.recent_exchanges import RecentExchanges
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, Once, Rule
 from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, Subjects
@@ -66,6 +67,7 @@ class Judge:
         self._labels = labels or {}
         self._views: dict[str, ConnectionView] = {}
         self._large = LargeExchanges()
+        self._recent = RecentExchanges(self._rest)
         self._muted: set[str] = set()  # codes shadowed for the exchange being judged
         self._at_ns = 0  # its time
         self._subjects = Subjects(rules)
@@ -92,7 +94,8 @@ class Judge:
                 self._facts(facts, event)
             event.bodies_cache = event.batches_cache = None  # `forget_bodies`, also if it is held back
         elif isinstance(event, ConnectionClosed):
-            due, facts = self._history.take(event)
+            # Of another kind nothing was judged.
+            due, facts = self._history.take(event) if info.kind is ConnectionKind.KAFKA else ([], [])
             self._facts(facts, None)
             self._close(event, due)
 
@@ -110,23 +113,30 @@ class Judge:
         info = exchange.connection
         found = self._views.get(info.id)
         if found is None:
-            found = self._views[info.id] = ConnectionView(info, self._large)
+            found = self._views[info.id] = ConnectionView(info, self._large, self._recent)
         return found
+
+    def _rest(self, view: ConnectionView) -> None:
+        """Others spoke for long: a connection holds little until it speaks again."""
+        view.rest()
+        self.coverage.exercises.close(view.info)
 
     def _close(self, event: ConnectionClosed, due: list[Exchange]) -> None:
         info = event.connection
         self.coverage.add_connection(info)
-        view = self._views.pop(info.id, None) or ConnectionView(info, self._large)
+        if info.kind is not ConnectionKind.KAFKA:
+            return  # nothing of it was judged
+        view = self._views.pop(info.id, None) or ConnectionView(info, self._large, self._recent)
         for exchange in due:
             self._exchange(exchange, view)
             exchange.forget_bodies()
-        if info.kind is ConnectionKind.KAFKA:
-            self.coverage.at(info)
-            self._muted.clear()
-            for rule in self._subjects.connection_rules:
-                self._apply(rule, view, None, rule.check(view))
+        self.coverage.at(info)
+        self._muted.clear()
+        for rule in self._subjects.connection_rules:
+            self._apply(rule, view, None, rule.check(view))
         self.coverage.exercises.close(info)
         self._large.forget(info.id)
+        self._recent.forget(info.id)
 
     # exchanges
 
@@ -327,7 +337,7 @@ class Judge:
             return
         self._muted.update(rule.shadows)
         if rule.once == Once.CONNECTION:
-            view.spoken.add(rule.code)
+            view.spoken |= {rule.code}
         found = told(rule, fault, view.info, exchange, self._labels)
         if self.who is not None and found.party.role is not self.who:
             return

@@ -21,7 +21,7 @@ from kdissect.session.detection import Detection
 from kdissect.session.dialogue import Dialogue
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.framing import FrameReader
-from kdissect.session.info import NO_ANOMALIES, Close, ConnectionInfo, ConnectionKind, TcpSummary
+from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
 
 if TYPE_CHECKING:
     from kdissect.tls.connection import TlsConnection
@@ -73,7 +73,7 @@ class ConnectionAnalyzer:
         self._store = store = store or Store()
         self._readers = (FrameReader(self, 0, store), FrameReader(self, 1, store))
         self.tcp = TcpConnection(self._readers, store)
-        info.tcp_anomalies = self.tcp.anomaly_counts
+        info.tcp_log = self.tcp.log
         self._detection: Detection | None = Detection()
         self._closed = False
         self._forced = forced_client
@@ -248,7 +248,7 @@ class ConnectionAnalyzer:
         info = self.info
         info.kind = kind
         if client != info.client_direction:
-            info.set_ends(info.broker, info.client)
+            info.swap_ends()
         info.client_direction = client
         if not self._is_reported:
             self._is_reported = True
@@ -329,8 +329,7 @@ class ConnectionAnalyzer:
             client.gaps + broker.gaps,
             client.gap_bytes + broker.gap_bytes,
         )
-        for anomaly in self.tcp.anomalies:
-            info.anomalies.append(anomaly)  # the log of TCP keeps as few as the connection's own
-        info.tcp_anomalies = NO_ANOMALIES  # first: another thread that adds both must not count them twice
+        info.tcp_log = None  # first: another thread that adds both must not count them twice
         if self.tcp.anomaly_counts:
-            info.anomaly_counts.update(self.tcp.anomaly_counts)
+            info.count_anomalies(self.tcp.anomaly_counts)
+            info.anomalies = [*info.anomalies, *self.tcp.anomalies]  # its log keeps as few as the connection

@@ -1,7 +1,6 @@
 """What client and broker say to each other on one connection: frames in, exchanges out."""
 
 import struct
-from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -58,6 +57,21 @@ _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
 
 
+# Client ids with their bytes: connections of one client have the same, thousands of them one between them.
+_client_ids: dict[str | None, tuple[str | None, bytes]] = {}
+MAX_CLIENT_IDS = 1000
+
+
+def _shared(client_id: str | None) -> tuple[str | None, bytes]:
+    """A client id and its bytes, as they were first seen."""
+    known = _client_ids.get(client_id)
+    if known is None:
+        if len(_client_ids) >= MAX_CLIENT_IDS:
+            _client_ids.clear()
+        known = _client_ids[client_id] = client_id, (client_id or "").encode("utf-8", "replace")
+    return known
+
+
 class Dialogue(DialogueState):
     """The requests and responses of one Kafka connection.
 
@@ -72,7 +86,7 @@ class Dialogue(DialogueState):
         self._events = events
         self._pairing = Pairing(store)
         self._phase = Phase.REQUESTS
-        self._tokens: deque[Exchange] = deque()  # raw SASL frames that wait for their answer
+        self._tokens: tuple[Exchange, ...] = ()  # raw SASL frames that wait for their answer
         self._first_token = b""  # of the login under way
         self._tokens_sent = 0
         self._rounds = 0  # tokens of it that were answered
@@ -114,8 +128,10 @@ class Dialogue(DialogueState):
     def _take_request(self, exchange: Exchange, frame: Frame, kind: RequestKind, correlation_id: int) -> None:
         """A request with a header waits for its response."""
         seen = self._info.api_versions_seen
-        if kind.pair in seen or len(seen) < MAX_KINDS:
-            seen[kind.pair] += 1
+        if kind.pair in seen:
+            pass
+        elif len(seen) < MAX_KINDS:
+            self._info.remember(kind.pair)
         else:
             self._info.note_limit(f"more than {MAX_KINDS} kinds of request: further ones are not remembered")
         if (
@@ -161,6 +177,7 @@ class Dialogue(DialogueState):
 
     def _exchange(self, frame: Frame, header: RequestHeader) -> Exchange:
         key, version, correlation_id, client_id, offset = header
+        client_id, raw = _shared(client_id)
         exchange = Exchange(self._info, self._next, key, version, correlation_id, client_id, frame, offset)
         self._next += 1
         info = self._info
@@ -169,7 +186,6 @@ class Dialogue(DialogueState):
             return exchange
         if info.client_id is None:
             info.client_id = client_id
-        raw = (client_id or "").encode("utf-8", "replace")
         # Only of a client id that is UTF-8 the text has the bytes back.
         if frame.data[_CLIENT_ID_START : _CLIENT_ID_START + len(raw)] == raw:
             self._client_id_bytes, self._client_id = raw, client_id
@@ -196,9 +212,10 @@ class Dialogue(DialogueState):
         exchange.kind = ExchangeKind.SASL_TOKEN
         exchange.request = frame
         self._tokens_sent += 1
-        self._tokens.append(exchange)
+        self._tokens = (*self._tokens, exchange)
         if len(self._tokens) > MAX_TOKENS:
-            oldest = self._tokens.popleft()
+            oldest, *_ = self._tokens
+            self._tokens = self._tokens[1:]
             oldest.note(AnomalyKind.PENDING_LIMIT, f"more than {MAX_TOKENS} SASL tokens without an answer")
             self._emit(oldest)
         self._first_token = self._first_token or frame.data
@@ -231,7 +248,8 @@ class Dialogue(DialogueState):
         """A frame from the broker. False if it answers nothing and `doubtful` allows to say so."""
         data = frame.data
         if self._tokens:
-            exchange = self._tokens.popleft()
+            exchange, *_ = self._tokens
+            self._tokens = self._tokens[1:]
             exchange.response = frame
             exchange.state = State.COMPLETE
             self._round(data)
@@ -398,10 +416,10 @@ class Dialogue(DialogueState):
         for exchange in [*self._tokens, *self._pairing.drain()]:
             exchange.close = close
             self._emit(exchange)
-        self._tokens.clear()
+        self._tokens = ()
 
     def _emit(self, exchange: Exchange) -> None:
-        self._info.states[exchange.state] += 1
+        self._info.count(exchange.state)
         self._events.append(exchange)
 
 

@@ -1,6 +1,5 @@
 """What `Dialogue` is made of: its hot fields and, where the hot path is compiled, what is done with them."""
 
-from collections import deque
 from typing import TYPE_CHECKING
 
 from kdissect.model.native import Pickled, native
@@ -27,7 +26,7 @@ class _Fields:
     _next: int
     _pairing: Pairing
     _phase: Phase
-    _tokens: deque[Exchange]
+    _tokens: tuple[Exchange, ...]
 
 
 if TYPE_CHECKING:

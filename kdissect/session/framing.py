@@ -30,6 +30,7 @@ _TRUST_AFTER = 2
 COUNTED_BYTES = 1 << 20
 KEPT_OF_LARGE = 1 << 16  # bytes kept of a frame for which there is no room
 
+_NO_PARTS: list[bytes] = []  # of all readers that have no frame under way: a new one is made with each
 # Takes a frame, and whether doubt is allowed; says whether the frame's header was plausible.
 TakeFrame = Callable[[Frame, bool], bool]
 
@@ -88,7 +89,7 @@ class FrameReader(_State, Pickled):
         self._take: TakeFrame = _nowhere
         self.is_open = False  # the stream's first byte was seen
         self.closed: CloseKind | None = None
-        self.parts: list[bytes] = []  # content of the frame under way, up to its first hole
+        self.parts = _NO_PARTS  # content of the frame under way, up to its first hole
         self.room = 0  # `_stop` less the bytes of its content that went by, captured or not
         self._size = _UNKNOWN
         self._holed = False
@@ -225,7 +226,7 @@ class FrameReader(_State, Pickled):
     def go_opaque(self) -> None:
         """Stop looking at the bytes."""
         self.mode = Mode.OPAQUE
-        self.parts = []
+        self.parts = _NO_PARTS
         self.room = 0
         self._uncount()
         self._stub = b""
@@ -301,7 +302,7 @@ class FrameReader(_State, Pickled):
 
     def _reset(self) -> None:
         self._size = _UNKNOWN
-        self.parts = []
+        self.parts = _NO_PARTS
         self.room = 0
         self._holed = False
         if self._counted:

@@ -1,22 +1,28 @@
 """What is known of one connection while it lasts, and afterwards."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.limits import DEFAULT_LIMITS
+from kdissect.model.segment import flow_endpoints, reverse_flow
 from kdissect.model.stream import CloseKind
+from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog
 
 if TYPE_CHECKING:
     from kdissect.tls.info import TlsInfo
 
+try:
+    from _blake2 import blake2b  # what hashlib hands out, without its 4 ms of loading OpenSSL
+except ImportError:  # a Python built otherwise
+    from hashlib import blake2b
 
 _NO_NAMES: Mapping[str, str] = {}
-# Of a connection that is not open; nobody adds to it.
-NO_ANOMALIES: Counter[AnomalyKind] = Counter()
+# What became of exchanges, as `session.exchange.State` names it; each is a slot that counts them.
+_STATES = ("complete", "no_response_expected", "unanswered", "orphan_response")
 
 
 class ConnectionKind(StrEnum):
@@ -43,15 +49,16 @@ class Close(NamedTuple):
 class ConnectionInfo:
     """One connection. Until the roles are known `client` is the end that opened it or spoke first.
 
-    `states` counts the exchanges emitted so far by what became of them; `bytes` is payload in both directions
-    as captured. `names` are those of addresses; `client_text` and `broker_text` have them. `anomaly_counts`
-    has what TCP noticed from the end of the connection on, `anomalies_so_far` at any time. `opened_at` is the
-    place of its first packet and `over_ns` the time at which its silence was known to be its end (0: it did
-    not end so), both for `engine.event_order`. `same_as` is the connection of another capture set that is
-    this one, captured elsewhere, and counted instead (`engine.twins`).
+    Id and ends of one that `of_flow` made are worked out when they are first asked for: most connections of a
+    flood are never asked. `names` are those of addresses; `client_text` and `broker_text` have them.
+    `anomaly_counts` has what TCP noticed from the end of the connection on, `anomalies_so_far` at any time.
+    `opened_at` is the place of its first packet and `over_ns` the time at which its silence was known to be
+    its end (0: it did not end so), both for `engine.event_order`. `same_as` is the connection of another
+    capture set that is this one, captured elsewhere, and counted instead (`engine.twins`).
     """
 
     __slots__ = (
+        "_flow",
         "_kept",
         "anomalies",
         "anomaly_counts",
@@ -65,6 +72,7 @@ class ConnectionInfo:
         "client_id",
         "client_text",
         "close",
+        "complete",
         "end_ns",
         "id",
         "kind",
@@ -72,7 +80,9 @@ class ConnectionInfo:
         "mechanism",
         "middle_start",
         "names",
+        "no_response_expected",
         "opened_at",
+        "orphan_response",
         "over_ns",
         "principal",
         "same_as",
@@ -80,11 +90,20 @@ class ConnectionInfo:
         "software_name",
         "software_version",
         "start_ns",
-        "states",
         "tcp",
-        "tcp_anomalies",
+        "tcp_log",
         "tls",
+        "unanswered",
     )
+
+    id: str
+    client: Endpoint
+    broker: Endpoint
+    client_text: str
+    """The client with its name, as it is printed on every row: formatted once."""
+    broker_text: str
+    broker_address: str
+    """What states are kept by, whatever the broker is called."""
 
     def __init__(
         self,
@@ -96,10 +115,27 @@ class ConnectionInfo:
         names: Mapping[str, str] = _NO_NAMES,
         anomalies_kept: int = DEFAULT_LIMITS.anomalies,
     ) -> None:
+        self._begin(b"", capture_set, start_ns, names, anomalies_kept)
         self.id = connection_id
+        self.set_ends(client, broker)
+
+    @classmethod
+    def of_flow(
+        cls, flow: bytes, capture_set: str, start_ns: int, names: Mapping[str, str], anomalies_kept: int
+    ) -> Self:
+        """A connection whose client sends packets with this flow key (`model.segment.Segment`)."""
+        info = cls.__new__(cls)
+        ConnectionInfo._begin(info, flow, capture_set, start_ns, names, anomalies_kept)
+        return info
+
+    def _begin(
+        self, flow: bytes, capture_set: str, start_ns: int, names: Mapping[str, str], anomalies_kept: int
+    ) -> None:
+        self._flow = flow
         self.capture_set = capture_set
         self.names = names
-        self.set_ends(client, broker)
+        self.line_texts: tuple[bytes, bytes] | None = None
+        """Id and ends as they stand on a line (`cli.formats.fastlines`), once there was one."""
         self.client_direction = 0
         self.kind = ConnectionKind.NO_DATA
         self.start_ns = start_ns
@@ -116,31 +152,83 @@ class ConnectionInfo:
         self.sasl_until = -1
         """The ordinal of the last exchange before SASL ended; -1 without SASL."""
         self.close: Close | None = None
-        self.states: Counter[str] = Counter()
-        self.api_versions_seen: Counter[tuple[int, int]] = Counter()
-        self.anomalies: list[Anomaly] = []
+        self.complete = self.no_response_expected = self.unanswered = self.orphan_response = 0
+        self.api_versions_seen: Mapping[tuple[int, int], None] = _NO_KINDS
+        """Kinds of its requests, in the order in which they were first seen."""
+        self.anomalies: Sequence[Anomaly] = ()
         self._kept = anomalies_kept
-        self.anomaly_counts: Counter[AnomalyKind] = Counter()
+        self.anomaly_counts = NO_ANOMALIES
         self.tcp: TcpSummary | None = None
-        self.tcp_anomalies: Counter[AnomalyKind] = NO_ANOMALIES
-        """Those of TCP, while the connection is open."""
+        self.tcp_log: AnomalyLog | None = None
+        """What TCP notices, while the connection is open."""
         self.tls: TlsInfo | None = None
         """What carries the connection, where that is TLS; `kind` is what its plaintext is, if any."""
+
+    if not TYPE_CHECKING:  # else every misspelt attribute of a connection would pass the type check
+
+        def __getattr__(self, name: str) -> Any:
+            """Id or ends that nobody asked for yet: worked out from the flow key."""
+            if name == "id":
+                self.id = connection_id(self._flow, self.capture_set, self.start_ns)
+            elif name in _ENDS:
+                client, broker = flow_endpoints(self._flow)
+                self.set_ends(client, broker)
+            else:
+                raise AttributeError(name)
+            return getattr(self, name)
+
+    @property
+    def states(self) -> Counter[str]:
+        """Exchanges emitted so far by what became of them."""
+        return Counter({state: getattr(self, state) for state in _STATES if getattr(self, state)})
+
+    @states.setter
+    def states(self, states: Mapping[str, int]) -> None:
+        for state in _STATES:
+            setattr(self, state, states.get(state, 0))
+
+    def count(self, state: str) -> None:
+        """One more exchange came to this state."""
+        setattr(self, state, getattr(self, state) + 1)
+
+    def remember(self, kind: tuple[int, int]) -> None:
+        """The connection has requests of this API in this version."""
+        seen = self.api_versions_seen
+        if len(seen) < KINDS_SHARED:
+            if len(_kinds) >= SHARED_KEPT:
+                _kinds.clear()
+            more = {**seen, kind: None}
+            self.api_versions_seen = _kinds.setdefault(tuple(more), more)
+            return
+        own = dict(seen) if len(seen) == KINDS_SHARED else cast(dict[tuple[int, int], None], seen)
+        own[kind] = None
+        self.api_versions_seen = own
 
     @property
     def exchanges(self) -> int:
         """Exchanges emitted so far."""
-        return self.states.total()
+        return self.complete + self.no_response_expected + self.unanswered + self.orphan_response
 
     def set_ends(self, client: Endpoint, broker: Endpoint) -> None:
         """Name the two ends."""
         self.client = client
-        self.broker = broker
-        self.broker_address = str(broker)  # what states are kept by, whatever the broker is called
-        self.client_text = self._text(client, str(client))  # printed on every row: formatted once
+        self.broker, self.broker_address = _known(broker)
+        self.client_text = self._text(client, str(client))
         self.broker_text = self._text(broker, self.broker_address)
-        self.line_texts: tuple[bytes, bytes] | None = None
-        """Id and ends as they stand on a line (`cli.formats.fastlines`), once there was one."""
+        self.line_texts = None
+
+    def swap_ends(self) -> None:
+        """Who was taken for the client is the broker."""
+        client, broker = self.broker, self.client
+        self._flow = self._flow and reverse_flow(self._flow)
+        self.set_ends(client, broker)
+
+    def forget_ends(self) -> None:
+        """Work out the ends again when they are asked for: of a silent connection they take 250 bytes."""
+        if self._flow:
+            self.client  # noqa: B018 - all or none of them are there
+            del self.client, self.broker, self.client_text, self.broker_text, self.broker_address
+            self.line_texts = None
 
     def _text(self, end: Endpoint, address: str) -> str:
         """The name of an end with its port, or its address (`model.hosts`)."""
@@ -152,7 +240,8 @@ class ConnectionInfo:
 
     def anomalies_so_far(self) -> Counter[AnomalyKind]:
         """How many anomalies of each kind there were, also while the connection is open."""
-        return self.anomaly_counts + self.tcp_anomalies
+        log = self.tcp_log
+        return self.anomaly_counts if log is None else self.anomaly_counts + log.counts
 
     def note_limit(self, why: str) -> None:
         """Tell once that of something there was more than is kept."""
@@ -161,9 +250,43 @@ class ConnectionInfo:
 
     def note(self, anomaly: Anomaly) -> None:
         """Count an anomaly and keep it while there is room."""
-        self.anomaly_counts[anomaly.kind] += 1
+        self.count_anomalies({anomaly.kind: 1})
         if len(self.anomalies) < self._kept:
-            self.anomalies.append(anomaly)
+            self.anomalies = [*self.anomalies, anomaly]
+
+    def count_anomalies(self, counts: Mapping[AnomalyKind, int]) -> None:
+        """Count anomalies that are kept elsewhere, or not at all."""
+        if not self.anomaly_counts:
+            self.anomaly_counts = Counter()
+        self.anomaly_counts.update(counts)
+
+
+_NO_KINDS: Mapping[tuple[int, int], None] = {}
+# What thousands of connections of one client ask, each once: where there is more, a connection has its own.
+_kinds: dict[tuple[tuple[int, int], ...], Mapping[tuple[int, int], None]] = {}
+KINDS_SHARED = 16
+SHARED_KEPT = 1000
+# Brokers with their text, each once: thousands of connections have one between them.
+_brokers: dict[Endpoint, tuple[Endpoint, str]] = {}
+BROKERS_KEPT = 1000
+_ENDS = frozenset(("client", "broker", "client_text", "broker_text", "broker_address"))
+
+
+def connection_id(flow: bytes, capture_set: str, start_ns: int) -> str:
+    """The name of a connection: of its capture set, both ends and the time of its first packet."""
+    ends = "|".join(sorted(map(str, flow_endpoints(flow))))
+    # The set is called by its files, whose names are bytes and need not be text.
+    named = f"{capture_set}|{ends}|{start_ns}".encode("utf-8", "surrogateescape")
+    return blake2b(named, digest_size=8).hexdigest()
+
+
+def _known(broker: Endpoint) -> tuple[Endpoint, str]:
+    known = _brokers.get(broker)
+    if known is None:
+        if len(_brokers) >= BROKERS_KEPT:
+            _brokers.clear()
+        known = _brokers[broker] = broker, str(broker)
+    return known
 
 
 class TcpSummary(NamedTuple):

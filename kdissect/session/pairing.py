@@ -73,14 +73,12 @@ class Pairing(_State, Pickled):
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or Store()
         self._shadows = 0  # requests in _shadowed
-        self._silent: list[
-            Exchange
-        ] = []  # acks=0 requests, in stream order; a list, as most connections have none
+        # What most connections never have is made when it comes: a hundred thousand of them may be open.
+        self._silent: list[Exchange] | None = None  # acks=0 requests, in stream order
         self._pending: dict[int, Exchange] = {}
-        self._shadowed: dict[
-            int, deque[Exchange]
-        ] = {}  # further requests in flight under an id already in use
-        self._answered: deque[int] = deque(maxlen=ANSWERED_KEPT)
+        # Further requests in flight under an id already in use.
+        self._shadowed: dict[int, deque[Exchange]] | None = None
+        self._answered: list[int] = []  # the last ones are looked at, `ANSWERED_KEPT`
         self._bytes = 0
         self._given_up = 0
         self._holding = 0  # acks=0 requests among the pending
@@ -98,6 +96,8 @@ class Pairing(_State, Pickled):
             earlier = pending[correlation_id].ordinal
             detail = f"correlation id {correlation_id} is in flight already, as request {earlier}"
             exchange.note(AnomalyKind.REUSED_CORRELATION_ID, detail, frame)
+            if self._shadowed is None:
+                self._shadowed = {}
             self._shadowed.setdefault(correlation_id, deque()).append(exchange)
             self._shadows += 1
         else:
@@ -112,6 +112,8 @@ class Pairing(_State, Pickled):
             self._shorten(exchange, frame)
         if exchange.state is _NO_RESPONSE:
             self._holding += 1
+            if self._silent is None:
+                self._silent = []
             self._silent.append(exchange)
         is_full = len(pending) + self._shadows > limits.connection_pending_requests
         if not self._holding and not is_full and store.pending_requests <= limits.pending_requests:
@@ -168,7 +170,7 @@ class Pairing(_State, Pickled):
 
     def _release(self, up_to: int) -> list[Exchange]:
         """Acks=0 requests up to an ordinal: their answer is not coming."""
-        due = []
+        due: list[Exchange] = []
         silent = self._silent
         while silent and silent[0].ordinal <= up_to:
             exchange = silent.pop(0)
@@ -186,7 +188,7 @@ class Pairing(_State, Pickled):
                 following = self._pending[correlation_id] = waiting.popleft()
                 self._shadows -= 1
                 if following.state is _NO_RESPONSE:
-                    self._silent.insert(0, following)
+                    self._silent = [following, *(self._silent or ())]
                 if not waiting:
                     del self._shadowed[correlation_id]
         self._store.pending_requests -= 1
@@ -222,11 +224,16 @@ class Pairing(_State, Pickled):
         exchange = pending.get(correlation_id)
         if exchange is None:
             return _NO_MATCH
-        self._answered.append(correlation_id)
+        answered = self._answered
+        answered.append(correlation_id)
+        if len(answered) >= 2 * ANSWERED_KEPT:
+            del answered[:ANSWERED_KEPT]
         is_first = next(iter(pending)) == correlation_id
         request = exchange.request
         if is_first and request is not None and not self._shadowed and not self._holding:
             del pending[correlation_id]
+            if not pending:
+                pending.clear()  # gives back its 160 bytes of places
             self._store.pending_requests -= 1
             self._count_bytes(-len(request.data))
             return exchange, _NOTHING
@@ -252,16 +259,15 @@ class Pairing(_State, Pickled):
 
     def was_answered(self, correlation_id: int) -> bool:
         """Whether a response with this id came lately."""
-        return correlation_id in self._answered
+        return correlation_id in self._answered[-ANSWERED_KEPT:]
 
     def drain(self) -> list[Exchange]:
         """Every request still waiting, in stream order."""
         waiting = list(self._pending.values())
-        for shadowed in self._shadowed.values():
+        for shadowed in (self._shadowed or {}).values():
             waiting += shadowed
         self._pending = {}
-        self._shadowed = {}
-        self._silent.clear()
+        self._shadowed = self._silent = None
         self._store.pending_requests -= len(waiting)
         self._count_bytes(-self._bytes)
         self._holding = self._shadows = 0

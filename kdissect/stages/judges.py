@@ -116,3 +116,4 @@ class SecondJudge(Judge):
             exchange.forget_bodies()
         self.coverage.exercises.close(event.connection)
         self._large.forget(event.connection.id)
+        self._recent.forget(event.connection.id)

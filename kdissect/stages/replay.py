@@ -91,8 +91,7 @@ def _connection(name: str, known: ConnectionInfo | None, fields: tuple[Any, ...]
     ) = fields  # fmt: skip
     info.kind = ConnectionKind(kind)
     info.states = Counter(dict(states))
-    info.anomaly_counts.clear()
-    info.anomaly_counts.update({kind: count for kind, count in zip(ASKED, counts, strict=True) if count})
+    info.anomaly_counts = Counter({kind: count for kind, count in zip(ASKED, counts, strict=True) if count})
     info.tcp = None if tcp is None else TcpSummary(*tcp)
     info.close = _close(close)
     return info

@@ -8,15 +8,13 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyList};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString};
 
 use crate::frame::Frame;
 use crate::kind::{self, Kind};
 use crate::names::names;
 use crate::pairing::{self, PairingState, Waiting};
 
-/// Kinds of request of a connection that are remembered, as `dialogue.MAX_KINDS`.
-const MAX_KINDS: usize = 1000;
 /// Behind API key, version and correlation id: length of the client id, and the id (spec/004 "Complete Request
 /// Format").
 const LENGTH_AT: usize = 8;
@@ -167,8 +165,8 @@ fn take(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, Frame>, header: &
     let arguments = (&info, ordinal, &kind.api_key, &kind.api_version, &id, client_id, frame, header.body);
     let exchange = names(py)?.exchange.bind(py).call1(arguments)?;
     let seen = info.getattr(intern!(py, "api_versions_seen"))?.cast_into::<PyDict>()?;
-    let is_counted = seen.len() < MAX_KINDS || seen.contains(&kind.pair)?;
-    let acks = header.acks(frame.get().data.as_bytes(py)).filter(|_| is_counted && !kind.is_watched);
+    let is_known = seen.contains(&kind.pair)?;
+    let acks = header.acks(frame.get().data.as_bytes(py)).filter(|_| is_known && !kind.is_watched);
     let released = match acks {
         Some(acks) => {
             pairing::add(&waiting, &Waiting { exchange: &exchange, frame, id: &id, ordinal }, acks == 0)?
@@ -180,18 +178,9 @@ fn take(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, Frame>, header: &
         return dialogue.call_method1(intern!(py, "_take_request"), arguments).map(drop);
     };
     for done in released {
-        emit(dialogue, &done, &names(py)?.no_response)?;
+        emit(dialogue, &done, intern!(py, "no_response_expected"))?;
     }
-    count(&seen, kind.pair.bind(py))
-}
-
-/// One more of `key` in a Counter.
-fn count(counter: &Bound<'_, PyDict>, key: &Bound<'_, PyAny>) -> PyResult<()> {
-    let before: i64 = match counter.get_item(key)? {
-        Some(number) => number.extract()?,
-        None => 0,
-    };
-    counter.set_item(key, before + 1)
+    Ok(())
 }
 
 /// `Dialogue.response`.
@@ -238,7 +227,7 @@ fn answer(dialogue: &Bound<'_, DialogueState>, frame: &Bound<'_, Frame>, content
     if kind.is_watched {
         dialogue.call_method1(intern!(py, "_watch_response"), (&exchange,))?;
     }
-    emit(dialogue, &exchange, &names(py)?.complete)?;
+    emit(dialogue, &exchange, intern!(py, "complete"))?;
     Ok(true)
 }
 
@@ -251,14 +240,18 @@ fn body_offset(kind: &Kind, content: &[u8]) -> Option<usize> {
     (content.get(AFTER_ID..offset)? == kind.response_tags).then_some(offset)
 }
 
-/// `Dialogue._emit` of an exchange that is in this state.
-fn emit(dialogue: &Bound<'_, DialogueState>, exchange: &Bound<'_, PyAny>, state: &Py<PyAny>) -> PyResult<()> {
+/// `Dialogue._emit` of an exchange; `counter` is the field of its connection that counts its state.
+fn emit(
+    dialogue: &Bound<'_, DialogueState>,
+    exchange: &Bound<'_, PyAny>,
+    counter: &Bound<'_, PyString>,
+) -> PyResult<()> {
     let py = dialogue.py();
     let (info, events) = {
         let me = dialogue.borrow();
         (me.info.bind(py).clone(), me.events.bind(py).clone())
     };
-    let states = info.getattr(intern!(py, "states"))?.cast_into::<PyDict>()?;
-    count(&states, state.bind(py))?;
+    let so_far: i64 = info.getattr(counter)?.extract()?;
+    info.setattr(counter, so_far + 1)?;
     events.append(exchange)
 }

@@ -12,6 +12,8 @@ use crate::store::StoreState;
 
 /// An acks=0 request is held until this many requests followed it, as `pairing.NO_RESPONSE_HOLD`.
 const NO_RESPONSE_HOLD: i64 = 5;
+/// Answered ids that are looked at, as `pairing.ANSWERED_KEPT`.
+const ANSWERED_KEPT: usize = 64;
 
 /// What `Pairing` holds; its methods in Python use the same fields.
 #[pyclass(subclass, module = "kdissect._native")]
@@ -21,9 +23,9 @@ pub struct PairingState {
     #[pyo3(get, set, name = "_pending")]
     pending: Py<PyDict>,
     #[pyo3(get, set, name = "_answered")]
-    answered: Py<PyAny>,
+    answered: Py<PyList>,
     #[pyo3(get, set, name = "_silent")]
-    silent: Py<PyList>,
+    silent: Option<Py<PyList>>,
     #[pyo3(get, set, name = "_shadows")]
     shadows: i64,
     #[pyo3(get, set, name = "_holding")]
@@ -69,8 +71,10 @@ impl PairingState {
 
     /// `Pairing._release`: requests with acks=0 up to an ordinal, whose answer is not coming.
     fn release<'py>(&mut self, py: Python<'py>, up_to: i64) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let silent = self.silent.bind(py).clone();
         let mut due = Vec::new();
+        let Some(silent) = self.silent.as_ref().map(|silent| silent.bind(py).clone()) else {
+            return Ok(due);
+        };
         while !silent.is_empty() {
             let first = silent.get_item(0)?;
             if first.getattr(intern!(py, "ordinal"))?.extract::<i64>()? > up_to {
@@ -111,8 +115,15 @@ impl PairingState {
 
     fn dismiss(&mut self, id: &Bound<'_, PyInt>, bytes: i64) -> PyResult<()> {
         let py = id.py();
-        self.answered.bind(py).call_method1(intern!(py, "append"), (id,))?;
-        self.pending.bind(py).del_item(id)?;
+        let (answered, pending) = (self.answered.bind(py), self.pending.bind(py));
+        answered.append(id)?;
+        if answered.len() >= 2 * ANSWERED_KEPT {
+            answered.del_slice(0, ANSWERED_KEPT)?;
+        }
+        pending.del_item(id)?;
+        if pending.is_empty() {
+            pending.clear(); // gives back its 160 bytes of places
+        }
         self.count(py, -1, -bytes);
         Ok(())
     }
@@ -126,8 +137,8 @@ impl PairingState {
         PairingState {
             store: None,
             pending: PyDict::new(py).unbind(),
-            answered: py.None(),
-            silent: PyList::empty(py).unbind(),
+            answered: PyList::empty(py).unbind(),
+            silent: None,
             shadows: 0,
             holding: 0,
             bytes: 0,
@@ -154,7 +165,7 @@ pub fn add<'py>(
     if is_silent {
         request.exchange.setattr(intern!(py, "state"), &names(py)?.no_response)?;
         state.holding += 1;
-        state.silent.bind(py).append(request.exchange)?;
+        state.silent.get_or_insert_with(|| PyList::empty(py).unbind()).bind(py).append(request.exchange)?;
     }
     if state.holding == 0 {
         return Ok(Some(Vec::new()));

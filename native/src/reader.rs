@@ -40,7 +40,7 @@ pub struct ReaderState {
     #[pyo3(get, set, name = "_again")]
     again: Py<PyBytes>,
     #[pyo3(get, set, name = "_doubt")]
-    doubt: i64,
+    doubt: i16,
     #[pyo3(get, set, name = "_holed")]
     is_holed: bool,
     #[pyo3(get, set, name = "_counted")]
@@ -51,8 +51,6 @@ pub struct ReaderState {
     first_time: i64,
     #[pyo3(get, set, name = "_store")]
     store: Option<Py<StoreState>>,
-    #[pyo3(get, name = "_take")]
-    take: Py<PyAny>,
     to: Take,
     #[pyo3(get)]
     mode: Py<PyAny>,
@@ -80,8 +78,7 @@ impl ReaderState {
             first_ref: 0,
             first_time: 0,
             store: None,
-            take: py.None(),
-            to: Take::Any,
+            to: Take::Any(py.None()),
             mode: py.None(),
             is_framing: false,
         }
@@ -97,7 +94,11 @@ impl ReaderState {
     #[setter(_take)]
     fn set_take(&mut self, take: Bound<'_, PyAny>) {
         self.to = Take::of(&take);
-        self.take = take.unbind();
+    }
+
+    #[getter(_take)]
+    fn take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.to.python(py)
     }
 
     /// `FrameReader.data`.
@@ -112,15 +113,14 @@ impl ReaderState {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        if let Take::Request(dialogue) | Take::Response(dialogue) = &self.to {
-            visit.call(dialogue)?;
+        match &self.to {
+            Take::Request(dialogue) | Take::Response(dialogue) => visit.call(dialogue),
+            Take::Any(take) => visit.call(take),
         }
-        visit.call(&self.take)
     }
 
     fn __clear__(&mut self, py: Python<'_>) {
-        self.to = Take::Any;
-        self.take = py.None();
+        self.to = Take::Any(py.None());
     }
 }
 
@@ -350,9 +350,6 @@ fn deliver(
     match to {
         BoundTake::Request(dialogue) => dialogue::request(&dialogue, &frame, false).map(drop),
         BoundTake::Response(dialogue) => dialogue::response(&dialogue, &frame, false).map(drop),
-        BoundTake::Any => {
-            let take = reader.borrow().take.bind(py).clone();
-            take.call1((frame, false)).map(drop)
-        }
+        BoundTake::Any(take) => take.call1((frame, false)).map(drop),
     }
 }

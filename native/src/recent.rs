@@ -38,6 +38,8 @@ impl Ring {
         }
         if self.items.len() >= SEGMENTS {
             self.items.pop_front();
+        } else if self.items.capacity() == 0 {
+            self.items.reserve_exact(1); // one exchange on each of many connections: no room for four
         }
         self.items.push_back(delivered);
     }

@@ -21,6 +21,9 @@ pub struct StreamState {
     pub offset: AtomicI64,
     pub packets: AtomicI64,
     trim_at: AtomicI64,
+    start_seq: AtomicI64,
+    syn_id: AtomicI64,
+    syn_time_ns: AtomicI64,
     ring: Mutex<Ring>,
 }
 
@@ -68,6 +71,9 @@ impl StreamState {
             offset: AtomicI64::new(0),
             packets: AtomicI64::new(0),
             trim_at: AtomicI64::new(2 * BYTES),
+            start_seq: AtomicI64::new(-1),
+            syn_id: AtomicI64::new(0),
+            syn_time_ns: AtomicI64::new(i64::MIN),
             ring: Mutex::default(),
         }
     }
@@ -110,6 +116,36 @@ impl StreamState {
     #[setter]
     fn set_trim_at(&self, trim_at: i64) {
         self.trim_at.store(trim_at, Relaxed);
+    }
+
+    #[getter]
+    fn start_seq(&self) -> i64 {
+        self.start_seq.load(Relaxed)
+    }
+
+    #[setter]
+    fn set_start_seq(&self, start_seq: i64) {
+        self.start_seq.store(start_seq, Relaxed);
+    }
+
+    #[getter]
+    fn syn_id(&self) -> i64 {
+        self.syn_id.load(Relaxed)
+    }
+
+    #[setter]
+    fn set_syn_id(&self, syn_id: i64) {
+        self.syn_id.store(syn_id, Relaxed);
+    }
+
+    #[getter]
+    fn syn_time_ns(&self) -> i64 {
+        self.syn_time_ns.load(Relaxed)
+    }
+
+    #[setter]
+    fn set_syn_time_ns(&self, syn_time_ns: i64) {
+        self.syn_time_ns.store(syn_time_ns, Relaxed);
     }
 
     #[getter]

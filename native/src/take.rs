@@ -1,5 +1,6 @@
 //! Who takes the frames of a reader: what `FrameReader.start_frames` was given.
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 
@@ -9,19 +10,31 @@ use crate::dialogue::DialogueState;
 pub enum Take {
     Request(Py<DialogueState>),
     Response(Py<DialogueState>),
-    Any,
+    Any(Py<PyAny>),
 }
 
 impl Take {
     /// Methods of a compiled dialogue are called without Python in between.
     pub fn of(take: &Bound<'_, PyAny>) -> Take {
-        let Ok(method) = take.cast::<PyCFunction>() else { return Take::Any };
-        let Ok(owner) = method.getattr("__self__") else { return Take::Any };
-        let Ok(dialogue) = owner.cast_into::<DialogueState>() else { return Take::Any };
-        match method.getattr("__name__").and_then(|name| name.extract::<String>()).as_deref() {
-            Ok("request") => Take::Request(dialogue.unbind()),
-            Ok("response") => Take::Response(dialogue.unbind()),
-            _ => Take::Any,
+        Take::of_dialogue(take).unwrap_or_else(|| Take::Any(take.clone().unbind()))
+    }
+
+    fn of_dialogue(take: &Bound<'_, PyAny>) -> Option<Take> {
+        let method = take.cast::<PyCFunction>().ok()?;
+        let dialogue = method.getattr("__self__").ok()?.cast_into::<DialogueState>().ok()?;
+        match method.getattr("__name__").ok()?.extract::<String>().ok()?.as_str() {
+            "request" => Some(Take::Request(dialogue.unbind())),
+            "response" => Some(Take::Response(dialogue.unbind())),
+            _ => None,
+        }
+    }
+
+    /// What `of` was given. A method is made anew: kept, it would be 72 bytes for each direction.
+    pub fn python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Take::Request(dialogue) => dialogue.bind(py).getattr(intern!(py, "request")),
+            Take::Response(dialogue) => dialogue.bind(py).getattr(intern!(py, "response")),
+            Take::Any(take) => Ok(take.bind(py).clone()),
         }
     }
 
@@ -29,7 +42,7 @@ impl Take {
         match self {
             Take::Request(dialogue) => BoundTake::Request(dialogue.bind(py).clone()),
             Take::Response(dialogue) => BoundTake::Response(dialogue.bind(py).clone()),
-            Take::Any => BoundTake::Any,
+            Take::Any(take) => BoundTake::Any(take.bind(py).clone()),
         }
     }
 }
@@ -38,5 +51,5 @@ impl Take {
 pub enum BoundTake<'py> {
     Request(Bound<'py, DialogueState>),
     Response(Bound<'py, DialogueState>),
-    Any,
+    Any(Bound<'py, PyAny>),
 }

@@ -83,9 +83,8 @@ fn pair<'py>(
     tcp: &Bound<'py, TcpState>,
     direction: usize,
 ) -> PyResult<(Bound<'py, StreamState>, Bound<'py, StreamState>)> {
-    let pairs = tcp.getattr(intern!(tcp.py(), "_pairs"))?.cast_into::<PyTuple>()?;
-    let pair = pairs.get_item(direction)?.cast_into::<PyTuple>()?;
-    Ok((pair.get_item(0)?.cast_into()?, pair.get_item(1)?.cast_into()?))
+    let streams = tcp.getattr(intern!(tcp.py(), "_streams"))?.cast_into::<PyTuple>()?;
+    Ok((streams.get_item(direction)?.cast_into()?, streams.get_item(1 - direction.min(1))?.cast_into()?))
 }
 
 fn parts<'py>(segment: &Bound<'py, PyTuple>) -> PyResult<Segment<'py>> {

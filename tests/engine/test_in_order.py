@@ -119,7 +119,9 @@ def told(batches: list[Any]) -> tuple[list[Any], Any]:
     said = [plain(events) for batch in batches for events in analyzer.feed_each(batch)]
     parser = analyzer.parser
     counts = parser.packets, parser.tcp_segments, parser.malformed, parser.others, parser.unsupported
-    said += [list(stream.recent) for flow in analyzer._flows.values() for stream in flow[2].tcp._pairs[0]]
+    said += [
+        list(stream.recent) for flow in analyzer._flows.values() if flow[0] for stream in flow[2].tcp._streams
+    ]
     said.append(plain(analyzer.close()))
     return said, (counts, repr(parser.anomalies), repr(analyzer.anomalies))
 

@@ -116,7 +116,7 @@ def second_half(state: bytes, packets: list[PlainPacket]) -> Any:
 
 def streams(analyzer: Analyzer) -> list[Any]:
     """Directions of its connections."""
-    return [stream for flow in analyzer._flows.values() for stream in flow[2].tcp._pairs[0]]
+    return [stream for flow in analyzer._flows.values() if flow[0] for stream in flow[2].tcp._streams]
 
 
 def with_link(packets: list[PlainPacket], how: str) -> list[PlainPacket]:

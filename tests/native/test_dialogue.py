@@ -134,7 +134,7 @@ def test_any_talk(talk: list[tuple[str, bytes, bool]], limits: Limits) -> None:
 def test_kinds_beyond_those_that_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [Run(kind, Limits()) for kind in (Dialogue, PlainDialogue)]
     for run in runs:
-        run.info.api_versions_seen.update({(key, 0): 1 for key in range(100, 1100)})
+        run.info.api_versions_seen = dict.fromkeys((key, 0) for key in range(100, 1100))
         for number in range(4):
             run.feed(number, "request", request(3, 1, number)[4:], False)
     assert runs[0].end() == runs[1].end()

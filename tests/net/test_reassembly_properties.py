@@ -65,7 +65,7 @@ def test_all_there_in_any_order(data: st.DataObject, isn: int) -> None:
     for piece in data.draw(shuffled(pieces)):
         wire.send(CLIENT, piece.start, stream[piece.start : piece.end])
     assert wire.sinks[CLIENT].runs == [stream]
-    assert wire.connection._pairs[0][0].parked_bytes == 0
+    assert wire.connection._streams[0].odd.parked_bytes == 0
     wire.flush()
     assert wire.connection.anomalies == []
     assert wire.connection.health[CLIENT].bytes == len(stream)
@@ -195,7 +195,7 @@ def test_nonsense_neither_raises_nor_breaks_the_sinks(
         wire.connection.opens_new_incarnation(side, segment, wire.time_ns)
     wire.flush()
     for sink, stream, health in zip(
-        wire.sinks, wire.connection._pairs[0], wire.connection.health, strict=True
+        wire.sinks, wire.connection._streams, wire.connection.health, strict=True
     ):
         assert len(sink.ends) == 1
         delivered = sum(len(run) if isinstance(run, bytes) else run for run in sink.runs)

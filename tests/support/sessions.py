@@ -105,5 +105,5 @@ def dialogue_state(dialogue: Dialogue) -> list[Any]:
     held += [(name, getattr(pairing, name)) for name in names]
     waiting = [(key, exchange.ordinal, str(exchange.state)) for key, exchange in pairing._pending.items()]
     store = pairing._store
-    silent = [exchange.ordinal for exchange in pairing._silent]
+    silent = [exchange.ordinal for exchange in pairing._silent or ()]
     return [*held, waiting, silent, store.pending_bytes, store.pending_requests, told(dialogue._tokens)]

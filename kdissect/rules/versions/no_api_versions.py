@@ -34,12 +34,12 @@ class NoApiVersions(ExchangeRule):
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """The first request."""
-        return view.first is exchange
+        return view.first == exchange.ordinal
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The first request of the connection."""
         if (
-            view.first is exchange
+            view.first == exchange.ordinal
             and exchange.ordinal == 0
             and exchange.api_key is not None
             and exchange.api_key not in FIRST

@@ -1,0 +1,81 @@
+"""What is unusual about one direction of a connection: most directions have nothing of it."""
+
+from collections import deque
+from typing import NoReturn
+
+from kdissect.model.packet import NEVER_NS
+from kdissect.net.parked import Parked
+from kdissect.net.recent import Delivered
+
+# Declared gaps kept to tell a segment that came too late from a retransmission.
+RECENT_GAPS = 64
+
+
+class Oddities:
+    """State of a direction that not all went well with; `Reassembly` and `Repair` alone change it.
+
+    `parked` waits, by offset. `acked` is the highest offset the other side acknowledged beyond what was
+    delivered, `waived` what it acknowledged and nobody waits for any more. `wait_until`, `wait_packets` and
+    `wait_time_ns` are the grace that runs (`Repair`). `resent` is the last segment that was sent again. The
+    counters are those of `Health`.
+    """
+
+    __slots__ = (
+        "acked",
+        "duplicates",
+        "fin_id",
+        "fin_time_ns",
+        "gap_bytes",
+        "gaps",
+        "out_of_order",
+        "parked",
+        "parked_bytes",
+        "recent_gaps",
+        "resent",
+        "resets",
+        "retransmissions",
+        "snapped_bytes",
+        "stray_count",
+        "stray_next",
+        "wait_packets",
+        "wait_time_ns",
+        "wait_until",
+        "waived",
+        "zero_windows",
+    )
+
+    def __init__(self) -> None:
+        self.parked: list[Parked] = []
+        self.parked_bytes = 0
+        self.resent: Delivered | None = None
+        self.recent_gaps: deque[tuple[int, int]] = deque(maxlen=RECENT_GAPS)
+        self.acked = self.waived = 0
+        self.wait_until = self.wait_packets = self.wait_time_ns = 0
+        self.stray_next, self.stray_count = -1, 0
+        self.fin_id, self.fin_time_ns = 0, NEVER_NS  # not seen yet
+        self.retransmissions = self.out_of_order = self.duplicates = 0
+        self.zero_windows = self.resets = self.gaps = self.gap_bytes = self.snapped_bytes = 0
+
+
+class _Nothing(Oddities):
+    """What all directions share that went well: nobody may change it."""
+
+    __slots__ = ("_is_made",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_made = True
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if hasattr(self, "_is_made"):
+            self._refuse()
+        super().__setattr__(name, value)
+
+    def _refuse(self) -> NoReturn:
+        raise TypeError("shared by all directions without oddities")
+
+    def __reduce__(self) -> str:
+        return "NOTHING_ODD"
+
+
+NOTHING_ODD: Oddities = _Nothing()

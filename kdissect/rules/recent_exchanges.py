@@ -1,0 +1,57 @@
+"""The last exchanges of connections, for facts about one that come late: of those that spoke last only.
+
+A connection that is silent while thousands of others speak keeps none: with a hundred thousand open ones that
+would be the most of what is held.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from kdissect.session.exchange import Exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdissect.rules.connection_view import ConnectionView
+
+# Exchanges kept whole of a connection: facts come with its next ones.
+RECENT = 4
+# Connections of which they are kept: those that spoke last.
+CONNECTIONS_KEPT = 2048
+
+
+class RecentExchanges:
+    """A few exchanges of each connection, by its view; `rest` is told of a view whose own are let go."""
+
+    __slots__ = ("_kept", "_rest")
+
+    def __init__(self, rest: Callable[[ConnectionView], None]) -> None:
+        self._rest = rest
+        self._kept: OrderedDict[str, tuple[ConnectionView, list[Exchange]]] = OrderedDict()
+
+    def append(self, view: ConnectionView, exchange: Exchange) -> None:
+        """Keep an exchange; those of the connection silent for longest are let go."""
+        # Hot, once an exchange.
+        kept, connection = self._kept, view.info.id
+        held = kept.get(connection)
+        if held is None:
+            kept[connection] = view, [exchange]
+            if len(kept) > CONNECTIONS_KEPT:
+                self._rest(kept.popitem(last=False)[1][0])
+            return
+        kept.move_to_end(connection)
+        exchanges = held[1]
+        exchanges.append(exchange)
+        if len(exchanges) > RECENT:
+            del exchanges[0]
+
+    def get(self, connection: str, ordinal: int) -> Exchange | None:
+        """The exchange with this number, if it is one of those that are kept; the last of them."""
+        _, exchanges = self._kept.get(connection, (None, ()))
+        return next((e for e in reversed(exchanges) if e.ordinal == ordinal), None)
+
+    def forget(self, connection: str) -> None:
+        """The connection is over."""
+        self._kept.pop(connection, None)
