@@ -1,5 +1,6 @@
 """Bounds over all connections together: reached with small ones, told, and what was held is given back."""
 
+import struct
 from collections import Counter
 
 from kdissect.engine.analyzer import Analyzer
@@ -98,9 +99,10 @@ def test_requests_in_flight() -> None:
 
 
 def test_bytes_of_requests_in_flight() -> None:
+    one_topic = struct.pack(">ih", 1, 4994) + b"t" * 4994
     talks = [connection(n) for n in range(5)]
     for talk in talks:
-        talk.client(b"".join(request(3, 1, n, bytes(5000)) for n in range(10)), 1460)
+        talk.client(b"".join(request(3, 1, n, one_topic) for n in range(10)), 1460)
     packets = [p for talk in talks for p in talk.packets]
     events, analyzer = analyzed(packets, Limits(pending_bytes=100_000))
     held = sum(len(e.request.data) for e in events if isinstance(e, Exchange) and e.request is not None)

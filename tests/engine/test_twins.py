@@ -9,9 +9,9 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
-from kdissect.cli.turns import events_of
+from kdissect.cli.turns import read_turns
+from kdissect.history.turn import Turn
 from kdissect.session.events import ConnectionClosed
-from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from tests.support.pcaps import pcap_bytes, write_pcap
 from tests.support.taps import moved, tap
@@ -20,6 +20,13 @@ from tests.support.traffic import Conversation, request, response
 CAPTURES = Path(__file__).parents[2] / "captures"
 CAPTURE = CAPTURES / "mock_rdk216_txn.pcap"
 SECOND = 1_000_000_000
+
+
+def counted(dissection: Dissection) -> int:
+    """How many exchanges commands count."""
+    found: list[Turn] = []
+    read_turns(dissection, found.append)
+    return len(found)
 
 
 def _connections(*paths: Path) -> dict[str, list[ConnectionInfo]]:
@@ -138,7 +145,6 @@ def test_a_port_that_is_used_again_finds_each_connection(tmp_path: Path) -> None
 def test_commands_count_it_once(tmp_path: Path) -> None:
     first = tap(CAPTURE, tmp_path / "a" / "trace.pcap")
     second = tap(CAPTURE, tmp_path / "b" / "trace.pcap", SECOND, _lossy)
-    alone = sum(isinstance(event, Exchange) for event in events_of(Dissection(str(first))))
-    both = Dissection([str(first), str(second)])
-    assert sum(isinstance(event, Exchange) for event in events_of(both)) == alone > 100
+    alone = counted(Dissection(str(first)))
+    assert counted(Dissection([str(first), str(second)])) == alone > 100
     assert sum(1 for _ in Dissection([str(first), str(second)])) > alone, "both are listed all the same"

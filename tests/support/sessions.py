@@ -53,6 +53,9 @@ class Owner:
     def note(self, anomaly: Anomaly) -> None:
         self.calls.append(anomaly)
 
+    def ending(self, how: CloseKind, time_ns: int) -> None:
+        self.calls.append(("ending", how))
+
     def ended(self, direction: int, how: CloseKind, time_ns: int) -> None:
         self.calls.append(("ended", how))
 
