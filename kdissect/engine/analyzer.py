@@ -16,8 +16,16 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from kdissect.engine.flows import SWEEP_EVERY_NS, Flow, Open, heard_longest_ago, once, over_ns
-from kdissect.engine.half_open import ONE_SYN, HalfOpen
+from kdissect.engine.flows import (
+    ONE_SYN,
+    SWEEP_EVERY_NS,
+    Flow,
+    HalfOpen,
+    Open,
+    heard_longest_ago,
+    once,
+    over_ns,
+)
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
 from kdissect.model.native import native

@@ -13,12 +13,11 @@ from kdissect.model.frame import Frame, RequestHeader
 from kdissect.model.native import native
 from kdissect.net.store import Store
 from kdissect.schema import registry
-from kdissect.session.client_ids import shared
 from kdissect.session.detect import is_certain_request, is_plausible_request
 from kdissect.session.dialogue_state import DialogueState
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
-from kdissect.session.info import Close, ConnectionInfo
+from kdissect.session.info import Close, ConnectionInfo, shared_client_id
 from kdissect.session.pairing import Pairing
 from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
 from kdissect.session.places import places
@@ -109,14 +108,8 @@ class Dialogue(DialogueState):
 
     def _take_request(self, exchange: Exchange, frame: Frame, kind: RequestKind, correlation_id: int) -> None:
         """A request with a header waits for its response."""
-        seen = self._info.api_versions_seen
-        if kind.pair not in seen:
-            if len(seen) < MAX_KINDS:
-                self._info.remember(kind.pair)
-            else:
-                self._info.note_limit(
-                    f"more than {MAX_KINDS} kinds of request: further ones are not remembered"
-                )
+        if kind.pair not in self._info.api_versions_seen:
+            self._info.remember(kind.pair, MAX_KINDS)
         if (
             kind.is_produce
             and not kind.unknown
@@ -159,7 +152,7 @@ class Dialogue(DialogueState):
 
     def _exchange(self, frame: Frame, header: RequestHeader) -> Exchange:
         key, version, correlation_id, client_id, offset = header
-        client_id, raw = shared(client_id)
+        client_id, raw = shared_client_id(client_id)
         exchange = Exchange(self._info, self._next, key, version, correlation_id, client_id, frame, offset)
         self._next += 1
         info = self._info
