@@ -287,15 +287,17 @@ class ReassemblyTarget(Target):
             tcp.feed(side, segment, ref, now)
             if not flags & RST and -200 < jump < 4000:
                 nexts[side] = (seq + length + bool(flags & SYN) + bool(flags & FIN)) & 0xFFFFFFFF
-            for stream in tcp._pairs[0]:
-                held = sum(len(one.payload) for one in stream.parked)
+            for stream in tcp._streams:
+                held = sum(len(one.payload) for one in stream.odd.parked)
                 demand(
-                    held == stream.parked_bytes <= DEFAULT_LIMITS.direction_parked_bytes + 65536,
+                    held == stream.odd.parked_bytes <= DEFAULT_LIMITS.direction_parked_bytes + 65536,
                     "parked bytes",
                 )
-                demand(len(stream.parked) <= DEFAULT_LIMITS.direction_parked_segments + 1, "parked segments")
+                demand(
+                    len(stream.odd.parked) <= DEFAULT_LIMITS.direction_parked_segments + 1, "parked segments"
+                )
         tcp.flush(CloseKind.CAPTURE_END, now)
-        for sink, stream in zip(sinks, tcp._pairs[0], strict=True):
+        for sink, stream in zip(sinks, tcp._streams, strict=True):
             demand(sink.ends == 1, "ended")
             demand(sink.bytes + sink.gaps == stream.offset, "no byte is left out")
             demand(sink.bytes == stream.health().bytes, "counted")

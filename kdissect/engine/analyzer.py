@@ -14,9 +14,18 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from kdissect.engine.half_open import ONE_SYN, HalfOpen, time_of
+from kdissect.engine.flows import (
+    ONE_SYN,
+    SWEEP_EVERY_NS,
+    Flow,
+    HalfOpen,
+    Open,
+    heard_longest_ago,
+    once,
+    over_ns,
+)
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
@@ -29,7 +38,6 @@ from kdissect.net.flow_table import FlowTable, flow_table
 from kdissect.net.in_order import Due, take_in_order
 from kdissect.net.parser import SegmentParser
 from kdissect.net.store import Store
-from kdissect.net.tcp import Lane
 from kdissect.session.brokers import Brokers
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.events import ConnectionClosed, Event
@@ -39,13 +47,6 @@ if TYPE_CHECKING:
     from kdissect.engine.twins import Twins
     from kdissect.tls.keying import SecretSource
 
-# A connection silent for longer is over; Kafka's own limit is 10 minutes (connections.max.idle.ms,
-# SocketServerConfigs).
-IDLE_NS = 30 * 60 * 1_000_000_000
-# After both ends closed, late retransmissions still belong to the connection: 2 MSL, RFC 9293 section 3.4.2,
-# in the 60 s form of Linux.
-LINGER_NS = 60 * 1_000_000_000
-SWEEP_EVERY_NS = 10 * 1_000_000_000
 # Past the cap on connections (`Limits.connections`) so many of them go at once: to find the one heard longest
 # ago takes a look at all, which a flood of SYNs must not cause with every packet.
 EVICTED_AT_ONCE = 20_000
@@ -54,19 +55,6 @@ Rest = Iterator[tuple[int, tuple[PlainPacket, PlainSegment | None]]]
 """Packets and their segments, by index, that are yet to be taken."""
 # Events that `close_each` gives at once: what is known of a connection goes with its event.
 CLOSED_AT_ONCE = 1000
-
-
-class Fed(Protocol):
-    """What segments are fed to: `TcpConnection`, or who listens to it."""
-
-    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
-        """Take the next segment of a direction."""
-
-
-# What takes the segments of a connection, their direction in it, the connection, and the direction's lane:
-# None where every segment must be fed. A half-open one is fed nothing, and has one flow.
-Open = tuple[Fed, int, ConnectionAnalyzer, Lane | None]
-Flow = Open | tuple[None, int, HalfOpen, None]
 _NOTHING: list[Event] = []
 _NO_ENDS: Mapping[str, int] = {}
 _first = itemgetter(0)
@@ -264,8 +252,8 @@ class Analyzer:
 
     def next_end_ns(self) -> int | None:
         """When the first open connection is over if nothing more comes, told by `advance`; None without."""
-        once = (_over_ns(one) for table in self._tables.values() for one, _ in _once(table))
-        return min(once, default=None)
+        ends = (over_ns(one) for table in self._tables.values() for one, _ in once(table))
+        return min(ends, default=None)
 
     def close(self, ends: Mapping[str, int] = _NO_ENDS) -> list[Event]:
         """The capture is over: flush every connection, in the order of their first packets.
@@ -397,58 +385,48 @@ class Analyzer:
         flow: bytes,
         how: CloseKind,
         time_ns: int,
-        over_ns: int = 0,
+        over_at_ns: int = 0,
     ) -> None:
         """End a connection of the capture set at hand. Its last event is that it is closed."""
         self._count -= 1
         self._flows.pop(flow, None)
         if isinstance(connection, HalfOpen):
             info = self._info(flow, *connection.opening())
-            info.over_ns, info.close, info.tcp = over_ns, Close(None, how, time_ns), ONE_SYN
+            info.over_ns, info.close, info.tcp = over_at_ns, Close(None, how, time_ns), ONE_SYN
             self._events.append(ConnectionClosed(info))
             return
         self._flows.pop(reverse_flow(flow), None)
         self.ended = connection.info
         if self._twins is not None:
             self._twins.close(connection.info)
-        connection.info.over_ns = over_ns
+        connection.info.over_ns = over_at_ns
         connection.close(how, time_ns)
 
     def _sweep(self, time_ns: int) -> None:
         """Close what has been silent for too long, in the order in which its time was up."""
         self._due.time_ns = self._sweeps[self._capture_set] = -(-time_ns // SWEEP_EVERY_NS) * SWEEP_EVERY_NS
         due = [
-            (over_ns, connection, flow)
-            for connection, flow in _once(self._flows)
-            if (over_ns := _over_ns(connection)) < time_ns
+            (over_at_ns, connection, flow)
+            for connection, flow in once(self._flows)
+            if (over_at_ns := over_ns(connection)) < time_ns
         ]
         due.sort(key=_first)
-        for over_ns, connection, flow in due:
-            self._drop(connection, flow, CloseKind.IDLE, connection.last_ns, over_ns)
+        for over_at_ns, connection, flow in due:
+            self._drop(connection, flow, CloseKind.IDLE, connection.last_ns, over_at_ns)
 
     def _make_room(self, time_ns: int) -> None:
         """Another connection begins: of too many, in all sets together, those heard longest ago go."""
         most = self.limits.connections
-        flows: list[bytes] = []
-        heard: list[int] = []
-        sets: list[str] = []
-        # Hot: every connection there is, again and again in a flood; no tuple is made for any.
-        for name, table in self._tables.items():
-            once = [key for key, flow in table.items() if not flow[1]]
-            ones = [table[key][2] for key in once]
-            heard += [time_of(one)[0] if type(one) is HalfOpen else one.last_ns for one in ones]
-            flows += once
-            sets += [name] * len(once)
-        # Stable: of those heard at one time the first to come.
-        by_time = sorted(range(len(flows)), key=heard.__getitem__)
         here = self._capture_set
-        for at in by_time[: max(1, min(EVICTED_AT_ONCE, most // 10))]:
-            if sets[at] != self._capture_set:
-                self._switch_set(sets[at])
-            self._drop(self._flows[flows[at]][2], flows[at], CloseKind.IDLE, time_ns)
-            gone, detail = self._events[-1].connection, ""
+        number = max(1, min(EVICTED_AT_ONCE, most // 10))
+        for name, flow in heard_longest_ago(self._tables, number):
+            if name != self._capture_set:
+                self._switch_set(name)
+            self._drop(self._flows[flow][2], flow, CloseKind.IDLE, time_ns)
+            detail = ""
             if self._log.has_room:
-                detail = f"more than {most} connections open at a time: {gone.id} was given up"
+                gone = self._events[-1].connection.id
+                detail = f"more than {most} connections open at a time: {gone} was given up"
             self._log.note(AnomalyKind.EVICTED_IDLE, detail, 0, time_ns)
         self._switch_set(here)
 
@@ -465,14 +443,3 @@ def _begins(plain: PlainSegment) -> bool:
 
 def _one_set(_file: int) -> str:
     return ""
-
-
-def _once(table: Mapping[bytes, Flow]) -> list[tuple[ConnectionAnalyzer | HalfOpen, bytes]]:
-    """Each connection of a table once, with the flow key of its first packet."""
-    return [(connection, flow) for flow, (_, direction, connection, _) in table.items() if direction == 0]
-
-
-def _over_ns(connection: ConnectionAnalyzer | HalfOpen) -> int:
-    """When a connection is over if nothing more comes."""
-    silent_ns = LINGER_NS if connection.is_over else IDLE_NS
-    return ((connection.last_ns + silent_ns) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS

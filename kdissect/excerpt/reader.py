@@ -4,7 +4,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kdissect.engine.analyzer import Analyzer, Fed, Open
+from kdissect.engine.analyzer import Analyzer
+from kdissect.engine.flows import Fed, Open
 from kdissect.excerpt.cutter import StreamCutter
 from kdissect.excerpt.headers import MAX_PAYLOAD, Headers, headers_of
 from kdissect.excerpt.piece import Piece

@@ -17,7 +17,7 @@ from kdissect.schema.secrets import MASK
 from kdissect.session.dialogue_state import DialogueState
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
-from kdissect.session.info import Close, ConnectionInfo
+from kdissect.session.info import Close, ConnectionInfo, shared_client_id
 from kdissect.session.pairing import Pairing
 from kdissect.session.phases import SASL_HANDSHAKE, Phase, Step, after
 from kdissect.session.places import places
@@ -55,21 +55,6 @@ _AFTER_ID = 4  # a response's header: its correlation id, then tags or nothing
 _UNENDING = 1 << 62  # above all ordinals: SASL is under way
 _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
-
-
-# Client ids with their bytes: connections of one client have the same, thousands of them one between them.
-_client_ids: dict[str | None, tuple[str | None, bytes]] = {}
-MAX_CLIENT_IDS = 1000
-
-
-def _shared(client_id: str | None) -> tuple[str | None, bytes]:
-    """A client id and its bytes, as they were first seen."""
-    known = _client_ids.get(client_id)
-    if known is None:
-        if len(_client_ids) >= MAX_CLIENT_IDS:
-            _client_ids.clear()
-        known = _client_ids[client_id] = client_id, (client_id or "").encode("utf-8", "replace")
-    return known
 
 
 class Dialogue(DialogueState):
@@ -127,13 +112,8 @@ class Dialogue(DialogueState):
 
     def _take_request(self, exchange: Exchange, frame: Frame, kind: RequestKind, correlation_id: int) -> None:
         """A request with a header waits for its response."""
-        seen = self._info.api_versions_seen
-        if kind.pair in seen:
-            pass
-        elif len(seen) < MAX_KINDS:
-            self._info.remember(kind.pair)
-        else:
-            self._info.note_limit(f"more than {MAX_KINDS} kinds of request: further ones are not remembered")
+        if kind.pair not in self._info.api_versions_seen:
+            self._info.remember(kind.pair, MAX_KINDS)
         if (
             kind.is_produce
             and not kind.unknown
@@ -177,7 +157,7 @@ class Dialogue(DialogueState):
 
     def _exchange(self, frame: Frame, header: RequestHeader) -> Exchange:
         key, version, correlation_id, client_id, offset = header
-        client_id, raw = _shared(client_id)
+        client_id, raw = shared_client_id(client_id)
         exchange = Exchange(self._info, self._next, key, version, correlation_id, client_id, frame, offset)
         self._next += 1
         info = self._info

@@ -191,9 +191,12 @@ class ConnectionInfo:
         """One more exchange came to this state."""
         setattr(self, state, getattr(self, state) + 1)
 
-    def remember(self, kind: tuple[int, int]) -> None:
-        """The connection has requests of this API in this version."""
+    def remember(self, kind: tuple[int, int], most: int) -> None:
+        """The connection has requests of this API in this version; of so many kinds at most."""
         seen = self.api_versions_seen
+        if len(seen) >= most:
+            self.note_limit(f"more than {most} kinds of request: further ones are not remembered")
+            return
         if len(seen) < KINDS_SHARED:
             if len(_kinds) >= SHARED_KEPT:
                 _kinds.clear()
@@ -266,9 +269,9 @@ _NO_KINDS: Mapping[tuple[int, int], None] = {}
 _kinds: dict[tuple[tuple[int, int], ...], Mapping[tuple[int, int], None]] = {}
 KINDS_SHARED = 16
 SHARED_KEPT = 1000
-# Brokers with their text, each once: thousands of connections have one between them.
+# Brokers with their text, client ids with their bytes: thousands of connections have one between them.
 _brokers: dict[Endpoint, tuple[Endpoint, str]] = {}
-BROKERS_KEPT = 1000
+_client_ids: dict[str | None, tuple[str | None, bytes]] = {}
 _ENDS = frozenset(("client", "broker", "client_text", "broker_text", "broker_address"))
 
 
@@ -280,10 +283,20 @@ def connection_id(flow: bytes, capture_set: str, start_ns: int) -> str:
     return blake2b(named, digest_size=8).hexdigest()
 
 
+def shared_client_id(client_id: str | None) -> tuple[str | None, bytes]:
+    """A client id and its bytes, as they were first seen."""
+    known = _client_ids.get(client_id)
+    if known is None:
+        if len(_client_ids) >= SHARED_KEPT:
+            _client_ids.clear()
+        known = _client_ids[client_id] = client_id, (client_id or "").encode("utf-8", "replace")
+    return known
+
+
 def _known(broker: Endpoint) -> tuple[Endpoint, str]:
     known = _brokers.get(broker)
     if known is None:
-        if len(_brokers) >= BROKERS_KEPT:
+        if len(_brokers) >= SHARED_KEPT:
             _brokers.clear()
         known = _brokers[broker] = broker, str(broker)
     return known

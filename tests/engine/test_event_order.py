@@ -7,8 +7,9 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.capture.files import ends_of
-from kdissect.engine.analyzer import IDLE_NS, LINGER_NS, SWEEP_EVERY_NS, Analyzer
+from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
+from kdissect.engine.flows import IDLE_NS, LINGER_NS, SWEEP_EVERY_NS
 from kdissect.model.packet import Packet, PlainPacket
 from kdissect.model.segment import reverse_flow
 from kdissect.net.parser import SegmentParser

@@ -39,7 +39,7 @@ def _placed(told: Said, lost_at: int = -1) -> Iterator[Placed]:
         for number, exchange in enumerate(told):
             assert isinstance(exchange, Exchange)
             if number == lost_at:
-                exchange.connection.anomaly_counts[AnomalyKind.GAP] += 1
+                exchange.connection.count_anomalies({AnomalyKind.GAP: 1})
             yield b"\x80" + number.to_bytes(8), exchange
         return
     ordered = OrderedAnalyzer(Analyzer())

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
-from kdissect.engine.analyzer import IDLE_NS, LINGER_NS, SWEEP_EVERY_NS
+from kdissect.engine.flows import IDLE_NS, LINGER_NS, SWEEP_EVERY_NS
 from kdissect.model.packet import Packet
 from kdissect.pipeline.streaming.shard import REORDER_NS
 from tests.pipeline.parquet import of_stream

@@ -1,0 +1,119 @@
+"""The flows that an analyzer has open and half-open, and which of them are over or heard longest ago."""
+
+from collections.abc import Mapping
+from struct import Struct, error
+from typing import Protocol, Self
+
+from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment, Segment
+from kdissect.net.tcp import Lane
+from kdissect.session.connection import ConnectionAnalyzer
+from kdissect.session.info import TcpSummary
+
+# A connection silent for longer is over; Kafka's own limit is 10 minutes (connections.max.idle.ms,
+# SocketServerConfigs).
+IDLE_NS = 30 * 60 * 1_000_000_000
+# After both ends closed, late retransmissions still belong to the connection: 2 MSL, RFC 9293 section 3.4.2,
+# in the 60 s form of Linux.
+LINGER_NS = 60 * 1_000_000_000
+SWEEP_EVERY_NS = 10 * 1_000_000_000
+
+
+# Time, reference and place of the packet; sequence, acknowledgment, flags, window, IP identification.
+_FORM = Struct(">qQqQIIBHi")
+_pack, _unpack = _FORM.pack, _FORM.unpack
+time_of = Struct(">q").unpack_from
+_ENDS = SYN | FIN | RST
+_ROLES = SYN | ACK
+
+NO_PLACE = (0, 0)  # of those whose places nobody asks for: one for all
+# The health of its TCP: one packet.
+ONE_SYN = TcpSummary(1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+class HalfOpen(bytes):
+    """A connection of which nothing but one SYN was seen: a flood has hundreds of thousands of them.
+
+    It is its packet, packed, until another one comes, or its end. `Analyzer` makes a connection of it then,
+    which is as if it had been there from the start.
+    """
+
+    __slots__ = ()
+
+    is_over = False
+    """Neither direction ended."""
+
+    @classmethod
+    def of(cls, segment: PlainSegment, ref: int, time_ns: int, place: tuple[int, int]) -> Self | None:
+        """That of a segment. None if it is more than a SYN, or its numbers have no room."""
+        _, seq, ack, flags, window, payload, missing, ip_id = segment
+        if flags & _ENDS != SYN or payload or missing:
+            return None
+        try:
+            return cls(_pack(time_ns, ref, *place, seq, ack, flags, window, ip_id))
+        except error:  # a time that no clock shows
+            return None
+
+    @property
+    def last_ns(self) -> int:
+        """Time of the packet."""
+        time_ns: int = time_of(self)[0]
+        return time_ns
+
+    def opening(self) -> tuple[bool, int, tuple[int, int]]:
+        """Whether it is the answer of who was connected to, its time, and its place in the order of all."""
+        time_ns, _, first, second, _, _, flags, _, _ = _unpack(self)
+        return flags & _ROLES == _ROLES, time_ns, (first, second) if first or second else NO_PLACE
+
+    @property
+    def ref(self) -> int:
+        """Reference of the packet."""
+        ref: int = _unpack(self)[1]
+        return ref
+
+    def segment(self, flow: bytes) -> Segment:
+        """The segment, of a flow."""
+        _, _, _, _, seq, ack, flags, window, ip_id = _unpack(self)
+        return Segment(flow, seq, ack, flags, window, b"", 0, ip_id)
+
+
+class Fed(Protocol):
+    """What segments are fed to: `TcpConnection`, or who listens to it."""
+
+    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        """Take the next segment of a direction."""
+
+
+# What takes the segments of a connection, their direction in it, the connection, and the direction's lane:
+# None where every segment must be fed. A half-open one is fed nothing, and has one flow.
+Open = tuple[Fed, int, ConnectionAnalyzer, Lane | None]
+Flow = Open | tuple[None, int, HalfOpen, None]
+
+
+def once(table: Mapping[bytes, Flow]) -> list[tuple[ConnectionAnalyzer | HalfOpen, bytes]]:
+    """Each connection of a table once, with the flow key of its first packet."""
+    return [(connection, flow) for flow, (_, direction, connection, _) in table.items() if direction == 0]
+
+
+def over_ns(connection: ConnectionAnalyzer | HalfOpen) -> int:
+    """When a connection is over if nothing more comes."""
+    silent_ns = LINGER_NS if connection.is_over else IDLE_NS
+    return ((connection.last_ns + silent_ns) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS
+
+
+def heard_longest_ago(tables: Mapping[str, Mapping[bytes, Flow]], number: int) -> list[tuple[str, bytes]]:
+    """So many connections of all tables: the table's name and the flow key of the first packet.
+
+    Of those heard at one time the first to come.
+    """
+    flows: list[bytes] = []
+    heard: list[int] = []
+    names: list[str] = []
+    # Hot: every connection there is, again and again in a flood; no tuple is made for any.
+    for name, table in tables.items():
+        keys = [key for key, flow in table.items() if not flow[1]]
+        ones = [flow[2] for flow in table.values() if not flow[1]]
+        heard += [time_of(one)[0] if type(one) is HalfOpen else one.last_ns for one in ones]
+        flows += keys
+        names += [name] * len(keys)
+    by_time = sorted(range(len(flows)), key=heard.__getitem__)
+    return [(names[at], flows[at]) for at in by_time[:number]]
