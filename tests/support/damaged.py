@@ -447,9 +447,7 @@ def _tables(path: str, folder: Path) -> bytes:
     out = printed("tables", path, "--output", str(folder / "tables"), "--tables", ",".join(TABLES), *reports)
     for name in TABLES:
         if (folder / "tables" / name).exists():
-            out += repr(
-                dataset.dataset(folder / "tables" / name, format="parquet").to_table().to_pylist()
-            ).encode()
+            out += _rows(dataset.dataset(folder / "tables" / name, format="parquet").to_table())
     return out + _files(folder)
 
 
@@ -458,8 +456,17 @@ def _parquet(path: str, folder: Path) -> bytes:
 
     out = printed("records", path, "--format", "parquet", "-o", str(folder / "r.parquet"))
     if (folder / "r.parquet").exists():
-        out += repr(parquet.read_table(folder / "r.parquet").to_pylist()).encode()
+        out += _rows(parquet.read_table(folder / "r.parquet"))
     return out
+
+
+def _rows(table: Any) -> bytes:
+    """What a table holds; times as numbers, as those of damaged records are none that Python has."""
+    from pyarrow import types
+
+    columns = zip(table.column_names, table.columns, strict=True)
+    held = {name: col.cast("int64") if types.is_timestamp(col.type) else col for name, col in columns}
+    return repr({name: col.to_pylist() for name, col in held.items()}).encode()
 
 
 def _screen(path: str, _: Path) -> bytes:
