@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from kdissect.history.apis import API_VERSIONS
 from kdissect.history.broker_epochs import BrokerEpochs
 from kdissect.history.classic_groups import ClassicGroups
 from kdissect.history.fact import Fact
@@ -99,12 +100,20 @@ class History:
             return ([], []) if track is None else self._flush(track)
         return [], []
 
-    def take_exchange(self, exchange: Exchange) -> tuple[list[Exchange], list[Fact]]:
-        """`take` of an exchange."""
+    def take_exchange(
+        self, exchange: Exchange, before: Exchange | None = None
+    ) -> tuple[list[Exchange], list[Fact]]:
+        """`take` of an exchange.
+
+        `before` is given where it is that one of its connection once more, with the same bytes but for the
+        correlation id: then there is no fact for versions that are offered again.
+        """
         track = self._tracks.get(exchange.connection.id)
         if track is None:
             track = self._tracks[exchange.connection.id] = Track()
-        elif (exchange.api_key, exchange.api_version) in track.settled:
+        elif (exchange.api_key, exchange.api_version) in track.settled or (
+            before is not None and track.is_offered_by(before, self.versions)
+        ):
             facts = self._take_settled(exchange, track)
             if facts is not None:
                 return [exchange], facts
@@ -135,6 +144,8 @@ class History:
             return None
         if not track.order.is_next(exchange):
             return None
+        if kind[0] == API_VERSIONS:
+            self.versions.offer_again(exchange)
         facts: list[Fact] = []
         turn = None
         for passes, feed in watchers.own:

@@ -9,10 +9,10 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from kdissect.history import apis, codes
-from kdissect.history.fact import Evidence, Fact
+from kdissect.history.fact import Evidence, Fact, evidence_of
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
-from kdissect.session.exchange import ExchangeKind, State
+from kdissect.session.exchange import Exchange, ExchangeKind, State
 
 CONNECTIONS_KEPT = 20_000  # about 10 KB each with a broker's 90 ranges, which most share by value
 USES_KEPT = 512  # pairs of key and version a connection may use; Kafka has 368
@@ -101,6 +101,13 @@ class NegotiatedVersions:
             if turn.key != apis.API_VERSIONS and not different:
                 known.settled = _with(known.settled, pair)
         return facts + different
+
+    def offer_again(self, exchange: Exchange) -> None:
+        """Take the exchange whose answer told the versions once more, as `feed` does."""
+        known = self.connections.get(exchange.connection.id)
+        if known is not None:
+            known.asked_in = (*known.asked_in[-7:], exchange.api_version or 0)
+            known.offered_by = evidence_of(exchange)
 
     def _first(self, turn: Turn) -> list[Fact]:
         asks = turn.key in (apis.API_VERSIONS, apis.SASL_HANDSHAKE)

@@ -2,8 +2,10 @@
 
 from collections.abc import Set as AbstractSet
 
-from kdissect.history.negotiated_versions import Negotiation
+from kdissect.history.apis import API_VERSIONS
+from kdissect.history.negotiated_versions import NegotiatedVersions, Negotiation
 from kdissect.history.stream_order import StreamOrder
+from kdissect.session.exchange import Exchange
 
 Kind = tuple[int | None, int | None]
 """API key and version."""
@@ -23,6 +25,14 @@ class Track:
         self.order = StreamOrder()
         self.negotiation: Negotiation | None = None
         self.settled: AbstractSet[Kind] | AbstractSet[tuple[int, int]] = _NOTHING
+
+    def is_offered_by(self, exchange: Exchange, versions: NegotiatedVersions) -> bool:
+        """Whether the versions known of a quiet connection come from an exchange."""
+        if exchange.api_key != API_VERSIONS or self.settled is _NOTHING:
+            return False
+        known = versions.connections.peek(exchange.connection.id)
+        by = None if known is None else known.offered_by
+        return by is not None and by.ordinal == exchange.ordinal
 
     def unsettle(self) -> None:
         """Every exchange is shown to all machines."""

@@ -1,8 +1,10 @@
 """What rules may remember of one connection while its exchanges go by in stream order."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from copy import copy
-from typing import Self, Union
+from typing import TYPE_CHECKING, Self, Union
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
@@ -13,6 +15,9 @@ from kdissect.rules.recent_exchanges import RecentExchanges
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
+
+if TYPE_CHECKING:
+    from kdissect.rules.repeated import Outcome
 
 API_VERSIONS = 18  # org.apache.kafka.common.protocol.ApiKeys
 UNSUPPORTED_VERSION = 35  # org.apache.kafka.common.protocol.Errors
@@ -38,6 +43,17 @@ _NEVER = 1 << 64  # later than any time in nanoseconds
 
 # A module's own name is found faster than an enum's member, once an exchange.
 NO_RESPONSE_EXPECTED = State.NO_RESPONSE_EXPECTED
+COMPLETE = State.COMPLETE
+
+
+class Repeated:
+    """How often an exchange came again, and what came of it, once that is known to hold for the next one."""
+
+    __slots__ = ("outcome", "times")
+
+    def __init__(self) -> None:
+        self.outcome: Outcome | None = None
+        self.times = 0
 
 
 SettledKey = tuple[int | None, int | None, str | None]
@@ -64,7 +80,7 @@ class ConnectionView:
     __slots__ = (
         "_answered_ns", "_large", "_looked_ns", "_recent", "_settled", "_waiting", "advertised",
         "advertised_ns", "cut", "exercise", "first", "highest_id", "in_flight", "info", "previous",
-        "refused_versions", "shadowed", "software", "spoken",
+        "refused_versions", "repeated", "shadowed", "software", "spoken",
     )  # fmt: skip
 
     def __init__(
@@ -89,6 +105,8 @@ class ConnectionView:
         self.exercise: Exercise | None = None
         """What counts for its software, as far as that was known when it was asked for last."""
         self.software: tuple[str | None, str | None] = None, None
+        self.repeated: Repeated | None = None
+        """Of the exchange before, where rules were asked about it."""
         self.highest_id = -1
         """The highest correlation id of the requests judged before."""
         self._answered_ns = NEVER_NS
@@ -106,7 +124,7 @@ class ConnectionView:
         """Whether no byte is missing so far."""
         counts = self.info.anomaly_counts
         gaps = self.info.tcp.gaps if self.info.tcp is not None else 0
-        return not gaps and not any(counts[kind] for kind in _HOLES)
+        return not gaps and not (counts and any(counts[kind] for kind in _HOLES))
 
     def is_usual(self, exchange: Exchange) -> bool:
         """Whether an exchange differs from one judged before in its body alone.
@@ -129,6 +147,27 @@ class ConnectionView:
             response.time_ns - request.end_time_ns < USUAL_LATENCY_NS
             and response.size >= USUAL_RESPONSE_HEADER
             and exchange.response_body_offset <= USUAL_RESPONSE_HEADER
+        )
+
+    def is_again(self, exchange: Exchange) -> bool:
+        """Whether an exchange is the one before once more, whole: the same bytes but for a higher id."""
+        before, request, response = self.previous, exchange.request, exchange.response
+        if not isinstance(before, Exchange) or request is None or response is None or exchange.anomalies:
+            return False
+        asked, answered = before.request, before.response
+        if asked is None or answered is None or exchange.state is not COMPLETE:
+            return False
+        return (
+            request.size == asked.size == len(request.data) == len(asked.data)
+            and response.size == answered.size == len(response.data) == len(answered.data)
+            and request.data[8:] == asked.data[8:]
+            and request.data[:4] == asked.data[:4]
+            and response.data[4:] == answered.data[4:]
+            and exchange.kind is before.kind
+            and exchange.request_body_offset == before.request_body_offset
+            and exchange.response_body_offset == before.response_body_offset
+            and (exchange.correlation_id or -1) > self.highest_id
+            and response.time_ns - request.end_time_ns < USUAL_LATENCY_NS
         )
 
     def settle(self, exchange: Exchange) -> None:
@@ -256,6 +295,10 @@ class ConnectionView:
         elif error == 0 and exchange.response is not None:
             self.advertised = ranges
             self.advertised_ns = exchange.response.end_time_ns
+
+    def learn_again(self, response: Frame) -> None:
+        """The same versions were advertised again."""
+        self.advertised_ns = response.end_time_ns
 
 
 def _waits(exchange: Earlier, at_ns: int) -> bool:

@@ -25,14 +25,15 @@ from kdissect.rules import pieces
 from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body
 from kdissect.rules.body_kind import BodyKind
-from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
+from kdissect.rules.connection_view import API_VERSIONS, ConnectionView, Repeated
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.evidence import finding_of, has_no_error, told
+from kdissect.rules.evidence import Told, finding_of, has_no_error, told
 from kdissect.rules.exercise import Exercise
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.recent_exchanges import RecentExchanges
 from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.repeated import LOOKS_EVERY, Before, Outcome, outcome_of
 from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, Once, Rule
 from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, Subjects
 from kdissect.session.events import ConnectionClosed, Event
@@ -70,6 +71,7 @@ class Judge:
         self._recent = RecentExchanges(self._rest)
         self._muted: set[str] = set()  # codes shadowed for the exchange being judged
         self._at_ns = 0  # its time
+        self._counted: list[Told] | None = None  # of an exchange that came again, if no finding was made
         self._subjects = Subjects(rules)
         self._history = History(machines, increments=False)  # no rule speaks of them
         self._batches = BatchJudge(rules, self.coverage)
@@ -84,10 +86,16 @@ class Judge:
             return
         if isinstance(event, Exchange):
             event.bodies()  # decoded for the histories too
-            due, facts = self._history.take_exchange(event)
             view = self._views.get(info.id) or self._view(event)
+            repeated = view.repeated
+            if repeated is not None and not view.is_again(event):
+                repeated = None
+            before = None if repeated is None else view.previous
+            due, facts = self._history.take_exchange(event, before if isinstance(before, Exchange) else None)
+            if len(due) != 1 or due[0] is not event:
+                repeated = None
             for exchange in due:
-                self._exchange(exchange, view)
+                self._exchange(exchange, view, repeated)
                 if exchange is not event:
                     exchange.forget_bodies()
             if facts:
@@ -140,12 +148,44 @@ class Judge:
 
     # exchanges
 
-    def _exchange(self, exchange: Exchange, view: ConnectionView) -> None:
+    def _exchange(self, exchange: Exchange, view: ConnectionView, repeated: Repeated | None = None) -> None:
+        """Judge the next exchange; `repeated` where it is the one before once more."""
         view.begin(exchange)
+        view.repeated = repeated
+        if repeated is not None and repeated.outcome is not None and repeated.outcome.holds(exchange, view):
+            self._count_again(exchange, view, repeated.outcome)
+            return
         is_odd = bool(exchange.anomalies) or exchange.state not in _AS_DUE
         is_usual = not is_odd and view.is_usual(exchange)
         if not (is_usual and self._passes(exchange, view)):
-            self._closely(exchange, view, ODD if is_odd else USUAL if is_usual else UNUSUAL)
+            sort = ODD if is_odd else USUAL if is_usual else UNUSUAL
+            if repeated is None:
+                self._closely(exchange, view, sort)
+                view.repeated = Repeated()
+            else:
+                self._again(exchange, view, sort, repeated)
+
+    def _again(self, exchange: Exchange, view: ConnectionView, sort: str, repeated: Repeated) -> None:
+        """Judge an exchange that came again; once in a while note what comes of it."""
+        repeated.times += 1
+        if repeated.times % LOOKS_EVERY:
+            self._closely(exchange, view, sort)
+            return
+        before = Before(self.coverage.exercises.at(view.info), self.inconclusive, view)
+        noted: list[Told] = []
+        self._counted = noted
+        self._closely(exchange, view, sort)
+        if self._counted is noted:
+            repeated.outcome = outcome_of(exchange, view, before, self.inconclusive, noted, self._muted)
+        self._counted = None
+
+    def _count_again(self, exchange: Exchange, view: ConnectionView, outcome: Outcome) -> None:
+        """What came of the exchange before comes of this one too."""
+        outcome.count(exchange, self.coverage, self.findings)
+        self._muted = set(outcome.muted)
+        if outcome.has_ranges and exchange.response is not None:
+            view.learn_again(exchange.response)
+        self._judged(exchange, view)
 
     def _passes(self, exchange: Exchange, view: ConnectionView) -> bool:
         """Whether no rule has anything to say of a usual exchange; counts it."""
@@ -341,7 +381,11 @@ class Judge:
         found = told(rule, fault, view.info, exchange, self._labels)
         if self.who is not None and found.party.role is not self.who:
             return
-        if not self.findings.repeats(found.key, found.time_ns):
+        if self.findings.repeats(found.key, found.time_ns):
+            if self._counted is not None:
+                self._counted.append(found)
+        else:
+            self._counted = None
             self.findings.add(rule, finding_of(rule, fault, view.info, exchange, found))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
-from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.connection_view import ConnectionView, Repeated
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.judge import Judge
@@ -104,7 +104,7 @@ class SecondJudge(Judge):
             self._silenced[connection, ordinal] = frozenset(codes)
         self.add(event)
 
-    def _exchange(self, exchange: Exchange, view: ConnectionView) -> None:
+    def _exchange(self, exchange: Exchange, view: ConnectionView, repeated: Repeated | None = None) -> None:
         view.begin(exchange)
         self._muted = set(self._silenced.pop((exchange.connection.id, exchange.ordinal), ()))
         self._judged(exchange, view)
