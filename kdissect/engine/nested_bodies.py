@@ -16,7 +16,7 @@ from kdissect.engine.nested_records import batch_values
 from kdissect.engine.record_sets import records_side
 from kdissect.model.record_batch import RecordFault
 from kdissect.schema.logs import all_logs
-from kdissect.schema.metadata_topic import METADATA_TOPIC
+from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 
@@ -85,7 +85,9 @@ class NestedBodies:
         assert self._name_of is not None
         found = self._name_of(self._exchange.connection, topic_id)
         # Where the metadata log was asked for, records of a topic that nobody knows may be of secrets.
-        return METADATA_TOPIC if found is None and self._exchange.is_of_metadata else found
+        if found is None and self._exchange.is_of_metadata and may_be_metadata_topic(topic_id):
+            return METADATA_TOPIC
+        return found
 
     def unusual_records(self, data: bytes, start: int, end: int, topic: str | None) -> dict[str, Any]:
         """A records field with batches that `user_batches` does not know. Raises ValueError as above."""

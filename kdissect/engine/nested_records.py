@@ -16,7 +16,7 @@ from kdissect.engine.record_sets import RecordSet, record_batches, records_side
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.record import Header, Record
 from kdissect.model.record_batch import RecordBatch, RecordFault
-from kdissect.schema.metadata_topic import METADATA_TOPIC
+from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
 from kdissect.schema.registry import request_message, response_message
 from kdissect.schema.types import Array, Primitive, Struct
 from kdissect.session.exchange import Exchange
@@ -41,7 +41,7 @@ def nest_batches(
         topic = section.topic
         if topic is None and topic_name is not None:
             topic = topic_name(_record_set(exchange, side, section))
-        if topic is None and exchange.is_of_metadata:
+        if topic is None and exchange.is_of_metadata and may_be_metadata_topic(section.topic_id):
             topic = METADATA_TOPIC  # as it was asked for
         place["batches"] = batch_values(found.batches, topic, faults, show_secrets)
         if found.cut:

@@ -15,7 +15,7 @@ from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.model.record import Record
 from kdissect.model.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, RecordBatch, RecordFault
 from kdissect.schema.logs import log
-from kdissect.schema.metadata_topic import METADATA_TOPIC
+from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
 
 TopicNames = Callable[[RecordSet], str | None]
 """The name of the topic of a records field that has only its id on the wire; None where nobody knows."""
@@ -153,7 +153,9 @@ def record_topic(records: RecordSet, topic_name: TopicNames | None) -> str | Non
     if records.section.topic is not None or topic_name is None:
         return records.section.topic
     found = topic_name(records)
-    return METADATA_TOPIC if found is None and records.exchange.is_of_metadata else found
+    if found is None and records.exchange.is_of_metadata and may_be_metadata_topic(records.section.topic_id):
+        return METADATA_TOPIC
+    return found
 
 
 def timestamp_type(batch: RecordBatch) -> str | None:
