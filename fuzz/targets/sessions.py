@@ -16,6 +16,7 @@ from kdissect.excerpt.reader import Recorder, listen
 from kdissect.excerpt.redactor import FrameRedactor
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packet import Packet, PlainPacket
+from kdissect.model.ports import Ports
 from kdissect.rules import judge as judging
 from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
@@ -28,7 +29,7 @@ _MOVED = {AnomalyKind.SKIPPED_BYTES, AnomalyKind.BAD_FRAME_SIZE, AnomalyKind.RES
 
 def events_of(packets: "list[Packet] | list[PlainPacket]", ports: tuple[int, ...] = ()) -> list[Event]:
     """Every event of packets, given in one batch."""
-    analyzer = Analyzer(frozenset(ports))
+    analyzer = Analyzer(Ports(ports))
     return analyzer.feed_batch(packets) + analyzer.close()
 
 

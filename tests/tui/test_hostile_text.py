@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from kdissect.decoders.encoder import encode_request, encode_response
+from kdissect.model.ports import Ports
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.tui.copy_screen import CopyScreen
 from kdissect.tui.follow import FollowScreen
@@ -74,7 +75,7 @@ def test_no_view_lets_it_through(
 ) -> None:
     async def look() -> None:
         seen = []
-        async with screen(monkeypatch, capture, size=size, ports=(9092,)) as (app, pilot):
+        async with screen(monkeypatch, capture, size=size, ports=Ports((9092,))) as (app, pilot):
             assert len(app.session.log) == 7
             for key in "12345678":
                 await pilot.press(key)
@@ -108,7 +109,7 @@ def test_what_is_said_in_a_corner_is_inert(capture: Path, monkeypatch: pytest.Mo
     from kdissect.tui.view import Tell
 
     async def look() -> None:
-        async with screen(monkeypatch, capture, ports=(9092,)) as (app, pilot):
+        async with screen(monkeypatch, capture, ports=Ports((9092,))) as (app, pilot):
             app.post_message(Tell(HOSTILE))
             await until(pilot, lambda: "pwned" in text_of(app))
             check(app)
@@ -120,7 +121,7 @@ def test_tables_do_not_rely_on_their_columns(monkeypatch: pytest.MonkeyPatch, ca
     """A column that forgets to make its text printable does no harm."""
 
     async def look() -> None:
-        async with screen(monkeypatch, capture, ports=(9092,)) as (app, pilot):
+        async with screen(monkeypatch, capture, ports=Ports((9092,))) as (app, pilot):
             await pilot.press("3")
             view: Any = app.view
             raw = TableColumn("raw", lambda row: Cell(row["text"]))

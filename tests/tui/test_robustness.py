@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kdissect.model.ports import Ports
 from kdissect.tui import inert
 from kdissect.tui import session as sessions
 from kdissect.tui.orders import Order
@@ -70,7 +71,7 @@ def test_hostile_text_on_screen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         play,
         hostile_capture(tmp_path / "[red]evil.pcap"),
         monkeypatch=monkeypatch,
-        ports=(9092,),
+        ports=Ports((9092,)),
         size=(200, 60),
     )
 
