@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.tui import session as session_module
 from kdissect.tui.app import KdissectApp
 from kdissect.tui.orders import Order
@@ -59,7 +60,7 @@ async def screen(
     *paths: object,
     size: tuple[int, int] = (120, 40),
     state: State | None = None,
-    ports: tuple[int, ...] = (),
+    ports: Ports = ANY_PORTS,
 ) -> AsyncIterator[tuple[KdissectApp, Pilot[None]]]:
     """The application on captures, read to their end and judged."""
     monkeypatch.setattr(session_module, "WorkerProcess", WorkerThread)
