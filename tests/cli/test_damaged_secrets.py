@@ -39,6 +39,8 @@ FOUND = (
     17672,
     42001,
     9044,
+    27425,
+    38891,
 )
 ALL = 50_000
 PLAIN = b"\0alice\0" + SECRET.encode()
