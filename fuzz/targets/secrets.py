@@ -26,9 +26,6 @@ class Secrets(Target):
     free_seconds: ClassVar[float] = 10
     bytes_per_byte = 1 << 26
 
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory()
-
     def seeds(self) -> list[bytes]:
         """Each conversation once."""
         return [number.to_bytes(4) for number in range(len(dialogues()))]
@@ -39,6 +36,7 @@ class Secrets(Target):
 
     def run(self, data: bytes) -> int:
         """Two looks at one capture (`tests.support.damaged.looks`)."""
-        leaks = list(hunt(int.from_bytes(data[:4]), Path(self._folder.name)))
+        with tempfile.TemporaryDirectory() as folder:
+            leaks = list(hunt(int.from_bytes(data[:4]), Path(folder)))
         demand(not leaks, leaks)
         return 0

@@ -28,7 +28,8 @@ def payload_facts(exchange: Exchange, side: str) -> Mapping[str, Any]:
 def _near(exchange: Exchange) -> Mapping[str, Any]:
     if not exchange.is_near_secrets:
         return _NO_FACTS
-    return _GUESSED if exchange.state is State.ORPHAN_RESPONSE else _NEAR
+    is_guess = exchange.state is State.ORPHAN_RESPONSE and not exchange.is_of_metadata
+    return _GUESSED if is_guess else _NEAR
 
 
 def _inner_api(exchange: Exchange) -> Mapping[str, Any]:

@@ -44,7 +44,10 @@ def frame_tree(exchange: Exchange, side: str, frame: Frame) -> Node | None:
     """The tree of a frame with its payloads; None for a response of an unknown API. Raises nothing."""
     key, version, facts = exchange.api_key, exchange.api_version, payload_facts(exchange, side)
     if exchange.kind is ExchangeKind.SASL_TOKEN:
-        return token_node(frame.data, facts)
+        token = token_node(frame.data, facts)
+        if frame.is_cut:
+            token.children.clear()  # what its bytes are is told by all of them
+        return token
     if side == "request":
         return dissect_request(frame.data, size_prefixed=False, facts=facts)
     if key is None or version is None:

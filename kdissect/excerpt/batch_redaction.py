@@ -26,8 +26,8 @@ def redacted_batch(batch: RecordBatch) -> bytes | None:
 
     A right checksum is right again, a wrong one stays. Compressed batches may have another length.
     """
-    if batch.is_control and batch.is_transactional:
-        return None
+    if batch.is_control and batch.is_transactional and batch.crc_is_right:
+        return None  # with a wrong one the bits may be damaged, and the records users' own
     if batch.magic == CURRENT_MAGIC:
         return _current(batch)
     return _legacy(batch, may_nest=True)

@@ -26,10 +26,9 @@ _OF_MECHANISM = re.compile(
     r"[^.]+\.(sasl\.login\.callback\.handler\.class|sasl\.login\.class|sasl\.server\.callback\.handler\.class"
     r"|connections\.max\.reauth\.ms)"
 )
-# Loggers of a broker, which are configs too (resource type BROKER_LOGGER), and what they can be set to
-# (org.apache.kafka.common.config.LogLevelConfig).
-_LOGGER = re.compile(r"root|state\.change\.logger|(?:kafka|org\.apache)(?:\.[\w.$]+)?")
-_LOG_LEVELS = ("FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
+# What loggers of a broker are set to, which are configs too (resource type BROKER_LOGGER) and have any name:
+# org.apache.kafka.common.config.LogLevelConfig, and OFF, which brokers answer.
+_LOG_LEVELS = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
 _SMALL = -(1 << 15), (1 << 16) - 1  # what two bytes can say
 _MOST = 1 << 56  # as milliseconds two million years
 _LIMITS = -(1 << 63), (1 << 63) - 1  # what Java calls no limit
@@ -58,12 +57,7 @@ def is_sensitive(values: Mapping[str, Any]) -> bool:
     """Whether the values of one config's struct are to be masked."""
     if values.get("is_sensitive") or values.get("config_type") == _PASSWORD_TYPE:
         return True
-    name = values.get("name")
-    return not is_public_config(name) and not (_is_logger(name) and values.get("value") in _LOG_LEVELS)
-
-
-def _is_logger(name: object) -> bool:
-    return isinstance(name, str) and _LOGGER.fullmatch(name) is not None
+    return not is_public_config(values.get("name")) and values.get("value") not in _LOG_LEVELS
 
 
 def has_config_values(fields: Iterable[Field]) -> bool:

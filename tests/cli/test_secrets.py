@@ -258,9 +258,10 @@ def test_levels_of_loggers_are_shown() -> None:
     for name, value, masked in (
         ("kafka.request.logger", "TRACE", False),
         ("org.apache.kafka.clients.NetworkClient", "INFO", False),
-        ("root", "WARN", False),
+        ("root", "OFF", False),
+        ("com.yammer.metrics.reporting.JmxReporter", "INFO", False),
         ("kafka.request.logger", SECRET, True),
-        ("my.password", "INFO", True),
+        ("kafka.request.logger", {"base64": "SU5GTw=="}, True),
     ):
         assert is_sensitive({"name": name, "value": value}) is masked
 

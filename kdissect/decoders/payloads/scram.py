@@ -67,6 +67,8 @@ def _attributes(parts: Parts, names: dict[bytes, str], data: bytes, start: int, 
         return None
     for attribute in found:
         known = names.get(attribute.name)
+        if known and not _is_sound(known, data[attribute.content]):
+            return None  # there is more in it than belongs there
         if known:
             parts.text(known, attribute.end, attribute.content)
             continue
@@ -75,6 +77,13 @@ def _attributes(parts: Parts, names: dict[bytes, str], data: bytes, start: int, 
         key = slice(attribute.start, attribute.start + len(attribute.name))
         parts.extension(attribute.end, key, attribute.content)
     return parts.tree()
+
+
+def _is_sound(name: str, value: bytes) -> bool:
+    """Whether a value is of the form that RFC 5802 section 7 gives it; a user's name is any text."""
+    if name == "iterations":
+        return value.isdigit()
+    return name == "username" or (value.isascii() and value.decode("ascii", "replace").isprintable())
 
 
 def _cut(data: bytes, start: int, end: int) -> Iterator[Attribute]:
