@@ -25,7 +25,7 @@ def command(name: str, settings: LiveSettings) -> str:
 
 def test_dumpcap() -> None:
     assert command("dumpcap", SETTINGS) == (
-        "/usr/bin/dumpcap -q -n -w - -s 262144 -B 64 -p -f tcp port 9092 -i lo -i eth1"
+        "/usr/bin/dumpcap -q -n -w - -s 262144 -B 64 -C 67108864 -p -f tcp port 9092 -i lo -i eth1"
     )
     kept = command("dumpcap", SETTINGS._replace(path="/x/f.pcapng", promiscuous=True))
     assert "-w /x/f.pcapng --capture-comment kdissect live; interfaces: lo, eth1; capture filter: tcp" in kept
@@ -34,16 +34,14 @@ def test_dumpcap() -> None:
 
 def test_tcpdump() -> None:
     assert command("tcpdump", SETTINGS._replace(interfaces=("any",), snaplen=96)) == (
-        "/usr/bin/tcpdump -n -U -w - --time-stamp-precision=nano -s 96 -B 65536 -p "
-        "--immediate-mode -i any -- tcp port 9092"
+        "/usr/bin/tcpdump -n -U -w - --time-stamp-precision=nano -s 96 -B 65536 -p -i any -- tcp port 9092"
     )
-    assert "--immediate-mode" not in command("tcpdump", SETTINGS._replace(interfaces=("any",), path="f"))
     with pytest.raises(LiveError, match="one interface at a time"):
         command("tcpdump", SETTINGS)
 
 
 def test_our_child_has_all_settings() -> None:
-    settings = SETTINGS._replace(ring=Ring(5, 6, 7), path="f")
+    settings = SETTINGS._replace(ring=Ring(5, 6, 7), path="f", source="libpcap")
     told = json.loads(PROGRAMS["libpcap"].command(settings)[-1])
     assert LiveSettings(**told)._replace(interfaces=settings.interfaces, ring=Ring(*told["ring"])) == settings
 
@@ -111,6 +109,7 @@ def test_the_reason_that_can_be_mended_is_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(choose.sys, "platform", "linux")
     errors: dict[str, LiveError] = {
         "libpcap": MissingError("libpcap"), "dumpcap": NotPermittedError("x"), "tcpdump": MissingError("t"),
+        "scapy": MissingError("s"),
     }  # fmt: skip
     with pytest.raises(NotPermittedError, match=r"CAP_NET_RAW is missing: sudo setcap .*tcpdump -i lo"):
         tried(SETTINGS, errors)

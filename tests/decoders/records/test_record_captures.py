@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import kdissect
+from kdissect.api import Dissection
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import read_records
 from kdissect.model.record_batch import CODEC_NAMES, Codec, RecordBatch
@@ -19,7 +19,7 @@ SHIPPED = sorted((CHECKOUT / "captures").glob("*.pcap*"))
 
 
 def batches(path: Path) -> list[RecordBatch]:
-    return [batch for exchange in kdissect.open(path) for batch in batches_of(exchange, whole_frames=True)]
+    return [batch for exchange in Dissection(path) for batch in batches_of(exchange, whole_frames=True)]
 
 
 def check_records(found: list[RecordBatch]) -> None:
