@@ -20,6 +20,7 @@ from kdissect.cli import COMMANDS, main
 from kdissect.cli.completions import parser_of
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.packet import Packet
+from kdissect.schema.metadata_topic import METADATA_MARKS
 from tests.support.pcaps import pcap_bytes
 from tests.support.planted import SASL_AUTHENTICATE, SASL_HANDSHAKE, metadata_batch
 from tests.support.traffic import BROKER, CLIENT, Conversation, frame
@@ -494,6 +495,10 @@ def _decoded(path: str, _: Path) -> bytes:
     for e in Dissection(path):
         if e.request is None or e.api_key is None or e.api_version is None:
             continue  # what an answer answers would be a guess
+        if e.is_of_metadata and not all(
+            f is None or any(mark in f.data for mark in METADATA_MARKS) for f in (e.request, e.response)
+        ):
+            continue  # a frame that does not name the log is of any topic, by itself
         answer = ("--response", "--api", str(e.api_key), "--api-version", str(e.api_version))
         for data, options in ((e.request, ()), (e.response, answer)):
             if data is not None and data.data:

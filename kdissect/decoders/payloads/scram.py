@@ -19,6 +19,7 @@ _OTHERS: dict[bytes, tuple[str, dict[bytes, str]]] = {
     b"e": ("SaslScramServerFinal", {b"e": "error"}),
 }
 _RESERVED = frozenset(b"anmrcsipve")  # RFC 5802 section 5.1: no extension may be called so
+_TOKEN_AUTH = b"tokenauth"  # KIP-48
 _GS2_FLAGS = (b"n,", b"y,", b"p=")  # RFC 5802 section 7, gs2-cbind-flag
 
 
@@ -72,11 +73,16 @@ def _attributes(parts: Parts, names: dict[bytes, str], data: bytes, start: int, 
         if known:
             parts.text(known, attribute.end, attribute.content)
             continue
-        if not attribute.name or (len(attribute.name) == 1 and attribute.name[0] in _RESERVED):
+        if attribute.name != _TOKEN_AUTH and not _is_extension(attribute.name):
             return None  # a secret may stand where none belongs
         key = slice(attribute.start, attribute.start + len(attribute.name))
         parts.extension(attribute.end, key, attribute.content)
     return parts.tree()
+
+
+def _is_extension(name: bytes) -> bool:
+    """Whether an attribute may be called so: a letter (RFC 5802 section 5.1, attr-val)."""
+    return len(name) == 1 and name.isalpha() and name[0] not in _RESERVED
 
 
 def _is_sound(name: str, value: bytes) -> bool:
