@@ -134,7 +134,8 @@ def _run(work: str, capture: Path, count: str) -> tuple[float, float]:
 
 
 def _instructions(command: list[str]) -> int:
-    """What a process takes, start-up included."""
+    """What a process takes, start-up included; not what the first one takes to compile Python's modules."""
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     counted = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
     done = subprocess.run(counted, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
     found = _COLLECTED.search(done.stderr)

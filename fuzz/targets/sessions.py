@@ -342,7 +342,7 @@ class Excerpts(CaptureTarget):
             plan.connection: [Recorder(plan, False, lambda item: kept.append(item.packet))]
             for plan in found.plans
         }
-        listen(frozenset(), lambda _file: "", recorders, [packets] if packets else [])
+        listen(Ports(), lambda _file: "", recorders, [packets] if packets else [])
         demand(sum(len(packet.data) for packet in kept) <= 40 * len(data) + 4000, "not more than there was")
         events_of(kept)
         return 2 * len(data)  # three readings

@@ -19,6 +19,7 @@ class Level(IntEnum):
 _TOKEN = "saslToken"
 # Of SASL tokens this says nothing about anybody, and readers need it.
 _TOKEN_FRAME = frozenset({"channel_binding", "iterations", "mechanism"})
+_TOKEN_AUTH = "tokenauth"  # KIP-48: the name of SCRAM's one extension, which reads as no message without it
 _BASE64 = frozenset({"proof", "salt", "verifier"})  # RFC 5802 section 5.1
 # Text of users and of brokers about what users sent.
 _TEXTS = frozenset({
@@ -94,7 +95,7 @@ class FieldRedaction:
     def _leaf(self, node: Node, in_token: bool) -> None:
         """A part of a payload that is no field of the usual form: a token's, or all of one that is opaque."""
         if in_token:
-            if node.name not in _TOKEN_FRAME:
+            if node.name not in _TOKEN_FRAME and node.value != _TOKEN_AUTH:
                 self._token_part(node)
         elif self._level and _is_text(node):
             self.blanks.append((node.start, node.end))

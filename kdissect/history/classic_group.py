@@ -40,7 +40,7 @@ class Attempt(NamedTuple):
     """A JoinGroup or SyncGroup that was not answered.
 
     `member_id` is empty for a member that has none yet; `name` is what people call it. `given_up_ns` is when
-    its connection ended, 0 where the capture ended first.
+    its connection ended, None where the capture ended first.
     """
 
     member_id: str
@@ -48,7 +48,7 @@ class Attempt(NamedTuple):
     connection: str
     is_join: bool
     sent_ns: int
-    given_up_ns: int
+    given_up_ns: int | None
 
     @property
     def who(self) -> str:
@@ -82,11 +82,11 @@ class ClassicMember:
         self.metadata: bytes = b""
         """What it subscribes to, under the protocol the group chose; else under its first."""
         self.assignment: bytes | None = None
-        self.last_ns = 0
+        self.last_ns = NEVER_NS
         self.refusals = 0
         """Heartbeats in a row that were answered with REBALANCE_IN_PROGRESS."""
-        self.told_ns = 0
-        """When the first of them was answered; 0: none was."""
+        self.told_ns: int | None = None
+        """When the first of them was answered."""
         self.overdue = False
 
 
@@ -95,7 +95,7 @@ class Rebalance:
 
     `causes` are those that may be, with the members they name and when each was seen at work; `reasons` what
     members said of themselves (KIP-800). `first` is the member whose JoinGroup was sent first, at `first_ns`;
-    `shown_ns` is the first effect: a member was told to join again, or one that was there did; 0 for none.
+    `shown_ns` is the first effect: a member was told to join again, or one that was there did.
     `synced` sent a SyncGroup; `stable_ns` is the time of the last SyncGroup answer, NEVER_NS before it.
     """
 
@@ -104,11 +104,11 @@ class Rebalance:
         "synced",
     )  # fmt: skip
 
-    def __init__(self, generation: int, began: Evidence, told_ns: int = 0) -> None:
+    def __init__(self, generation: int, began: Evidence, told_ns: int | None = None) -> None:
         self.generation = generation
         self.began = began
         self.first = ""
-        self.first_ns = 0
+        self.first_ns: int | None = None
         self.shown_ns = told_ns
         self.stable_ns = NEVER_NS
         self.members: set[str] = set()
@@ -119,14 +119,15 @@ class Rebalance:
     @property
     def since_ns(self) -> int:
         """When it began, as far as anything shows it."""
-        return min(filter(None, (self.first_ns, self.shown_ns)), default=self.began.answered_ns)
+        found = earliest(self.first_ns, self.shown_ns)
+        return self.began.answered_ns if found is None else found
 
     def asked(self, member_id: str, sent_ns: int, was_there: bool) -> None:
         """A member asked to join; one that was there before does so because a rebalance is under way."""
-        if not self.first_ns or sent_ns < self.first_ns:
+        if self.first_ns is None or sent_ns < self.first_ns:
             self.first, self.first_ns = member_id, sent_ns
         if was_there:
-            self.shown_ns = min(self.shown_ns or sent_ns, sent_ns)
+            self.shown_ns = earliest(self.shown_ns, sent_ns)
 
     def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
         """Something that may have brought it about, at a time; NEVER_NS: nobody knows when."""
@@ -145,11 +146,16 @@ class Rebalance:
         return {Cause.LEADER_REJOINED if self.first == leader else Cause.UNKNOWN: {self.first}}
 
 
-def before(causes: dict[Cause, dict[str, int]], shown_ns: int) -> dict[Cause, set[str]]:
+def earliest(*times_ns: int | None) -> int | None:
+    """The first of those that are known."""
+    return min((time_ns for time_ns in times_ns if time_ns is not None), default=None)
+
+
+def before(causes: dict[Cause, dict[str, int]], shown_ns: int | None) -> dict[Cause, set[str]]:
     """Those that were at work when the effect showed; all, where nothing shows when that was."""
     found: dict[Cause, set[str]] = {}
     for cause, members in causes.items():
-        early = {who for who, time_ns in members.items() if not shown_ns or time_ns <= shown_ns}
+        early = {who for who, time_ns in members.items() if shown_ns is None or time_ns <= shown_ns}
         if early:
             found[cause] = early
     return found
@@ -160,7 +166,7 @@ class ClassicGroup:
 
     `roster` are the members its leader was told of, None before that was seen: then members may be missing
     in `members`, which were seen themselves. `left` are those that left since the last generation began, and
-    `told_ns` is when a member was first told since then to join again (0: none was). `attempts` were not
+    `told_ns` is when a member was first told since then to join again. `attempts` were not
     answered.
     """
 
@@ -178,7 +184,7 @@ class ClassicGroup:
         self.members: Table[str, ClassicMember] = Table(MEMBERS_KEPT)
         self.roster: set[str] | None = None
         self.left: dict[str, Evidence] = {}
-        self.told_ns = 0
+        self.told_ns: int | None = None
         self.attempts: list[Attempt] = []
         self.rebalances: deque[Rebalance] = deque(maxlen=REBALANCES_KEPT)
         self.total_rebalances = 0
@@ -190,7 +196,7 @@ class ClassicGroup:
 
     def told(self, time_ns: int) -> None:
         """A member was told to join again."""
-        self.told_ns = min(self.told_ns or time_ns, time_ns)
+        self.told_ns = earliest(self.told_ns, time_ns)
 
     def attempt(self, attempt: Attempt) -> None:
         """A JoinGroup or SyncGroup was not answered.
@@ -201,7 +207,7 @@ class ClassicGroup:
             self.attempts.append(attempt)
         if not attempt.is_join:
             return
-        earlier_ns = 0
+        earlier_ns = NEVER_NS
         for rebalance in self.rebalances:
             began_ns = rebalance.began.answered_ns
             if earlier_ns <= attempt.sent_ns <= began_ns:
@@ -231,5 +237,5 @@ class ClassicGroup:
             if len(self.left) < MEMBERS_KEPT:
                 self.left[member_id] = evidence
             if not len(self.members):
-                self.state, self.told_ns = ClassicState.EMPTY, 0
+                self.state, self.told_ns = ClassicState.EMPTY, None
         return member

@@ -26,6 +26,7 @@ from kdissect.history.classic_steps import (
 from kdissect.history.fact import Fact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
+from kdissect.model.packet import NEVER_NS
 from kdissect.session.exchange import State
 
 GROUPS_KEPT = 20_000  # a cluster's; a state is 1 KB and 1 KB a member
@@ -87,7 +88,7 @@ class ClassicGroups:
         group.attempt(
             Attempt(
                 str(request.member_id), str(name or ""), turn.info.id, turn.key == apis.JOIN_GROUP,
-                turn.sent_ns, 0 if close is None else close.time_ns,
+                turn.sent_ns, None if close is None else close.time_ns,
             )
         )  # fmt: skip
 
@@ -98,7 +99,7 @@ class ClassicGroups:
         answer = turn.response
         asked = group.members.get(turn.request.member_id)
         if asked is not None:
-            asked.refusals, asked.told_ns, asked.overdue = 0, 0, False
+            asked.refusals, asked.told_ns, asked.overdue = 0, None, False
         if answer is None:
             return facts
         if answer.error_code == codes.MEMBER_ID_REQUIRED:
@@ -149,7 +150,7 @@ def _new_generation(turn: Turn, key: GroupKey, group: ClassicGroup, generation: 
     earlier = None if group.rebalance is None else group.rebalance.began
     began = Rebalance(generation, turn.evidence, group.told_ns)
     group.rebalances.append(began)
-    group.told_ns = 0
+    group.told_ns = None
     for attempt in group.attempts:
         if attempt.is_join and (earlier is None or attempt.sent_ns > earlier.answered_ns):
             group.tried(attempt, began)
@@ -255,7 +256,8 @@ def _heartbeat(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
         _accepted(turn, group, request.generation_id).last_ns = turn.sent_ns
     if answer.error_code == codes.REBALANCE_IN_PROGRESS and member is not None:
         member.refusals += 1
-        member.told_ns = member.told_ns or turn.evidence.answered_ns
+        if member.told_ns is None:
+            member.told_ns = turn.evidence.answered_ns
         seen = member.refusals
         facts.append(turn.fact(ClassicFact.TOLD_TO_REJOIN, key, "error_code", side="response", seen=seen))
     return [*facts, *_refused(turn, key, group, answer.error_code)] if answer.error_code else facts
@@ -282,7 +284,7 @@ def _late(turn: Turn, key: GroupKey, member: ClassicMember | None) -> list[Fact]
         return []
     before, member.last_ns = member.last_ns, max(member.last_ns, turn.sent_ns)
     silent_ms = (turn.sent_ns - before) // _MS
-    if not before or not member.session_timeout_ms or silent_ms <= member.session_timeout_ms:
+    if before == NEVER_NS or not member.session_timeout_ms or silent_ms <= member.session_timeout_ms:
         return []
     expected = member.session_timeout_ms
     return [turn.fact(ClassicFact.SILENT_TOO_LONG, key, "", expected=expected, seen=silent_ms)]
@@ -293,7 +295,7 @@ def _overdue(turn: Turn, key: GroupKey, group: ClassicGroup, member: ClassicMemb
 
     The group waits as long as the most patient member allows.
     """
-    if member is None or not member.told_ns or member.overdue:
+    if member is None or member.told_ns is None or member.overdue:
         return []
     allowed_ms = max(known.rebalance_timeout_ms for known in group.members)
     waited_ms = (turn.sent_ns - member.told_ns) // _MS

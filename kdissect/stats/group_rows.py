@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kdissect.engine.times import rfc3339
-from kdissect.history.classic_group import Cause, ClassicGroup, ClassicState, Rebalance, before
+from kdissect.history.classic_group import Cause, ClassicGroup, ClassicState, Rebalance, before, earliest
 from kdissect.history.modern_group import ModernGroup, ModernRebalance
 from kdissect.model.packet import NEVER_NS
 from kdissect.stats.group_log import GroupLog
@@ -111,9 +111,12 @@ def _mark_missing(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> None:
 def _came_back(log: GroupLog, member: MemberLog) -> bool:
     """Whether a static member joined again with another id (KIP-345)."""
     return member.instance_id is not None and any(
-        other.instance_id == member.instance_id and (other.joined_ns or 0) > (member.joined_ns or 0)
-        for other in log.members
+        other.instance_id == member.instance_id and _joined(other) > _joined(member) for other in log.members
     )
+
+
+def _joined(member: MemberLog) -> int:
+    return NEVER_NS if member.joined_ns is None else member.joined_ns
 
 
 def _classic(group: ClassicGroup, log: GroupLog) -> Facts:
@@ -151,20 +154,21 @@ def _under_way(group: ClassicGroup, log: GroupLog) -> Facts | None:
     syncing as a generation whose leader has not given the assignments yet.
     """
     last = group.rebalance
-    done_ns = 0 if last is None else last.began.answered_ns
+    done_ns = NEVER_NS if last is None else last.began.answered_ns
     tries = [one for one in group.attempts if one.is_join and one.sent_ns > done_ns]
-    if not tries and not group.told_ns:
+    if not tries and group.told_ns is None:
         return _syncing(group, log)
     names = _attempt_names(group)
-    waiting = {one.who for one in tries if not one.given_up_ns}
+    waiting = {one.who for one in tries if one.given_up_ns is None}
     is_given_up = tries and not waiting and not len(group.members)
     back = [one.sent_ns for one in tries if one.member_id in group.members]
-    shown_ns = min(filter(None, (group.told_ns, *back)), default=0)
+    shown_ns = earliest(group.told_ns, *back)
     causes: dict[Cause, dict[str, int]] = {
         Cause.MEMBER_LEFT: {who: evidence.sent_ns for who, evidence in group.left.items()},
         Cause.MEMBER_JOINED: {one.who: one.sent_ns for one in tries if one.member_id not in group.members},
     }
-    since_ns = min(filter(None, (shown_ns, *(one.sent_ns for one in tries))))
+    since_ns = earliest(shown_ns, *(one.sent_ns for one in tries))
+    assert since_ns is not None  # one or the other was seen
     missing = [member.member_id for member in group.members if member.member_id not in waiting]
     found = before(causes, shown_ns) or {Cause.UNKNOWN: {""}}
     return {
@@ -174,7 +178,9 @@ def _under_way(group: ClassicGroup, log: GroupLog) -> Facts | None:
         "causes": _causes(found.items(), log, names),
         "joined": [_name(log, who, names) for who in sorted(waiting)],
         "gave_up": [
-            {"member": names.get(one.who), "at": rfc3339(one.given_up_ns)} for one in tries if one.given_up_ns
+            {"member": names.get(one.who), "at": rfc3339(one.given_up_ns)}
+            for one in tries
+            if one.given_up_ns is not None
         ],
         "waiting_for": [_name(log, who) for who in missing],
     }

@@ -312,7 +312,7 @@ def causes_come_first(traffic: GroupTraffic, joined: dict[str, int]) -> None:
     for group in traffic.classic.groups:
         for rebalance in group.rebalances:
             joiners = rebalance.why(group.leader).get(Cause.MEMBER_JOINED, set()) & set(joined)
-            for who in joiners if rebalance.shown_ns else ():
+            for who in joiners if rebalance.shown_ns is not None else ():
                 assert joined[who] <= rebalance.shown_ns, "a cause later than its effect"
             assert rebalance.since_ns <= rebalance.began.answered_ns
 

@@ -4,6 +4,7 @@ A frame is an artifact of its own so that `byteOffset` counts within something t
 what one frame carries into packets, and mixes it with others.
 """
 
+import os
 from base64 import b64encode
 from pathlib import PurePath
 from typing import Any
@@ -11,6 +12,7 @@ from urllib.parse import quote
 
 from kdissect.model.finding import Place
 from kdissect.model.packet import ref_file
+from kdissect.model.path_text import path_of
 
 Row = dict[str, Any]
 
@@ -56,7 +58,8 @@ def uri_of(path: str) -> str:
     """A path as a URI reference; a relative one stays relative."""
     if path == "-":
         return "stdin"
-    if PurePath(path).is_absolute():
-        return PurePath(path).as_uri()
+    name = PurePath(os.fsdecode(path_of(path)))
+    if name.is_absolute():
+        return name.as_uri()
     # a colon in the first segment would be taken for the end of a scheme (RFC 3986 section 4.2)
-    return quote(PurePath(path).as_posix(), safe="/~@!$&'()*+,=", errors="replace")
+    return quote(name.as_posix(), safe="/~@!$&'()*+,=", errors="surrogateescape")
