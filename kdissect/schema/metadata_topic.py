@@ -7,7 +7,7 @@ METADATA_TOPIC_ID = bytes(15) + b"\x01"  # org.apache.kafka.common.Uuid#METADATA
 # Where one of these stands, records may be of configs, SCRAM credentials, delegation tokens: no other
 # log has such.
 METADATA_MARKS = (METADATA_TOPIC.encode(), METADATA_TOPIC_ID)
-_MOST_DAMAGED = 3  # bytes of an id
+_MOST_DAMAGED = 8  # bytes of an id, half of it: one of another topic is random and has hardly one in common
 
 
 def may_be_metadata_topic(topic_id: bytes | None) -> bool:
