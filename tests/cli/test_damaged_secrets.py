@@ -48,6 +48,7 @@ FOUND = (
     38891,
 )
 ALL = 50_000
+EVERY = 13  # shares no factor with the number of conversations or of looks
 PLAIN = b"\0alice\0" + SECRET.encode()
 FORMS = (("--format", "tree"), ("--format", "jsonl", "--bodies"), ("--format", "table"))
 
@@ -184,5 +185,5 @@ def test_damage_is_the_same_for_the_same_number() -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("start", range(0, ALL, 5000))
 def test_many_damaged_captures_show_none(start: int, tmp_path: Path) -> None:
-    """All 50,000: two looks at each, in turns, so that each look sees more than a thousand."""
-    assert not [leak for number in range(start, start + 5000) for leak in hunt(number, tmp_path)]
+    """A part of 50,000, two looks at each, in turns; `python -m fuzz secrets` looks at all of them."""
+    assert not [leak for number in range(start, start + 5000, EVERY) for leak in hunt(number, tmp_path)]
