@@ -315,6 +315,44 @@ def test_surroundings_change_nothing_in_any_command(command: str, name: str, tmp
         assert ran.out == plain.out
 
 
+# Python's own files of bytecode are not asked for (-B): it does without where it cannot write them.
+READ_ONLY = """
+import os, sys
+import kdissect
+FOLDER = os.path.dirname(kdissect.__file__)
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate"}
+
+def refuse(event, arguments):
+    if event == "open" and arguments[2] & WRITES or event in CHANGES:
+        path = arguments[0]
+        if isinstance(path, (str, bytes)) and os.fsdecode(os.path.abspath(path)).startswith(FOLDER):
+            sys.__stderr__.write(f"{event} {path!r}\\n")
+            raise OSError(30, "Read-only file system", path)
+
+sys.addaudithook(refuse)
+if sys.argv[1] == "itself":
+    open(os.path.join(FOLDER, "new"), "w")
+from kdissect.cli import main
+sys.exit(max(main(line.split("|")) for line in sys.argv[1:]))
+"""
+
+
+def test_an_installation_that_nobody_may_write_to(tmp_path: Path) -> None:
+    def tried(*lines: str) -> subprocess.CompletedProcess[str]:
+        call = [sys.executable, "-B", "-c", READ_ONLY, *lines]
+        return subprocess.run(call, capture_output=True, text=True, cwd=CHECKOUT, check=False)
+
+    assert "Read-only file system" in tried("itself").stderr
+    lines = [
+        "|".join([*command.format(tmp_path).split(), str(CAPTURE)])
+        for command in READING
+        if command != "live -" and "--jobs" not in command
+    ]
+    ran = tried(*lines)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("command", ["info", "check"])
 def test_a_working_directory_that_was_removed(command: str, tmp_path: Path) -> None:
     (gone := tmp_path / "gone").mkdir()
