@@ -1,6 +1,5 @@
 """Times before 1970 and after 2106: what is told, and written, is that of any other time, moved."""
 
-import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -57,7 +56,9 @@ COMMANDS = {
 EXTRACTS: tuple[Sequence[str], ...] = ((), ("--connections",), ("--redact",), ("--redact=payload",))
 GROUPS = CAPTURES / "kafka44_sarama_groups.pcapng"
 PRODUCE = CAPTURES / "kafka44_java_produce.pcapng"
-EVERY = sorted(path for path in CAPTURES.iterdir() if re.search(r"\.pcap(ng)?(\.gz)?$", path.name))
+# Larger ones say the same more often, and all commands three times over each take minutes.
+MOST_BYTES = 130_000
+EVERY = [path for path in sorted(CAPTURES.glob("*.pcap*")) if path.stat().st_size < MOST_BYTES]
 
 
 def told(command: str, capture: str, second: int, capfd: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
@@ -93,7 +94,7 @@ def test_what_is_told_of_a_capture_does_not_depend_on_its_time(
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("source", EVERY, ids=lambda path: path.name)
-def test_what_is_told_of_no_capture_depends_on_its_time(
+def test_what_is_told_of_no_small_capture_depends_on_its_time(
     source: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert differences(source, tmp_path, capfd) == []
