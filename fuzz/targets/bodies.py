@@ -4,7 +4,7 @@ import struct
 from contextlib import suppress
 from functools import cache, lru_cache
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 from fuzz.mutators import mutate_bytes, number
 from fuzz.target import Target, demand
@@ -265,6 +265,7 @@ class Hex(Target):
     about = "hex dumps, C strings and plain hex as people paste them"
     modules = ("kdissect.decoders.hexinput", "kdissect.decoders.hexdump", "kdissect.decoders.hexerror")
     longest = 600
+    free_seconds: ClassVar[float] = 0.1  # a `*` in a dump of a hundred bytes stands for a MB
 
     def seeds(self) -> list[bytes]:
         """The forms that are known."""

@@ -57,6 +57,7 @@ class Payloads(Target):
     about = "subscriptions, assignments, SASL tokens, telemetry, envelopes: any bytes in any place"
     modules = ("kdissect.decoders.payloads",)
     longest = 500
+    seconds_per_mb = 4  # a tree, in which two bytes of protobuf are a node
     bytes_per_byte = 4000
 
     def seeds(self) -> list[bytes]:
