@@ -164,6 +164,7 @@ from kdissect.rules.versions.fallback_in_request_version import FallbackInReques
 from kdissect.rules.versions.ignored_fallback import IgnoredFallback
 from kdissect.rules.versions.no_api_versions import NoApiVersions
 from kdissect.rules.versions.not_advertised import NotAdvertised
+from kdissect.rules.versions.old_produce_refused import OldProduceRefused
 from kdissect.rules.versions.refused_by_close import RefusedByClose
 from kdissect.rules.versions.response_in_other_version import ResponseInOtherVersion
 from kdissect.rules.versions.unstable_version import UnstableVersion
@@ -197,6 +198,7 @@ ALL_RULES: tuple[Rule, ...] = (
     ApiVersionsBody(),
     UnstableVersion(),
     ResponseInOtherVersion(),
+    OldProduceRefused(),
     AdvertisedButDropped(),
     RefusedByClose(),
     AdvertisedAboveKnown(),

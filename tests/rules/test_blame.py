@@ -1,8 +1,8 @@
 """What findings must not say: faults that are none, and those of the other end."""
 
 from kdissect.model.packet import Packet
-from tests.rules.dialogue import Dialogue, findings
-from tests.rules.fixtures.wire import CLUSTER, METADATA
+from tests.rules.dialogue import SOFTWARE, Dialogue, findings, versions
+from tests.rules.fixtures.wire import ALL, CLUSTER, PRODUCE, old_produce
 from tests.support.traffic import BROKER, CLIENT, RST, request
 
 SNAP = 96
@@ -47,3 +47,47 @@ def test_a_null_topic_is_no_header_without_tags() -> None:
 def test_a_header_without_tags_is_told_still() -> None:
     content = bytes.fromhex("0003 000c 00000002 0004 74657374 00 01 00 00")  # Metadata v12 with header v1
     assert "HDR003" in codes(Dialogue().raw(CLIENT, content).close())
+
+
+# VER001, VER014, VER017, PAI005
+
+
+def test_nobody_advertised_less_than_was_advertised() -> None:
+    """Kafka 4 advertises Produce 0 to 13 and refuses 0 to 2 (KAFKA-18659): its own bytes speak against it."""
+    (found,) = findings(old_produce(BROKER))
+    assert (found.code, found.party.role) == ("VER017", "broker")
+    assert "Produce v2 is advertised (0 to 13)" in found.seen
+    assert codes(old_produce(CLIENT)) == set()
+
+
+def test_a_broker_that_serves_old_produce_is_left_alone() -> None:
+    talk = Dialogue(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, versions(ALL, (0, 0, 13)))
+    talk.exchange("Produce", 2, {**PRODUCE, "acks": 1}, {"responses": []})
+    assert codes(talk.close()) == {"VER016"}
+
+
+def test_records_lost_with_acks_0_are_told() -> None:
+    """The client cannot know: it waits for no answer (Java 0.8.2.2 against Kafka 4.4)."""
+    assert codes(old_produce(BROKER, acks=0)) == {"VER017"}
+    talk = Dialogue(negotiate=False)
+    talk.ask("Produce", 0, PRODUCE)
+    assert codes(talk.close(BROKER)) == {"VER003", "VER014"}
+    talk = Dialogue(negotiate=False)
+    talk.ask("Produce", 0, PRODUCE)
+    assert codes(talk.close(CLIENT)) == {"VER003"}
+
+
+def test_a_close_without_a_word_blames_no_client() -> None:
+    """A broker that advertises a version elsewhere and drops it looks like Kafka 4 and a client too old."""
+    talk = Dialogue(negotiate=False)
+    talk.ask("Produce", 1, {**PRODUCE, "acks": 1})
+    (found,) = [f for f in findings(talk.close(BROKER)) if f.code == "VER014"]
+    assert (found.party.role, found.claim) == ("broker", "differs")
+
+
+def test_a_handshake_that_is_advertised_must_be_answered() -> None:
+    """An unknown mechanism gets error 33 and the list of those enabled, not a close."""
+    talk = Dialogue()
+    talk.ask("SaslHandshake", 1, {"mechanism": "SCRAM-SHA-256"})
+    found = {f.code: f.party.role for f in findings(talk.close(BROKER))}
+    assert found == {"VER013": "broker"}

@@ -23,7 +23,7 @@ WILD = {
     "kafka28zk_franz_late.pcapng": {"ADM001"},
     "kafka39_franz_raw.pcapng": {"TXN003"},
     "kafka39zk_franz_raw.pcapng": {"TXN003"},
-    "kafka44_franz_raw.pcapng": {"TXN003", "VER001", "VER014"},
+    "kafka44_franz_raw.pcapng": {"TXN003"},
     "kafka44_kafkajs_admin.pcapng": {"GRP008"},
     "kafka44_rdkafka_admin.pcapng": {"FRM006"},
     "kafka44_segmentio_admin.pcapng": {"FRM006"},

@@ -7,20 +7,10 @@ from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.rule import ExchangeRule, Fault
 from kdissect.session.exchange import Exchange
 
-PRODUCE = 0
-# Kafka 4 names Produce from 0 on for the sake of librdkafka, and refuses 0-2 all the same (KAFKA-18659).
-PRODUCE_FIRST_IN_4 = 3
-PRODUCE_LAST_BEFORE_4 = 11
-
 
 def advertised_range(view: ConnectionView, api_key: int) -> tuple[int, int] | None:
-    """What the broker takes of an API, as far as it said so on this connection."""
-    if view.advertised is None:
-        return None
-    found = view.advertised.get(api_key)
-    if found is not None and api_key == PRODUCE and found[1] > PRODUCE_LAST_BEFORE_4:
-        return max(found[0], PRODUCE_FIRST_IN_4), found[1]
-    return found
+    """What the broker advertised of an API on this connection; None: nothing, or nothing of this API."""
+    return None if view.advertised is None else view.advertised.get(api_key)
 
 
 class NotAdvertised(ExchangeRule):
