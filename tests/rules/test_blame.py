@@ -2,6 +2,7 @@
 
 from kdissect.model.packet import Packet
 from tests.rules.dialogue import SOFTWARE, Dialogue, findings, versions
+from tests.rules.fixtures.apis import fetch_answer, full_fetch
 from tests.rules.fixtures.wire import ALL, CLUSTER, PRODUCE, old_produce
 from tests.support.traffic import BROKER, CLIENT, RST, request
 
@@ -91,3 +92,16 @@ def test_a_handshake_that_is_advertised_must_be_answered() -> None:
     talk.ask("SaslHandshake", 1, {"mechanism": "SCRAM-SHA-256"})
     found = {f.code: f.party.role for f in findings(talk.close(BROKER))}
     assert found == {"VER013": "broker"}
+
+
+# FET008
+
+
+def test_an_empty_answer_of_old_fetches_is_an_error() -> None:
+    """Up to v6 there is no error code for the whole: brokers answer no partition at all."""
+    asked = {**full_fetch([0]), "min_bytes": 1, "max_wait_ms": 500}
+    for version, expected in ((4, False), (6, False), (7, True)):
+        talk = Dialogue().exchange("Fetch", version, asked, {"responses": []})
+        assert ("FET008" in codes(talk.close())) is expected
+    talk = Dialogue().exchange("Fetch", 4, asked, fetch_answer(0))
+    assert "FET008" in codes(talk.close())
