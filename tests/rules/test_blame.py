@@ -105,3 +105,16 @@ def test_an_empty_answer_of_old_fetches_is_an_error() -> None:
         assert ("FET008" in codes(talk.close())) is expected
     talk = Dialogue().exchange("Fetch", 4, asked, fetch_answer(0))
     assert "FET008" in codes(talk.close())
+
+
+# VER004
+
+
+def test_a_bad_fallback_is_read_as_what_it_should_be() -> None:
+    """librdkafka's mock broker: error 35, a compact count, and one element."""
+    talk = Dialogue()
+    talk.raw(CLIENT, bytes.fromhex("0012 0003 00000009 0004 74657374 00 0274 0275 00"))
+    talk.raw(BROKER, bytes.fromhex("00000009 0023 01 0012 0000 0002 00000000"))
+    (found,) = [finding for finding in findings(talk.close()) if finding.code == "VER004"]
+    assert found.seen == "as version 0, api_keys: 16781824 elements do not fit the 7 bytes left"
+    assert (found.place.path, found.place.start) == ("ApiVersionsResponse.api_keys", 6)
