@@ -118,3 +118,26 @@ def test_a_bad_fallback_is_read_as_what_it_should_be() -> None:
     (found,) = [finding for finding in findings(talk.close()) if finding.code == "VER004"]
     assert found.seen == "as version 0, api_keys: 16781824 elements do not fit the 7 bytes left"
     assert (found.place.path, found.place.start) == ("ApiVersionsResponse.api_keys", 6)
+
+
+# BDY001, BDY002
+
+
+def offsets_answer(content: str) -> dict[str, tuple[str | None, str]]:
+    """What is found in an answer of ListOffsets v0: place and what was seen."""
+    talk = Dialogue(negotiate=False)
+    id_ = talk.ask("ListOffsets", 0, {"replica_id": -1, "topics": []})
+    talk.raw(BROKER, id_.to_bytes(4) + bytes.fromhex(content))
+    return {f.code: (f.place.path, f.seen) for f in findings(talk.close()) if f.code.startswith("BDY")}
+
+
+def test_a_field_left_out_is_not_a_count_too_large() -> None:
+    """Tansu: one partition, index 1, error 0, and no list of offsets."""
+    partition = "ListOffsetsResponse.topics[0].partitions"
+    assert offsets_answer("00000001 000161 00000001 00000001 0000") == {
+        "BDY001": (f"{partition}[0].old_style_offsets", "int32 of 4 bytes runs past the end, 0 left")
+    }
+    # Two are said to come and one does: the count may be what is wrong.
+    found = offsets_answer("00000001 000161 00000002 00000001 0000 00000000")
+    assert found == {"BDY002": (partition, "2 elements do not fit the 10 bytes left")}
+    assert set(offsets_answer("7fffffff 000161 00000002 00000001 0000 00000000")) == {"BDY002"}
