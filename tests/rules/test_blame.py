@@ -1,12 +1,22 @@
 """What findings must not say: faults that are none, and those of the other end."""
 
+from collections.abc import Callable
+
+import pytest
+
 from kdissect.model.packet import Packet
+from kdissect.session.exchange import Exchange
+from tests.history import test_classic_groups as classic
+from tests.history import test_fetch_sessions as sessions
+from tests.history import test_modern_groups as modern
+from tests.history.talk import Talk
 from tests.rules.dialogue import SOFTWARE, Dialogue, findings, versions
 from tests.rules.fixtures.apis import fetch_answer, full_fetch
 from tests.rules.fixtures.wire import ALL, CLUSTER, PRODUCE, old_produce
 from tests.support.traffic import BROKER, CLIENT, RST, request
 
 SNAP = 96
+Step = Callable[[Talk], Exchange]
 
 
 def codes(packets: list[Packet]) -> set[str]:
@@ -141,3 +151,74 @@ def test_a_field_left_out_is_not_a_count_too_large() -> None:
     found = offsets_answer("00000001 000161 00000002 00000001 0000 00000000")
     assert found == {"BDY002": (partition, "2 elements do not fit the 10 bytes left")}
     assert set(offsets_answer("7fffffff 000161 00000002 00000001 0000 00000000")) == {"BDY002"}
+
+
+# Faults of brokers that were told of clients
+
+
+def told(*steps: Step) -> dict[str, str]:
+    """Code and party of what is found in a conversation, information aside."""
+    talk = Talk()
+    found = findings([step(talk) for step in steps])
+    return {f.code: f.party.role for f in found if f.severity != "info"}
+
+
+@pytest.mark.parametrize("generation", [-1, 0, 1, 3])
+def test_a_generation_that_goes_back_is_the_coordinators(generation: int) -> None:
+    assert told(
+        lambda talk: classic.join(talk, "a", 5, members=("a",)),
+        lambda talk: classic.join(talk, "a", generation, members=("a",)),
+        lambda talk: classic.heartbeat(talk, "a", 6),
+    ) == {"GRP019": "broker"}
+
+
+def test_a_group_may_begin_anew() -> None:
+    for first in (0, 1):  # Apache Kafka begins with 1, Tansu with 0
+        assert (
+            told(
+                lambda talk: classic.join(talk, "a", 5, members=("a",)),
+                lambda talk, first=first: classic.join(
+                    talk, "b", first, leader="b", asked="", members=("b",)
+                ),
+                lambda talk, first=first: classic.heartbeat(talk, "b", first),
+            )
+            == {}
+        )
+
+
+def test_a_leader_that_is_no_member_is_the_coordinators() -> None:
+    """The member with the list assigns, whoever is called the leader."""
+    assert told(
+        lambda talk: classic.join(talk, "a", 2, leader="x", members=("a", "b")),
+        lambda talk: classic.sync(talk, "a", 2, ("a", "b")),
+    ) == {"GRP020": "broker"}
+
+
+def test_two_protocols_of_one_generation_are_the_coordinators() -> None:
+    assert told(
+        lambda talk: classic.join(talk, "a", 2, members=("a",)),
+        lambda talk: classic.join(talk, "b", 2, chosen="sticky", offered=("range", "sticky")),
+        lambda talk: classic.sync(talk, "b", 2, protocol="sticky"),
+    ) == {"GRP021": "broker"}
+
+
+def test_epoch_0_that_is_told_is_the_coordinators() -> None:
+    for epochs in ((1, 0), (4, 3)):
+        assert told(
+            lambda talk, told=epochs[0]: modern.beat(talk, 1, told),
+            lambda talk, asked=epochs[0], told=epochs[1]: modern.beat(talk, asked, told),
+            lambda talk: modern.beat(talk, 7, 7),
+        ) == {"GRP019": "broker"}
+
+
+def test_a_session_named_beside_an_error_is_no_clients_invention() -> None:
+    assert told(
+        lambda talk: sessions.fetch(talk, 0, 0, (0,), error=70, answered=(0,)),
+        lambda talk: sessions.fetch(talk, 7, 1),
+    ) == {"FET018": "broker"}
+
+
+def test_a_range_upside_down_is_the_brokers() -> None:
+    talk = Dialogue(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, versions(ALL, (3, 13, 9)))
+    found = findings(talk.exchange("Metadata", 12, {"topics": None}, CLUSTER).close())
+    assert {f.code: f.party.role for f in found} == {"VER007": "broker"}

@@ -44,7 +44,7 @@ class NotAdvertised(ExchangeRule):
         if view.advertised is None or key is None or version is None:
             return False
         found = advertised_range(view, key)
-        return found is None or not found[0] <= version <= found[1]
+        return found is None or (not found[0] <= version <= found[1] and found[0] <= found[1])
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """Key and version against the last ApiVersions answer of the connection."""
@@ -62,7 +62,7 @@ class NotAdvertised(ExchangeRule):
         found = advertised_range(view, key)
         if found is None:
             yield Fault("an API the broker advertised", f"API key {key}", start=0, end=2)
-        elif not found[0] <= version <= found[1]:
+        elif not found[0] <= version <= found[1] and found[0] <= found[1]:  # other ranges are VER007
             yield Fault(
                 f"version {found[0]} to {found[1]}, as advertised", f"version {version}", start=2, end=4
             )
