@@ -12,7 +12,7 @@ from tests.history import test_modern_groups as modern
 from tests.history.talk import Talk
 from tests.rules.dialogue import SOFTWARE, Dialogue, findings, versions
 from tests.rules.fixtures.apis import fetch_answer, full_fetch
-from tests.rules.fixtures.wire import ALL, CLUSTER, PRODUCE, old_produce
+from tests.rules.fixtures.wire import ALL, CLUSTER, METADATA, PRODUCE, old_produce
 from tests.support.traffic import BROKER, CLIENT, RST, request
 
 SNAP = 96
@@ -222,3 +222,38 @@ def test_a_range_upside_down_is_the_brokers() -> None:
     talk = Dialogue(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, versions(ALL, (3, 13, 9)))
     found = findings(talk.exchange("Metadata", 12, {"topics": None}, CLUSTER).close())
     assert {f.code: f.party.role for f in found} == {"VER007": "broker"}
+
+
+# PAI002
+
+
+@pytest.mark.parametrize("later", [5, 1100])
+def test_a_lost_answer_is_told_once(later: int) -> None:
+    """What follows is in order; also behind so many requests that the lost one is waited for no more."""
+    talk = Dialogue()
+    talk.ask("Metadata", 12, METADATA)
+    for _ in range(later):
+        talk.exchange("Metadata", 12, METADATA, CLUSTER)
+    (found,) = findings(talk.close())
+    assert (found.code, found.count, found.place.exchange) == ("PAI002", 1, 2)
+    assert found.seen.startswith("request 1 ")
+    assert found.earlier == (found.place.connection, 1)
+
+
+def test_two_lost_answers_are_told_once() -> None:
+    talk = Dialogue()
+    for _ in range(2):
+        talk.ask("Metadata", 12, METADATA)
+    for _ in range(3):
+        talk.exchange("Metadata", 12, METADATA, CLUSTER)
+    (found,) = findings(talk.close())
+    assert (found.code, found.count, found.place.exchange) == ("PAI002", 1, 3)
+
+
+def test_each_answer_that_overtakes_another_is_told() -> None:
+    talk = Dialogue()
+    first, second, third = (talk.ask("Metadata", 12, METADATA) for _ in range(3))
+    for id_ in (third, second, first):
+        talk.answer("Metadata", 12, CLUSTER, id_)
+    (found,) = findings(talk.close())
+    assert (found.code, found.count) == ("PAI002", 2)

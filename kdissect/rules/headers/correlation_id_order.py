@@ -40,9 +40,11 @@ class CorrelationIdOrder(ExchangeRule):
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The id against the one before it, wrap-around and Java's reserved ids excepted."""
-        before = view.previous.correlation_id if view.previous is not None else None
-        now = exchange.correlation_id
-        if before is None or now is None or exchange.request is None:
+        previous, now = view.previous, exchange.correlation_id
+        if previous is None or now is None or exchange.request is None:
+            return
+        before = previous.correlation_id
+        if before is None or previous.ordinal > exchange.ordinal:  # it waited for its answer in vain
             return
         if before < FIRST_RESERVED and now <= before:
             yield Fault(f"more than {before}", str(now), start=4, end=8)

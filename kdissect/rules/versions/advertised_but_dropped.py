@@ -9,8 +9,8 @@ from kdissect.rules.rule import REQUEST, ExchangeRule, Fault
 from kdissect.rules.versions.not_advertised import advertised_range
 from kdissect.session.exchange import Exchange, State
 
-# Mechanisms of SASL fail by design; Fetch, JoinGroup, SyncGroup, ShareFetch and FetchSnapshot wait on purpose,
-# so that a broker that shuts down leaves them; an Envelope's own request may be what it could not read.
+# SASL mechanisms fail by design. Fetch, JoinGroup, SyncGroup, ShareFetch and FetchSnapshot wait on purpose:
+# a broker that shuts down leaves them. An Envelope's own request may be what the broker could not read.
 LEFT_OUT = frozenset({36, 1, 11, 14, 78, 59, 58})
 # A close long after the request has causes of its own: shutdown, idle connections.
 PROMPT_NS = 1_000_000_000
