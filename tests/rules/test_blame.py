@@ -257,3 +257,19 @@ def test_each_answer_that_overtakes_another_is_told() -> None:
         talk.answer("Metadata", 12, CLUSTER, id_)
     (found,) = findings(talk.close())
     assert (found.code, found.count) == ("PAI002", 2)
+
+
+# ADM001, GRP008
+
+
+def test_what_apache_accepts_is_not_malformed() -> None:
+    old = {"replica_id": -1, "topics": [{"name": "a", "partitions": [{"timestamp": -3}]}]}
+    partition = {"partition_index": 0, "committed_offset": -2, "committed_metadata": ""}
+    commit = {"group_id": "g", "topics": [{"name": "a", "partitions": [partition]}]}
+    for api, version, asked, code in (
+        ("ListOffsets", 5, old, "ADM001"),
+        ("OffsetCommit", 8, commit, "GRP008"),
+    ):
+        talk = Dialogue().exchange(api, version, asked, {"topics": []})
+        (found,) = [f for f in findings(talk.close()) if f.code == code]
+        assert (found.claim, found.severity) == ("differs", "warning")

@@ -1,4 +1,4 @@
-"""GRP019: the generation or epoch that a coordinator tells must not go back."""
+"""GRP019: the generation or epoch that a coordinator tells should not go back."""
 
 from kdissect.history.classic_steps import ClassicFact
 from kdissect.history.modern_groups import ModernFact
@@ -7,7 +7,7 @@ from kdissect.rules.rule import FactRule
 
 
 class GenerationBack(FactRule):
-    """The generation or epoch that a coordinator tells must not go back.
+    """The generation or epoch that a coordinator tells should not go back.
 
     Generations of a classic group count up; epochs of members (KIP-848 and its kin) do so from 1 on. A group
     that was empty may begin anew. What members of that generation or epoch send is not judged.
