@@ -17,6 +17,7 @@ from kdissect.report.printable import printable
 from kdissect.report.verdict import Verdict
 from kdissect.rules.registry import rule_by
 from kdissect.schema.secrets import MASK
+from kdissect.session.exchange import exchange_text
 
 WIDTH = 110
 
@@ -72,12 +73,17 @@ def place_text(place: Place, files: Sequence[str]) -> str:
     """API, side, exchange, connection, packets, field."""
     if place.exchange < 0:
         return f"connection {place.connection}"
-    api = place.api or (f"API key {place.api_key}" if place.api_key is not None else "frame")
-    version = "" if place.api_version is None else f" v{place.api_version}"
-    what = f"{api}{version} {place.side}, exchange {place.exchange} of connection {place.connection}"
+    what = f"{frame_text(place)} of connection {place.connection}"
     if place.first_ref:
         what += f", {packets_text(place, files)}"
     return f"{what}, {place.path}" if place.path else what
+
+
+def frame_text(place: Place) -> str:
+    """API, side and exchange."""
+    api = place.api or (f"API key {place.api_key}" if place.api_key is not None else "frame")
+    version = "" if place.api_version is None else f" v{place.api_version}"
+    return f"{api}{version} {place.side}, {exchange_text(place.exchange)}"
 
 
 def packets_text(place: Place, files: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from kdissect.model.packet import Packet
+from kdissect.report.text import finding_text
 from kdissect.session.exchange import Exchange
 from tests.history import test_classic_groups as classic
 from tests.history import test_fetch_sessions as sessions
@@ -273,3 +274,14 @@ def test_what_apache_accepts_is_not_malformed() -> None:
         talk = Dialogue().exchange(api, version, asked, {"topics": []})
         (found,) = [f for f in findings(talk.close()) if f.code == code]
         assert (found.claim, found.severity) == ("differs", "warning")
+
+
+# Places
+
+
+def test_an_orphan_response_is_called_one() -> None:
+    talk = Dialogue().exchange("Metadata", 12, METADATA, CLUSTER)
+    (found,) = [f for f in findings(talk.answer("Metadata", 12, CLUSTER, 77).close()) if f.code == "PAI001"]
+    text = finding_text(found, ("a.pcap",))
+    assert "Metadata v12 response, orphan response 0 of connection" in text
+    assert "exchange 1000000000" not in text
