@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from kdissect.model.finding import Finding, Party, Place
+from kdissect.model.finding import Finding, Party, Place, Who
 from kdissect.model.packet import ref_file, ref_number
 from kdissect.report.about import (
     codes_text,
@@ -31,7 +31,8 @@ def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
     times = f", {finding.count} times" if finding.count > 1 else ""
     known = ", known" if finding.known else ""
     yield f"{finding.code} {finding.name}  {finding.severity}, {finding.level}, {finding.claim}{times}{known}"
-    yield f"  who       {printable(party_text(finding.party))}"
+    first = ", the first" if finding.count > 1 and finding.party.role is Who.CLIENT else ""
+    yield f"  who       {printable(party_text(finding.party))}{first}"
     place = finding.place
     yield f"  where     {printable(place_text(place, files))}"
     if place.start >= 0 and place.end > place.start:

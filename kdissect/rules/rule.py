@@ -52,7 +52,8 @@ class Once:
 
     EACH = "each"
     CONNECTION = "connection"
-    PARTY = "party"  # software, client id and address of the end that is judged, and API and version
+    PARTY = "party"  # the end that is judged (`findings.who_of`), and API and version
+    SOFTWARE = "software"  # of clients; clients without one are one for each host; or the broker
     VALUE = "value"  # what was seen, in the whole input
 
 

@@ -11,10 +11,10 @@ from tests.history import test_classic_groups as classic
 from tests.history import test_fetch_sessions as sessions
 from tests.history import test_modern_groups as modern
 from tests.history.talk import Talk
-from tests.rules.dialogue import SOFTWARE, Dialogue, findings, versions
+from tests.rules.dialogue import SOFTWARE, VERSIONS, Dialogue, findings, versions
 from tests.rules.fixtures.apis import fetch_answer, full_fetch
 from tests.rules.fixtures.wire import ALL, CLUSTER, METADATA, PRODUCE, old_produce
-from tests.support.traffic import BROKER, CLIENT, RST, request
+from tests.support.traffic import BROKER, CLIENT, RST, Conversation, request
 
 SNAP = 96
 Step = Callable[[Talk], Exchange]
@@ -285,3 +285,46 @@ def test_an_orphan_response_is_called_one() -> None:
     text = finding_text(found, ("a.pcap",))
     assert "Metadata v12 response, orphan response 0 of connection" in text
     assert "exchange 1000000000" not in text
+
+
+# HDR009, and what is told once
+
+
+@pytest.mark.parametrize("software", ["apache-kafka-java", "tester"])
+def test_java_sends_requests_later_than_it_numbers_them(software: str) -> None:
+    asked = {"client_software_name": software, "client_software_version": "4.4.0"}
+    talk = Dialogue(negotiate=False).exchange("ApiVersions", 3, asked, VERSIONS)
+    for id_ in (5, 3):
+        talk.ask("Metadata", 12, METADATA, id_=id_)
+        talk.answer("Metadata", 12, CLUSTER, id_)
+    assert ("HDR009" in codes(talk.close())) is (software == "tester")
+
+
+def test_clients_that_do_not_say_what_they_are_get_the_benefit() -> None:
+    for ids, expected in (((5, 3), False), ((0, 0), True)):
+        talk = Dialogue(negotiate=False)
+        for id_ in ids:
+            talk.ask("Metadata", 8, METADATA, id_=id_)
+            talk.answer("Metadata", 8, CLUSTER, id_)
+        assert ("HDR009" in codes(talk.close())) is expected
+
+
+def test_one_line_for_each_software() -> None:
+    """Not one for each client id, API and version; another version is another line."""
+
+    def asks(software: str, port: int, client_id: str) -> list[Packet]:
+        talk = Dialogue(negotiate=False)
+        talk.talk = Conversation(ports=(port, 9092)).handshake()
+        name, _, version = software.partition(" ")
+        asked = {"client_software_name": name, "client_software_version": version}
+        talk.ask("ApiVersions", 3, asked, client_id=client_id)
+        talk.answer("ApiVersions", 3, VERSIONS)
+        for api, old in (("OffsetFetch", 0), ("ListOffsets", 0)):
+            talk.ask(api, old, {"topics": []}, client_id=client_id)
+            talk.answer(api, old, {})
+        return talk.close()
+
+    packets = asks("x 1.0", 4001, "a") + asks("x 1.0", 4002, "b") + asks("x 2.0", 4003, "a")
+    found = [f for f in findings(packets) if f.code == "VER016"]
+    assert {(f.party.version, f.count) for f in found} == {("1.0", 4), ("2.0", 2)}
+    assert all("client id a, the first" in finding_text(f, ("a.pcap",)) for f in found)

@@ -31,7 +31,7 @@ class LateFetch(BodyRule):
     who = Who.BROKER
     cites = ("spec/000 Fetch API",)
     on = (("Fetch", RESPONSE),)
-    once = Once.PARTY
+    once = Once.SOFTWARE
 
     def is_suspect(self, body: Body) -> bool:
         """By its latency."""
