@@ -6,6 +6,7 @@ from typing import Any
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
+    BOTH_FRAMES,
     RESPONSE,
     BodyRule,
     Fault,
@@ -33,6 +34,7 @@ class EarlyFetch(BodyRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.BROKER
+    needs = BOTH_FRAMES
     cites = ("spec/000 Fetch API",)
     on = (("Fetch", RESPONSE),)
     once = Once.PARTY

@@ -25,6 +25,7 @@ class VisibleCredentials(ConnectionRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.CLIENT
+    needs = "the SaslHandshake of the connection"
     cites = ("RFC 4616", "KIP-255")
     once = Once.SOFTWARE
 
