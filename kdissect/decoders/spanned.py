@@ -28,9 +28,15 @@ def dissect(message: Message, version: int, data: bytes, offset: int = 0) -> Nod
     return _Dissector(_layout(message, version), data, offset, keep=True).root()
 
 
-def locate(message: Message, version: int, data: bytes, offset: int = 0) -> DecodeError | None:
-    """The error `dissect` would find, without the memory for a tree. None if the bytes fit."""
-    return _Dissector(_layout(message, version), data, offset, keep=False).root().error
+def locate(
+    message: Message, version: int, data: bytes, offset: int = 0, trust_counts: bool = False
+) -> DecodeError | None:
+    """The error `dissect` would find, without the memory for a tree. None if the bytes fit.
+
+    `trust_counts`: elements are read although the bytes left are too few for all of them, until they end.
+    """
+    layout = _layout(message, version)
+    return _Dissector(layout, data, offset, keep=False, trust_counts=trust_counts).root().error
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -45,10 +51,13 @@ class _Dissector:
     of its bytes, too much for saying where a large body is wrong.
     """
 
-    def __init__(self, layout: Layout, data: bytes, offset: int, keep: bool) -> None:
+    def __init__(
+        self, layout: Layout, data: bytes, offset: int, keep: bool, trust_counts: bool = False
+    ) -> None:
         self._layout = layout
         self._cursor = Cursor(data, offset)
         self._keep = keep
+        self._trust_counts = trust_counts
         self._open: list[Node] = []
 
     def root(self) -> Node:
@@ -175,7 +184,9 @@ class _Dissector:
         if count < 0:
             return
         left = self._cursor.end - self._cursor.offset
-        if count * self._layout.min_element(kind.element) > left:
+        # At least a byte each: what takes none would be read as often as the bytes say.
+        least = 1 if self._trust_counts else self._layout.min_element(kind.element)
+        if count * least > left:
             why = f"{count} elements do not fit the {left} bytes left"
             raise self._cursor.fault(why, start, FaultKind.LENGTH)
         node.value = values = []

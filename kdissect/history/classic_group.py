@@ -64,9 +64,9 @@ class ClassicMember:
     """
 
     __slots__ = (
-        "assignment", "client", "client_id", "generation", "instance_id", "joined_by", "last_ns", "member_id",
-        "metadata", "overdue", "protocols", "rebalance_timeout_ms", "refusals", "session_timeout_ms",
-        "told_ns",
+        "assignment", "client", "client_id", "generation", "instance_id", "joined_by", "last_ns", "leads",
+        "member_id", "metadata", "overdue", "protocol", "protocols", "rebalance_timeout_ms", "refusals",
+        "session_timeout_ms", "told_ns",
     )  # fmt: skip
 
     def __init__(self, member_id: str) -> None:
@@ -78,6 +78,10 @@ class ClassicMember:
         self.joined_by: Evidence | None = None
         self.session_timeout_ms = 0
         self.rebalance_timeout_ms = 0
+        self.leads = False
+        """Whether its JoinGroup's answer made it the leader, by name or with the list of members."""
+        self.protocol: tuple[str | None, str | None] = None, None
+        """Type and name, as that answer told it."""
         self.protocols: tuple[str, ...] = ()
         self.metadata: bytes = b""
         """What it subscribes to, under the protocol the group chose; else under its first."""

@@ -22,6 +22,7 @@ from kdissect.history.classic_steps import (
     generation_differs,
     roster_causes,
     sync_request,
+    went_back,
 )
 from kdissect.history.fact import Fact
 from kdissect.history.table import Table
@@ -120,14 +121,25 @@ class ClassicGroups:
 
 
 def _joined(turn: Turn, key: GroupKey, group: ClassicGroup, answer: Any) -> list[Fact]:
-    facts = []
     generation = answer.generation_id
+    back = went_back(turn, key, group, generation)
+    facts = [*back]
     if group.rebalance is None or generation != group.generation:
         facts.append(_new_generation(turn, key, group, generation, answer))
+    elif group.protocol != _text(answer.protocol_name):
+        expected, seen = group.protocol, answer.protocol_name
+        facts.append(
+            turn.fact(
+                ClassicFact.TWO_PROTOCOLS, key, "protocol_name", side="response", expected=expected,
+                seen=seen, earlier=group.rebalance.began,
+            )
+        )  # fmt: skip
     rebalance = group.rebalance
     assert rebalance is not None  # _new_generation made one
     causes_of_join(turn, group, rebalance, str(answer.member_id))
     member = _remember(turn, group, answer)
+    if back:
+        member.generation = member.joined_by = None  # nobody knows in which it is
     rebalance.members.add(member.member_id)
     if answer.members:  # the leader is told of all members
         group.roster = {str(row.member_id) for row in answer.members}
@@ -159,7 +171,7 @@ def _new_generation(turn: Turn, key: GroupKey, group: ClassicGroup, generation: 
     group.state = ClassicState.SYNCING
     group.leader = str(answer.leader)
     group.roster = None
-    group.protocol = None if answer.protocol_name is None else str(answer.protocol_name)
+    group.protocol = _text(answer.protocol_name)
     group.protocol_type = str(turn.request.protocol_type)
     return turn.fact(
         ClassicFact.GENERATION_BEGAN, key, "generation_id", side="response", expected=before,
@@ -178,6 +190,8 @@ def _remember(turn: Turn, group: ClassicGroup, answer: Any) -> ClassicMember:
     member.instance_id = instance_id
     member.client_id, member.client = turn.exchange.client_id, turn.info.client_text
     member.generation, member.joined_by = answer.generation_id, turn.evidence
+    member.leads = bool(answer.members) or str(answer.leader) == member_id
+    member.protocol = str(request.protocol_type), _text(answer.protocol_name)
     member.session_timeout_ms = request.session_timeout_ms
     # Before version 1 the session timeout was the time for that too (KIP-62).
     member.rebalance_timeout_ms = getattr(request, "rebalance_timeout_ms", request.session_timeout_ms)
@@ -187,6 +201,10 @@ def _remember(turn: Turn, group: ClassicGroup, answer: Any) -> ClassicMember:
     member.last_ns = max(turn.sent_ns, turn.evidence.answered_ns)
     group.left.pop(member_id, None)
     return member
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _forget_absent(group: ClassicGroup) -> None:

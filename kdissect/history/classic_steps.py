@@ -26,6 +26,8 @@ class ClassicFact(StrEnum):
     LEFT = "left"  # seen: the member's id, detail: its reason
     FENCED = "fenced"  # another member has the instance id; detail: the member
     REFUSED = "refused"  # seen: the error code, detail: the member
+    GENERATION_WENT_BACK = "generation_went_back"  # in JoinGroup's answer; expected: the least
+    TWO_PROTOCOLS = "two_protocols"  # chosen for one generation; expected: what others were told
     GENERATION_DIFFERS = "generation_differs"  # not that of the member's last JoinGroup
     ASSIGNMENTS_OF_FOLLOWER = "assignments_of_follower"  # expected: the leader, seen: the member
     ASSIGNMENT_TO_STRANGER = "assignment_to_stranger"  # seen: ids that are not in the generation
@@ -84,6 +86,28 @@ def roster_causes(group: ClassicGroup, rebalance: Rebalance) -> None:
             rebalance.because(Cause.MEMBER_LOST, member.member_id, NEVER_NS)
 
 
+def went_back(turn: Turn, key: GroupKey, group: ClassicGroup, generation: int) -> list[Fact]:
+    """Whether a broker tells a generation that cannot follow.
+
+    A group that was empty begins anew, with 1 or what else its broker begins with; who asks to join that one
+    has no member id of the old one.
+    """
+    before, rebalance = group.generation, group.rebalance
+    earlier = None
+    if generation >= 0:
+        if before is None or rebalance is None or before <= generation:
+            return []
+        asked = group.members.peek(str(turn.request.member_id))
+        if generation <= _FIRST_GENERATION and (asked is None or asked.generation is None):
+            return []
+        earlier = rebalance.began
+        if turn.sent_ns <= earlier.answered_ns:
+            return []  # it was under way then: its answer may be late
+    kind, expected, seen = ClassicFact.GENERATION_WENT_BACK, before if earlier else 0, generation
+    side = "response"
+    return [turn.fact(kind, key, "generation_id", side=side, expected=expected, seen=seen, earlier=earlier)]
+
+
 def generation_differs(
     turn: Turn, key: GroupKey, member: ClassicMember | None, generation: int
 ) -> list[Fact]:
@@ -105,7 +129,9 @@ def sync_request(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
     request = turn.request
     facts = []
     assignments = request.assignments or ()
-    if assignments and group.leader not in (None, request.member_id):
+    member = group.members.peek(str(request.member_id))
+    leads = member is not None and member.leads  # the broker may have told others of another leader
+    if assignments and not leads and group.leader not in (None, request.member_id):
         kind = ClassicFact.ASSIGNMENTS_OF_FOLLOWER
         expected, seen = group.leader, request.member_id
         facts.append(turn.fact(kind, key, "assignments", expected=expected, seen=seen))
@@ -114,7 +140,7 @@ def sync_request(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
         if strangers:
             facts.append(turn.fact(ClassicFact.ASSIGNMENT_TO_STRANGER, key, "assignments", seen=strangers))
     named = getattr(request, "protocol_type", None), getattr(request, "protocol_name", None)
-    chosen = group.protocol_type, group.protocol
+    chosen = (None, None) if member is None else member.protocol
     if None not in named and None not in chosen and named != chosen:
         facts.append(
             turn.fact(ClassicFact.PROTOCOL_DIFFERS, key, "protocol_name", expected=chosen, seen=named)

@@ -189,6 +189,10 @@ class FetchSessions:
             return facts
         if answer.error_code or answer.session_id == NO_SESSION:
             self.without_session += 1
+            if answer.session_id != NO_SESSION:  # beside an error: who uses it goes by what was told
+                self.sessions.get_or(
+                    self._key(fetch.turn, answer.session_id), lambda: FetchSession(answer.session_id)
+                )
             if fetch.epoch == INITIAL and not answer.error_code:
                 facts.append(fetch.fact(FetchFact.NOT_CREATED, "session_id", side="response"))
             return facts

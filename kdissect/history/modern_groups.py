@@ -17,6 +17,7 @@ from kdissect.history.turn import Turn
 
 GROUPS_KEPT = 20_000  # a cluster's; a state is 500 bytes and 1 KB a member
 JOIN, LEAVE, STATIC_LEAVE = 0, -1, -2  # KIP-848
+_FIRST_EPOCH = 1  # that a member can have (KIP-848)
 # A heartbeat is late when it comes after twice the interval the coordinator asked for.
 LATE_AFTER = 2
 _MS = 1_000_000
@@ -39,6 +40,7 @@ class ModernFact(StrEnum):
     LEFT = "left"  # seen: -1, or -2 of a static member
     FENCED = "fenced"  # seen: the error code; the member has to join again
     REFUSED = "refused"  # seen: the error code
+    EPOCH_WENT_BACK = "epoch_went_back"  # told by the coordinator; expected: the least
     EPOCH_DIFFERS = "epoch_differs"  # neither the last epoch told nor the one before
     OTHER_MEMBER_ID = "other_member_id"  # the answer names another member
     LATE = "late"  # milliseconds: the interval asked for, the time since the last heartbeat
@@ -173,7 +175,10 @@ def _answered(turn: Turn, key: GroupKey, group: ModernGroup, member: ModernMembe
 def _goes_on(turn: Turn, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
     answer = turn.response
     path, epoch = "member_epoch", answer.member_epoch
-    facts = []
+    facts = _back(turn, key, member, epoch)
+    if facts:
+        member.epoch = member.before = None  # nobody knows which one is right
+        return facts
     if turn.request.member_epoch == JOIN:
         member.is_joined, member.joined_by = True, turn.evidence
         member.epoch = member.before = None
@@ -196,6 +201,18 @@ def _goes_on(turn: Turn, key: GroupKey, group: ModernGroup, member: ModernMember
         kind, path = ModernFact.ASSIGNED, "assignment"
         facts.append(_fact(kind, turn, key, member, path, side="response", expected=before_given, seen=given))
     return facts
+
+
+def _back(turn: Turn, key: GroupKey, member: ModernMember, epoch: int) -> list[Fact]:
+    """Whether the coordinator tells an epoch that no member can have."""
+    told = None if turn.request.member_epoch == JOIN else member.epoch
+    least = _FIRST_EPOCH if told is None else told
+    if epoch >= least:
+        return []
+    kind, path = ModernFact.EPOCH_WENT_BACK, "member_epoch"
+    earlier = None if told is None else member.last
+    side = "response"
+    return [_fact(kind, turn, key, member, path, side=side, expected=least, seen=epoch, earlier=earlier)]
 
 
 def _refused(turn: Turn, key: GroupKey, group: ModernGroup, member: ModernMember, error: int) -> Fact:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from kdissect.model.finding import Finding, Party, Place
+from kdissect.model.finding import Finding, Party, Place, Who
 from kdissect.model.packet import ref_file, ref_number
 from kdissect.report.about import (
     codes_text,
@@ -17,6 +17,7 @@ from kdissect.report.printable import printable
 from kdissect.report.verdict import Verdict
 from kdissect.rules.registry import rule_by
 from kdissect.schema.secrets import MASK
+from kdissect.session.exchange import exchange_text
 
 WIDTH = 110
 
@@ -30,7 +31,8 @@ def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
     times = f", {finding.count} times" if finding.count > 1 else ""
     known = ", known" if finding.known else ""
     yield f"{finding.code} {finding.name}  {finding.severity}, {finding.level}, {finding.claim}{times}{known}"
-    yield f"  who       {printable(party_text(finding.party))}"
+    first = ", the first" if finding.count > 1 and finding.party.role is Who.CLIENT else ""
+    yield f"  who       {printable(party_text(finding.party))}{first}"
     place = finding.place
     yield f"  where     {printable(place_text(place, files))}"
     if place.start >= 0 and place.end > place.start:
@@ -72,12 +74,17 @@ def place_text(place: Place, files: Sequence[str]) -> str:
     """API, side, exchange, connection, packets, field."""
     if place.exchange < 0:
         return f"connection {place.connection}"
-    api = place.api or (f"API key {place.api_key}" if place.api_key is not None else "frame")
-    version = "" if place.api_version is None else f" v{place.api_version}"
-    what = f"{api}{version} {place.side}, exchange {place.exchange} of connection {place.connection}"
+    what = f"{frame_text(place)} of connection {place.connection}"
     if place.first_ref:
         what += f", {packets_text(place, files)}"
     return f"{what}, {place.path}" if place.path else what
+
+
+def frame_text(place: Place) -> str:
+    """API, side and exchange."""
+    api = place.api or (f"API key {place.api_key}" if place.api_key is not None else "frame")
+    version = "" if place.api_version is None else f" v{place.api_version}"
+    return f"{api}{version} {place.side}, {exchange_text(place.exchange)}"
 
 
 def packets_text(place: Place, files: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kdissect.model.finding import Finding, Party
+from kdissect.model.finding import Finding, Party, Who
 from kdissect.model.limits import in_force
 from kdissect.rules.rule import Once, Rule
 
@@ -15,7 +15,7 @@ _INDEX = re.compile(r"\[\d+\]")
 class FindingLog:
     """Collects findings. What comes of it does not depend on the order they come in.
 
-    Findings are equal if rule, party without its port, API, version, field (whatever its index) and
+    Findings are equal if rule, party (`who_of`), API, version, field (whatever its index) and
     expectation are; the earliest on the wire stands for all of them. `dropped` counts those beyond
     `Limits.findings` different ones, the one case in which the order matters.
     """
@@ -101,11 +101,25 @@ def key_from(
     """`key_of` of a finding that is not made yet; `where`: API, version, side, path."""
     if once == Once.VALUE:
         return code, seen
-    host = party.address.rpartition(":")[0]
-    who = (code, party.role, host, party.software, party.version, party.client_id)
+    who = (code, party.role, *who_of(party, once))
     api_key, api_version, side, path = where
+    if once == Once.SOFTWARE:
+        return who
     if once == Once.PARTY:
         return (*who, api_key, api_version)
     if "[" in path:
         path = _INDEX.sub("[]", path)
     return (*who, api_key, api_version, side, path, expected, claim)
+
+
+def who_of(party: Party, once: str = Once.EACH) -> Key:
+    """What makes two ends the same: software and version of a client that says so, and the label.
+
+    Another client is its host and client id, for `Once.SOFTWARE` its host; a broker is its address.
+    """
+    if party.role is Who.BROKER:
+        return party.address, party.label
+    if party.software is not None:
+        return party.software, party.version, party.label
+    host = party.address.rpartition(":")[0]
+    return host, None, party.label, None if once == Once.SOFTWARE else party.client_id

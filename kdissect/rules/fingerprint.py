@@ -1,13 +1,16 @@
 """What makes two findings of different runs the same.
 
 A fingerprint is made of the rule, whose bytes they are (client or broker, software, label), the API, its
-version, the side, the field, and the shape of what was expected and seen. Not of packet numbers, times,
+version, the side, the field, and the shape of what was expected and seen; of rules that speak once for each
+software, of rule and party alone. Not of packet numbers, times,
 addresses, ports, client ids or the version of the software: those change while the fault stays.
 """
 
 import re
 
 from kdissect.model.finding import Finding
+from kdissect.rules.registry import rule_by
+from kdissect.rules.rule import Once
 
 # Bytes in hex; a fingerprint only tells apart the findings of one project.
 LENGTH = 8
@@ -31,6 +34,9 @@ def _parts(finding: Finding) -> tuple[str, ...]:
     party, place = finding.party, finding.place
     api = str(place.api_key), str(place.api_version), place.side, bare_path(place.path)
     who = str(party.role), party.software or "", party.label or ""
+    rule = rule_by(finding.code)
+    if rule is not None and rule.once == Once.SOFTWARE:  # what stands there is that of whichever was first
+        return (finding.code, *who)
     return (finding.code, *who, *api, shape(finding.expected), shape(finding.seen))
 
 

@@ -41,7 +41,6 @@ from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 _UNDECIDED: Any = object()
-_AS_DUE = (State.COMPLETE, State.NO_RESPONSE_EXPECTED)
 
 
 class Judge:
@@ -155,7 +154,7 @@ class Judge:
         if repeated is not None and repeated.outcome is not None and repeated.outcome.holds(exchange, view):
             self._count_again(exchange, view, repeated.outcome)
             return
-        is_odd = bool(exchange.anomalies) or exchange.state not in _AS_DUE
+        is_odd = bool(exchange.anomalies) or not _is_as_due(exchange)
         is_usual = not is_odd and view.is_usual(exchange)
         if not (is_usual and self._passes(exchange, view)):
             sort = ODD if is_odd else USUAL if is_usual else UNUSUAL
@@ -401,6 +400,13 @@ def _lacking(rule: Rule, view: ConnectionView) -> str:
 def _kind(fact: Fact) -> tuple[type, StrEnum]:
     """Kinds of different machines may have one name, and are equal then."""
     return type(fact.kind), fact.kind
+
+
+def _is_as_due(exchange: Exchange) -> bool:
+    """Whether the answer came, or none was due and its connection went on."""
+    if exchange.state is State.COMPLETE:
+        return True
+    return exchange.state is State.NO_RESPONSE_EXPECTED and exchange.close is None
 
 
 def _place(fact: Fact) -> tuple[str, int]:

@@ -47,6 +47,7 @@ from kdissect.rules.fetch.acknowledged_at_opening import AcknowledgedAtOpening
 from kdissect.rules.fetch.bad_ack_batches import BadAckBatches
 from kdissect.rules.fetch.bad_acquired_records import BadAcquiredRecords
 from kdissect.rules.fetch.early_fetch import EarlyFetch
+from kdissect.rules.fetch.error_with_data import ErrorWithData
 from kdissect.rules.fetch.forgotten_in_full_fetch import ForgottenInFullFetch
 from kdissect.rules.fetch.increment_without_session import IncrementWithoutSession
 from kdissect.rules.fetch.late_fetch import LateFetch
@@ -70,8 +71,10 @@ from kdissect.rules.groups.assignments_of_follower import AssignmentsOfFollower
 from kdissect.rules.groups.bad_share_join import BadShareJoin
 from kdissect.rules.groups.bad_subscription import BadSubscription
 from kdissect.rules.groups.empty_group_id import EmptyGroupId
+from kdissect.rules.groups.generation_back import GenerationBack
 from kdissect.rules.groups.given_id_unused import GivenIdUnused
 from kdissect.rules.groups.incomplete_join import IncompleteJoin
+from kdissect.rules.groups.leader_not_member import LeaderNotMember
 from kdissect.rules.groups.member_id_required_too_early import MemberIdRequiredTooEarly
 from kdissect.rules.groups.missing_member_id import MissingMemberId
 from kdissect.rules.groups.odd_commit import OddCommit
@@ -81,6 +84,7 @@ from kdissect.rules.groups.protocol_not_offered import ProtocolNotOffered
 from kdissect.rules.groups.rebalance_ignored import RebalanceIgnored
 from kdissect.rules.groups.silent_member import SilentMember
 from kdissect.rules.groups.static_leave_without_instance import StaticLeaveWithoutInstance
+from kdissect.rules.groups.two_protocols import TwoProtocols
 from kdissect.rules.groups.wrong_generation import WrongGeneration
 from kdissect.rules.groups.wrong_member_epoch import WrongMemberEpoch
 from kdissect.rules.headers.client_id_changes import ClientIdChanges
@@ -164,6 +168,7 @@ from kdissect.rules.versions.fallback_in_request_version import FallbackInReques
 from kdissect.rules.versions.ignored_fallback import IgnoredFallback
 from kdissect.rules.versions.no_api_versions import NoApiVersions
 from kdissect.rules.versions.not_advertised import NotAdvertised
+from kdissect.rules.versions.old_produce_refused import OldProduceRefused
 from kdissect.rules.versions.refused_by_close import RefusedByClose
 from kdissect.rules.versions.response_in_other_version import ResponseInOtherVersion
 from kdissect.rules.versions.unstable_version import UnstableVersion
@@ -197,6 +202,7 @@ ALL_RULES: tuple[Rule, ...] = (
     ApiVersionsBody(),
     UnstableVersion(),
     ResponseInOtherVersion(),
+    OldProduceRefused(),
     AdvertisedButDropped(),
     RefusedByClose(),
     AdvertisedAboveKnown(),
@@ -283,6 +289,7 @@ ALL_RULES: tuple[Rule, ...] = (
     NamesAndIdsMixed(),
     WrongShareEpoch(),
     AcknowledgedAtOpening(),
+    ErrorWithData(),
     EmptyGroupId(),
     MemberIdRequiredTooEarly(),
     ProtocolNotOffered(),
@@ -301,6 +308,9 @@ ALL_RULES: tuple[Rule, ...] = (
     OtherMemberId(),
     SilentMember(),
     RebalanceIgnored(),
+    GenerationBack(),
+    LeaderNotMember(),
+    TwoProtocols(),
     *RECORD_RULES,
     BadTransactionTimeout(),
     EmptyTransactionalId(),

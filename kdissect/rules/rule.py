@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 REQUEST = "request"
 RESPONSE = "response"
+BOTH_FRAMES = "request and response"
 _SEVERITY = {Level.MUST: Severity.ERROR, Level.SHOULD: Severity.WARNING, Level.INFO: Severity.INFO}
 
 
@@ -52,14 +53,16 @@ class Once:
 
     EACH = "each"
     CONNECTION = "connection"
-    PARTY = "party"  # software, client id and address of the end that is judged, and API and version
+    PARTY = "party"  # the end that is judged (`findings.who_of`), and API and version
+    SOFTWARE = "software"  # of clients; clients without one are one for each host; or the broker
     VALUE = "value"  # what was seen, in the whole input
 
 
 class Rule:
     """Base of every rule.
 
-    `who` is None where both ends can break it. `needs_start`: a rule that the unseen beginning of a
+    `who` is None where both ends can break it. `needs` says what of the traffic must be in the capture, where
+    it is less than the connection. `needs_start`: a rule that the unseen beginning of a
     connection could explain; `needs_whole`: one that bytes missing from the capture could explain. Both are
     then inconclusive. `shadows` are codes that stay silent about an exchange this rule has spoken of: they
     would tell of the same cause.
@@ -72,6 +75,7 @@ class Rule:
     severity: ClassVar[Severity | None] = None
     who: ClassVar[Who | None] = None
     cites: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[str] = "the frame alone"
     needs_start: ClassVar[bool] = False
     needs_whole: ClassVar[bool] = False
     once: ClassVar[str] = Once.EACH
@@ -89,7 +93,7 @@ class Rule:
             return "the whole connection, from its first byte"
         if self.needs_start:
             return "the connection from its first byte"
-        return "the connection without a hole" if self.needs_whole else "the frame alone"
+        return "the connection without a hole" if self.needs_whole else self.needs
 
 
 class ConnectionRule(Rule):
@@ -156,6 +160,11 @@ class BodyRule(Rule):
     refusable: ClassVar[bool] = False
     only_odd: ClassVar[bool] = False
 
+    @property
+    def vantage(self) -> str:
+        """Of what is refusable, the answer too."""
+        return BOTH_FRAMES if self.refusable else super().vantage
+
     def is_suspect(self, body: "Body") -> bool:
         """A quick look, for rules that see many bodies: False says that `check` finds nothing."""
         return True
@@ -219,6 +228,7 @@ class FactRule(Rule):
     put its two values into words.
     """
 
+    needs = "the exchanges before it, none of them lost"
     facts: ClassVar[tuple[StrEnum, ...]] = ()
     expects: ClassVar[str] = "{}"
     sees: ClassVar[str] = "{}"

@@ -30,6 +30,12 @@ _TOPIC_WITHIN = 256
 FIRST_ORPHAN_ORDINAL = 1_000_000_000
 
 
+def exchange_text(ordinal: int) -> str:
+    """An exchange by its place in the connection, for people."""
+    is_orphan = ordinal >= FIRST_ORPHAN_ORDINAL
+    return f"orphan response {ordinal - FIRST_ORPHAN_ORDINAL}" if is_orphan else f"exchange {ordinal}"
+
+
 NO_SUMMARY = Summary((), (), (), None, True)
 
 

@@ -29,6 +29,7 @@ _TRUST_AFTER = 2
 # Bytes by which a frame grows until the store is told; small ones are never counted, they cost nothing so.
 COUNTED_BYTES = 1 << 20
 KEPT_OF_LARGE = 1 << 16  # bytes kept of a frame for which there is no room
+_ENDED = "the stream ended"
 
 _NO_PARTS: list[bytes] = []  # of all readers that have no frame under way: a new one is made with each
 # Takes a frame, and whether doubt is allowed; says whether the frame's header was plausible.
@@ -211,7 +212,8 @@ class FrameReader(_State, Pickled):
         """Deliver what stands of a frame; again once bytes that were held back until the end were given."""
         if self.mode is Mode.FRAMES and self._size >= 0:
             self._connection.ending(how, time_ns)
-            self._deliver_cut(f"the stream ended ({how}) inside the frame")
+            missing = "bytes missing inside the frame, and " if self._holed else ""
+            self._deliver_cut(f"{missing}{_ENDED} ({how}) inside the frame")
 
     # position
 
@@ -388,6 +390,12 @@ class FrameReader(_State, Pickled):
         if skipped or not self._connection.is_middle_start(self.direction):
             detail = f"{skipped} bytes passed over before the next frame"
             self._connection.note(Anomaly(AnomalyKind.RESYNCHRONISED, detail, ref, time_ns))
+
+
+def is_cut_by_end(frame: Frame) -> bool:
+    """Whether nothing but the end of its stream cut a frame: all that was sent of it was captured."""
+    cuts = (note.detail for note in frame.anomalies or () if note.kind is AnomalyKind.CUT_FRAME)
+    return any(f": {_ENDED}" in detail for detail in cuts)
 
 
 def _cut_frame(frame: Frame, why: str) -> Anomaly:

@@ -16,7 +16,7 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.frame import Frame
 from kdissect.model.packet import ref_number
 from kdissect.report.durations import duration
-from kdissect.session.exchange import Exchange
+from kdissect.session.exchange import Exchange, exchange_text
 from kdissect.session.info import ConnectionInfo
 from kdissect.tui.inert import plain
 
@@ -141,7 +141,7 @@ class Dissected:
         info = exchange.connection
         root = Item(f"Exchange {row + 1}", f"{info.client_text} > {info.broker_text}", "fact")
         facts = [
-            ("connection", f"{info.id}, exchange {exchange.ordinal}"),
+            ("connection", f"{info.id}, {exchange_text(exchange.ordinal)}"),
             ("correlation id", "" if exchange.correlation_id is None else str(exchange.correlation_id)),
             ("client id", "null" if exchange.client_id is None else plain(exchange.client_id)),
             ("software", plain(" ".join(filter(None, (info.software_name, info.software_version))))),

@@ -23,13 +23,13 @@ def subscription(*topics: str) -> bytes:
 def join(
     talk: Talk, member: str, generation: int, leader: str = "a", members: tuple[str, ...] = (),
     asked: str | None = None, error: int = 0, instance: str | None = None, topics: tuple[str, ...] = ("t",),
-    chosen: str = "range", patience: int = 60000,
+    chosen: str = "range", patience: int = 60000, offered: tuple[str, ...] = ("range",),
 ) -> Exchange:  # fmt: skip
     body = {
         "group_id": "g", "session_timeout_ms": 10000, "rebalance_timeout_ms": patience,
         "member_id": member if asked is None else asked,
         "group_instance_id": instance, "protocol_type": "consumer",
-        "protocols": [{"name": "range", "metadata": subscription(*topics)}],
+        "protocols": [{"name": name, "metadata": subscription(*topics)} for name in offered],
     }  # fmt: skip
     answer = {
         "error_code": error, "generation_id": generation, "protocol_type": "consumer",

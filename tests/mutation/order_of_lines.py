@@ -109,14 +109,14 @@ def _reused(rng: random.Random) -> Iterator[Mutant]:
         yield Mutant(scene, talk, scene.target, CLIENT)
 
 
-@mutator("correlation-id-back", "HDR009", "correlation ids increase")
-def _back(rng: random.Random) -> Iterator[Mutant]:
+@mutator("correlation-id-again", "HDR009", "correlation ids increase")
+def _again(rng: random.Random) -> Iterator[Mutant]:
     for body in bodies(rng, CLIENT):
         before = body.scene.exchanges[body.scene.target - 1].correlation_id
         if before is not None and 0 < before < 0x7FFFFF00:
-            talk = body.talk(with_id(body.data, CLIENT, before - 1))
+            talk = body.talk(with_id(body.data, CLIENT, before))
             line = talk.line(body.scene.target, BROKER)
-            line.content = with_id(line.content, BROKER, before - 1)
+            line.content = with_id(line.content, BROKER, before)
             yield Mutant(body.scene, talk, body.scene.target, CLIENT)
 
 

@@ -284,6 +284,32 @@ def _protocol(value: Any, _: Any) -> bool:
     return not value.error_code
 
 
+@edits("epoch-0-told", "GRP019", "a member is told epoch 1 or more", ("ConsumerGroupHeartbeat",), BROKER)
+def _epoch_0(value: Any, asked: Any) -> bool:
+    value.member_epoch = 0
+    return not value.error_code and asked is not None and asked.member_epoch >= 0
+
+
+@edits("negative-generation-told", "GRP019", "a generation is not negative", ("JoinGroup",), BROKER)
+def _negative_generation(value: Any, _: Any) -> bool:
+    value.generation_id = -7
+    return not value.error_code
+
+
+@edits("leader-of-no-member", "GRP020", "a generation is led by one of its members", ("JoinGroup",), BROKER)
+def _strange_leader(value: Any, _: Any) -> bool:
+    value.leader = "nobody"
+    return bool(value.members)
+
+
+@edits("fetch-failed-with-data", "FET018", "a fetch that failed brings no data", ("Fetch",), BROKER)
+def _failed_with_data(value: Any, _: Any) -> bool:
+    if not hasattr(value, "error_code"):
+        return False
+    value.error_code = 70  # FETCH_SESSION_ID_NOT_FOUND
+    return any(not row.error_code for topic in value.responses for row in topic.partitions)
+
+
 @edits("join-without-timeout", "GRP004", "a member joins with its timeout", ("ConsumerGroupHeartbeat",))
 def _no_timeout(value: Any, _: Any) -> bool:
     value.rebalance_timeout_ms = -1

@@ -3,12 +3,15 @@
 `KDISSECT_UPDATE=1 pytest tests/rules/test_pages.py` writes them anew.
 """
 
+import inspect
 import os
+import re
 
 import pytest
 
 from kdissect.rules.pages import index_markdown, rule_markdown
 from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.rule import BodyRule, FactRule, Rule
 from tests.support.console import CHECKOUT
 
 PAGES = CHECKOUT / "docs" / "rules"
@@ -22,6 +25,20 @@ def test_page_is_fresh(name: str) -> None:
     if UPDATE:
         path.write_text(TEXTS[name])
     assert path.read_text() == TEXTS[name]
+
+
+LOOKS_FURTHER = re.compile(
+    r"\.other\(\)|body\.request|view\.(previous|in_flight|advertised|info)|exchange\.response|\.latency_ns"
+)
+
+EACH_BY_ITSELF = {"HDR004"}  # looks at both frames of an exchange, at each for its own sake
+
+
+@pytest.mark.parametrize("rule", ALL_RULES, ids=lambda rule: rule.code)
+def test_a_rule_that_looks_further_than_its_frame_says_so(rule: Rule) -> None:
+    looks = bool(LOOKS_FURTHER.search(inspect.getsource(type(rule)))) or isinstance(rule, FactRule)
+    refusable = isinstance(rule, BodyRule) and rule.refusable
+    assert not (looks or refusable) or rule.code in EACH_BY_ITSELF or rule.vantage != "the frame alone"
 
 
 def test_no_page_is_left_over() -> None:

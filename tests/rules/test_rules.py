@@ -4,10 +4,12 @@
 """
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+from kdissect.model.finding import Level
 from kdissect.report.text import finding_text
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
@@ -36,6 +38,8 @@ def test_rule(rule: Rule) -> None:
         assert resolve(citation), f"{rule.code} cites {citation!r}, which the table of sources lacks"
     page = type(rule).__doc__ or ""
     assert "Example:" in page
+    verbs = set(re.findall(r"\b(must|should)\b", page.splitlines()[0]))
+    assert verbs <= {"must" if rule.level is Level.MUST else "should"}
     assert "What to do:" in page
     case = CASES[rule.code]
     found = findings(case.violating())

@@ -6,7 +6,7 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding
 from kdissect.report.html.markup import Markup, code, definitions, element, join, section, text, wire
 from kdissect.report.html.numbers import count, plural
-from kdissect.report.text import command, packets_text, party_text
+from kdissect.report.text import command, frame_text, packets_text, party_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.pages import page
 from kdissect.rules.registry import rule_by
@@ -129,9 +129,7 @@ def _where(finding: Finding, verdict: Verdict) -> Markup:
     place = finding.place
     if place.exchange < 0:
         return join(("connection ", element("code", place.connection)))
-    what = (
-        f"{place.api or 'frame'} v{place.api_version} {place.side}, exchange {place.exchange} of connection "
-    )
+    what = f"{frame_text(place)} of connection "
     packets = join((", ", wire(packets_text(place, verdict.files)))) if place.first_ref else ""
     return join((what, element("code", place.connection), packets))
 

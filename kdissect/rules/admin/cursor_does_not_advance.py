@@ -6,6 +6,7 @@ from typing import Any
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
+    BOTH_FRAMES,
     RESPONSE,
     BodyRule,
     Fault,
@@ -26,6 +27,7 @@ class CursorDoesNotAdvance(BodyRule):
     name = "cursor-does-not-advance"
     severity = Severity.WARNING
     who = Who.BROKER
+    needs = BOTH_FRAMES
     cites = ("KIP-966",)
     on = (("DescribeTopicPartitions", RESPONSE),)
 

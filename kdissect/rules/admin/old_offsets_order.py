@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
+    BOTH_FRAMES,
     RESPONSE,
     BodyRule,
     Fault,
@@ -24,6 +25,7 @@ class OldOffsetsOrder(BodyRule):
     name = "old-offsets-order"
     severity = Severity.WARNING
     who = Who.BROKER
+    needs = BOTH_FRAMES
     cites = ("spec/000 Offsets API",)
     on = (("ListOffsets", RESPONSE),)
     versions = Versions(0, 0)

@@ -1,8 +1,8 @@
-"""ADM001: A special timestamp must be known in the version of ListOffsets."""
+"""ADM001: A special timestamp should be known in the version of ListOffsets."""
 
 from collections.abc import Iterator
 
-from kdissect.model.finding import Who
+from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
     REQUEST,
@@ -15,11 +15,11 @@ _SINCE = {-1: 0, -2: 0, -3: 7, -4: 8, -5: 9, -6: 11}
 
 
 class UnknownSpecialTime(BodyRule):
-    """A special timestamp must be known in the version of ListOffsets.
+    """A special timestamp should be known in the version of ListOffsets.
 
     -1 latest, -2 earliest, -3 maximum from v7, -4 earliest local from v8, -5 latest tiered from v9, -6
-    earliest pending upload from v11. Newer brokers answer UNSUPPORTED_VERSION; older ones take the number for
-    a time before all others, and give the first offset.
+    earliest pending upload from v11. Brokers that know the number answer UNSUPPORTED_VERSION; others take it
+    for a time before all records, and give the first offset: the caller believes it to be another.
 
     Example: -3 in v6.
 
@@ -28,8 +28,11 @@ class UnknownSpecialTime(BodyRule):
 
     code = "ADM001"
     name = "unknown-special-time"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = (
+        "kafka.server.ReplicaManager",
         "org.apache.kafka.common.requests.ListOffsetsRequest",
         "KIP-734",
         "KIP-405",

@@ -1,4 +1,4 @@
-"""BDY027: replica_id must not be below -2."""
+"""BDY027: replica_id should not be below -2."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from kdissect.rules.rule import (
 
 
 class OddReplicaId(BodyRule):
-    """replica_id must not be below -2.
+    """replica_id should not be below -2.
 
     -1 is a consumer, -2 a debugging consumer, 0 and more a broker that follows.
 

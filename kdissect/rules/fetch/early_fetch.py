@@ -6,11 +6,14 @@ from typing import Any
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
+    BOTH_FRAMES,
     RESPONSE,
     BodyRule,
     Fault,
     Once,
 )
+
+HAS_ERROR_CODE = 7  # the Fetch version that brought an error code for the whole answer (KIP-227)
 
 
 class EarlyFetch(BodyRule):
@@ -18,7 +21,7 @@ class EarlyFetch(BodyRule):
 
     Clients that ask again at once make such a broker busy for nothing. An error, a preferred replica, a
     diverging epoch, a session being closed or partitions of an incremental session are reasons to answer at
-    once.
+    once; so is an answer without any partition up to v6, which has no other way to tell an error of all.
 
     Example: min_bytes 1, max_wait_ms 500, an empty answer after 1 ms.
 
@@ -31,6 +34,7 @@ class EarlyFetch(BodyRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.BROKER
+    needs = BOTH_FRAMES
     cites = ("spec/000 Fetch API",)
     on = (("Fetch", RESPONSE),)
     once = Once.PARTY
@@ -56,6 +60,8 @@ class EarlyFetch(BodyRule):
         if body.exchange.response_summary().errors or getattr(body.value, "throttle_time_ms", None):
             return
         partitions = [p for topic in body.value.responses for p in topic.partitions]
+        if not partitions and body.version < HAS_ERROR_CODE:
+            return  # how these versions tell an error of the whole request
         if any(_has_reason(partition) for partition in partitions):
             return
         held = sum(len(partition.records or b"") for partition in partitions)

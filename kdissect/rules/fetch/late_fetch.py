@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
+    BOTH_FRAMES,
     RESPONSE,
     BodyRule,
     Fault,
@@ -29,9 +30,10 @@ class LateFetch(BodyRule):
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.BROKER
+    needs = BOTH_FRAMES
     cites = ("spec/000 Fetch API",)
     on = (("Fetch", RESPONSE),)
-    once = Once.PARTY
+    once = Once.SOFTWARE
 
     def is_suspect(self, body: Body) -> bool:
         """By its latency."""

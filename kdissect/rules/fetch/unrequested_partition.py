@@ -6,6 +6,7 @@ from typing import Any
 from kdissect.model.finding import Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
+    BOTH_FRAMES,
     RESPONSE,
     BodyRule,
     Fault,
@@ -25,6 +26,7 @@ class UnrequestedPartition(BodyRule):
     code = "FET004"
     name = "unrequested-partition"
     who = Who.BROKER
+    needs = BOTH_FRAMES
     cites = ("KIP-227", "spec/003 Fetch API")
     on = (("Fetch", RESPONSE),)
     shadows = ("FET014",)

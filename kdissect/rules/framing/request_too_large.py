@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.model.finding import Claim, Severity, Who
+from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.rule import ExchangeRule, Fault
 from kdissect.session.exchange import Exchange
@@ -24,8 +24,8 @@ class RequestTooLarge(ExchangeRule):
     code = "FRM002"
     name = "request-too-large"
     only_unusual = True
+    level = Level.SHOULD
     claim = Claim.REFUSED
-    severity = Severity.WARNING
     who = Who.CLIENT
     shadows = ("FRM003",)
     cites = ("spec/004 Size Constraints", "spec/000 Network", "org.apache.kafka.network.SocketServerConfigs")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.model.finding import Claim, Severity, Who
+from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.rule import ExchangeRule, Fault
 from kdissect.session.exchange import Exchange, ExchangeKind
@@ -25,8 +25,8 @@ class SaslFrameTooLarge(ExchangeRule):
     code = "FRM003"
     name = "sasl-frame-too-large"
     only_unusual = True
+    level = Level.SHOULD
     claim = Claim.REFUSED
-    severity = Severity.WARNING
     who = Who.CLIENT
     cites = ("org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",)
 

@@ -1,8 +1,8 @@
-"""GRP008: A committed offset must be -1 or more, its metadata at most 4096 bytes."""
+"""GRP008: A committed offset should be -1 or more, its metadata at most 4096 bytes."""
 
 from collections.abc import Iterator
 
-from kdissect.model.finding import Severity, Who
+from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
     REQUEST,
@@ -13,9 +13,10 @@ from kdissect.rules.thresholds import METADATA_LIMIT
 
 
 class OddCommit(BodyRule):
-    """A committed offset must be -1 or more, its metadata at most 4096 bytes.
+    """A committed offset should be -1 or more, its metadata at most 4096 bytes.
 
-    Brokers answer OFFSET_METADATA_TOO_LARGE to longer metadata; the limit is their configuration.
+    Apache Kafka stores lower offsets as they are, and no log has them. It answers OFFSET_METADATA_TOO_LARGE
+    to longer metadata; the limit is its configuration.
 
     Example: committed_offset -5.
 
@@ -24,7 +25,8 @@ class OddCommit(BodyRule):
 
     code = "GRP008"
     name = "odd-commit"
-    severity = Severity.WARNING
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("spec/000 OffsetCommit API", "org.apache.kafka.common.protocol.Errors")
     on = (("OffsetCommit", REQUEST), ("TxnOffsetCommit", REQUEST))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
+    BOTH_FRAMES,
     RESPONSE,
     BodyRule,
     Fault,
@@ -24,6 +25,7 @@ class ProtocolNotOffered(BodyRule):
     code = "GRP003"
     name = "protocol-not-offered"
     who = Who.BROKER
+    needs = BOTH_FRAMES
     cites = ("spec/000 JoinGroup API",)
     on = (("JoinGroup", RESPONSE),)
 

@@ -25,6 +25,7 @@ class ClientIdChanges(ExchangeRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.CLIENT
+    needs = "the request before it"
     cites = ("spec/004 client_id",)
     once = Once.CONNECTION
 

@@ -9,15 +9,17 @@ from kdissect.session.exchange import Exchange
 
 # Java clients take ids from here on for SASL requests between others (SaslClientAuthenticator).
 FIRST_RESERVED = 2147483640
+JAVA = "apache-kafka-java"  # as ApiVersions names it (KIP-511)
 
 
 class CorrelationIdOrder(ExchangeRule):
     """Correlation ids should increase.
 
     Answers are matched by id, in any order of ids; counting up makes logs and captures readable. The Java
-    client numbers a request when it is made and may send it after a later one.
+    client numbers a request when it is made and may send it after a later one: of it, and of clients that do
+    not say what they are, only the same id twice in a row is told.
 
-    Example: id 9 after id 12 on one connection.
+    Example: id 0 after id 0 on one connection.
 
     What to do: count up from 0 for each connection.
     """
@@ -31,7 +33,7 @@ class CorrelationIdOrder(ExchangeRule):
     who = Who.CLIENT
     cites = ("spec/004 correlation_id",)
     needs_whole = True
-    once = Once.PARTY
+    once = Once.SOFTWARE
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """Not above the one before."""
@@ -40,9 +42,12 @@ class CorrelationIdOrder(ExchangeRule):
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """The id against the one before it, wrap-around and Java's reserved ids excepted."""
-        before = view.previous.correlation_id if view.previous is not None else None
-        now = exchange.correlation_id
-        if before is None or now is None or exchange.request is None:
+        previous, now = view.previous, exchange.correlation_id
+        if previous is None or now is None or exchange.request is None:
             return
-        if before < FIRST_RESERVED and now <= before:
+        before = previous.correlation_id
+        if before is None or previous.ordinal > exchange.ordinal:  # it waited for its answer in vain
+            return
+        is_java = exchange.connection.software_name in (None, JAVA)  # older ones have no name
+        if before < FIRST_RESERVED and (now == before or (now < before and not is_java)):
             yield Fault(f"more than {before}", str(now), start=4, end=8)

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 
 from kdissect.decoders.compiled import fits
 from kdissect.decoders.headers import request_header_version, response_header_version
+from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.rules import pieces
+from kdissect.rules.bodies.unknown_tag import all_tags
 from kdissect.rules.body import Body
 from kdissect.rules.connection_view import API_VERSIONS
 from kdissect.rules.rule import REQUEST, Fault, MisfitRule
@@ -20,7 +23,23 @@ def _shift(body: Body) -> int:
     section = body.offset + min(shift, 0)
     if section >= len(body.data) or body.data[section] != _NO_TAGS:
         return 0
-    return shift if fits(body.message, body.version, body.data, body.offset + shift) else 0
+    return shift if _reads_well(body, body.offset + shift) else 0
+
+
+def _reads_well(body: Body, offset: int) -> bool:
+    """Whether the bytes from there on are the body, without tags that nobody writes.
+
+    Zeros and small numbers fit as sections with tags of no bytes.
+    """
+    if not fits(body.message, body.version, body.data, offset):
+        return False
+    known = all_tags(body.message)
+    for sort, node, _ in pieces.pieces(dissect(body.message, body.version, body.data, offset)):
+        if sort == pieces.TAGS:
+            tags = [child.value for child in node.children if child.type == "tag"]
+            if len(set(tags)) < len(tags) or not known.issuperset(tags):
+                return False
+    return True
 
 
 def _has_tags(body: Body) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.model.finding import Claim, Level, Who
+from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
     RESPONSE,
@@ -27,6 +27,7 @@ class MissingTopicId(BodyRule):
     name = "missing-topic-id"
     level = Level.SHOULD
     claim = Claim.DIFFERS
+    severity = Severity.INFO
     who = Who.BROKER
     cites = ("KIP-516",)
     on = (("Metadata", RESPONSE),)

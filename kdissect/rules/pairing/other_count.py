@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
+    BOTH_FRAMES,
     RESPONSE,
     BodyRule,
     Fault,
@@ -34,6 +35,7 @@ class OtherCount(BodyRule):
     name = "other-count"
     severity = Severity.WARNING
     who = Who.BROKER
+    needs = BOTH_FRAMES
     cites = ("kafka.server.KafkaApis", "spec/000 Common Request and Response Structure")
     on = tuple((name, RESPONSE) for name in _LISTS)
 

@@ -6,6 +6,7 @@ from typing import Any
 from kdissect.model.finding import Who
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
+    BOTH_FRAMES,
     RESPONSE,
     BodyRule,
     Fault,
@@ -35,6 +36,7 @@ class OtherPartitions(BodyRule):
     code = "PAI008"
     name = "other-partitions"
     who = Who.BROKER
+    needs = BOTH_FRAMES
     cites = ("kafka.server.KafkaApis", "spec/000 Common Request and Response Structure")
     on = tuple((name, RESPONSE) for name in _SHAPES)
 

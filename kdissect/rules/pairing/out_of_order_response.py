@@ -6,6 +6,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Who
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.rule import RESPONSE, ExchangeRule, Fault
+from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
 
 
@@ -14,6 +15,9 @@ class OutOfOrderResponse(ExchangeRule):
 
     A broker handles the requests of a connection one after the other and answers in that order. Clients
     rely on it: the Java client fails when the oldest request is not the one answered.
+
+    A request that is not answered at all, while a later one is, is told once, with the first of those that
+    follow.
 
     Example: requests 1, 2, 3; responses 1, 3, 2.
 
@@ -28,9 +32,28 @@ class OutOfOrderResponse(ExchangeRule):
     needs_whole = True
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
-        """What pairing noted."""
-        for anomaly in exchange.anomalies or ():
-            if anomaly.kind is AnomalyKind.OUT_OF_ORDER_RESPONSE:
-                yield Fault(
-                    "the answer to the oldest request first", anomaly.detail, start=0, end=4, side=RESPONSE
-                )
+        """What pairing noted, where an earlier answer came later, or the one before never came."""
+        response = exchange.response
+        if response is None or not _is_out_of_order(exchange):
+            return
+        at_ns = response.time_ns
+        answers = [(e.ordinal, e.response) for e in view.in_flight if e.ordinal < exchange.ordinal]
+        overtaken = [n for n, answer in answers if answer is not None and answer.time_ns >= at_ns]
+        if overtaken:
+            what = f"answered before request {overtaken[0]} of the connection"
+            yield self._fault(what, view, overtaken[0])
+            return
+        before = view.previous
+        if before is None or before.response is None or before.ordinal + 1 < exchange.ordinal:
+            lost = exchange.ordinal - 1  # nobody saw it, after a thousand others, where it is not `before`
+            known = before is not None and before.ordinal == lost and before.api_key is not None
+            api = api_name(before.api_key) if known and before is not None else None
+            yield self._fault(f"request {lost} {f'({api}) ' if api else ''}has no answer", view, lost)
+
+    def _fault(self, what: str, view: ConnectionView, earlier: int) -> Fault:
+        expected = "the answer to the oldest request first"
+        return Fault(expected, what, start=0, end=4, side=RESPONSE, earlier=(view.info.id, earlier))
+
+
+def _is_out_of_order(exchange: Exchange) -> bool:
+    return any(a.kind is AnomalyKind.OUT_OF_ORDER_RESPONSE for a in exchange.anomalies or ())

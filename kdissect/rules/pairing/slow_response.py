@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.connection_view import ConnectionView
-from kdissect.rules.rule import RESPONSE, ExchangeRule, Fault, Once
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, ExchangeRule, Fault, Once
 from kdissect.session.exchange import Exchange
 
 SLOW_NS = 30_000_000_000  # request.timeout.ms of Java clients
@@ -29,6 +29,7 @@ class SlowResponse(ExchangeRule):
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.BROKER
+    needs = BOTH_FRAMES
     cites = ("spec/004 Timeout Handling",)
     once = Once.PARTY
 

@@ -27,7 +27,7 @@ class UnansweredRequest(ExchangeRule):
     who = Who.BROKER
     cites = ("spec/000 Network", "spec/004 Connection Termination")
     needs_whole = True
-    once = Once.PARTY
+    once = Once.SOFTWARE
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """How the connection of an unanswered request ended."""

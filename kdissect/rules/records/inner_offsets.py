@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.batch import Batch
 from kdissect.rules.rule import Fault, Once, RecordRule
 
@@ -20,9 +20,8 @@ class InnerOffsets(RecordRule):
 
     code = "REC036"
     name = "inner-offsets"
-    level = Level.MUST
+    level = Level.SHOULD
     claim = Claim.DIFFERS
-    severity = Severity.WARNING
     who = Who.CLIENT
     cites = ("spec/001 5.3.3 Old Message Format", "org.apache.kafka.storage.internals.log.LogValidator")
     produced = True

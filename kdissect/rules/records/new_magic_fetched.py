@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Who
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import BatchRule, Fault
+from kdissect.rules.rule import BOTH_FRAMES, BatchRule, Fault
 
 # Versions of Fetch (kafka.server.KafkaApis before 4.0, KIP-724).
 MAGIC_0_UNTIL, MAGIC_1_UNTIL = 1, 3
@@ -24,6 +24,7 @@ class NewMagicFetched(BatchRule):
     code = "REC015"
     name = "fetch-magic"
     who = Who.BROKER
+    needs = BOTH_FRAMES
     cites = ("KIP-98", "KIP-724", "spec/000 Fetch API")
     produced = False
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.connection_view import ConnectionView
-from kdissect.rules.rule import ConnectionRule, Fault
+from kdissect.rules.rule import ConnectionRule, Fault, Once
 
 _CLEAR = ("PLAIN", "OAUTHBEARER")
 
@@ -25,7 +25,9 @@ class VisibleCredentials(ConnectionRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.CLIENT
+    needs = "the SaslHandshake of the connection"
     cites = ("RFC 4616", "KIP-255")
+    once = Once.SOFTWARE
 
     def check(self, view: ConnectionView) -> Iterator[Fault]:
         """The mechanism of the connection."""

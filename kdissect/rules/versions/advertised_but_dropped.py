@@ -9,9 +9,9 @@ from kdissect.rules.rule import REQUEST, ExchangeRule, Fault
 from kdissect.rules.versions.not_advertised import advertised_range
 from kdissect.session.exchange import Exchange, State
 
-# SASL fails by design; Fetch, JoinGroup, SyncGroup, ShareFetch and FetchSnapshot wait on purpose, so that a
-# broker that shuts down leaves them; an Envelope's own request may be what the broker could not read.
-LEFT_OUT = frozenset({17, 36, 1, 11, 14, 78, 59, 58})
+# SASL mechanisms fail by design. Fetch, JoinGroup, SyncGroup, ShareFetch and FetchSnapshot wait on purpose:
+# a broker that shuts down leaves them. An Envelope's own request may be what the broker could not read.
+LEFT_OUT = frozenset({36, 1, 11, 14, 78, 59, 58})
 # A close long after the request has causes of its own: shutdown, idle connections.
 PROMPT_NS = 1_000_000_000
 
@@ -21,8 +21,8 @@ class AdvertisedButDropped(ExchangeRule):
 
     The broker advertised the API and version on this connection, the request fits the schema, and the
     broker closed the connection without an answer. KIP-35: what is advertised must not cost the client its
-    connection. Several requests waiting, SASL, envelopes, acks=0 and APIs that wait on purpose are left out,
-    for they have other causes.
+    connection. Several requests waiting, SaslAuthenticate, envelopes, acks=0 and APIs that wait on purpose
+    are left out, for they have other causes.
 
     Example: DescribeLogDirs v4 is advertised; the request is followed by FIN.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.rules.body import Body
@@ -31,4 +32,14 @@ class BadFallback(MisfitRule):
         if body.api.key != API_VERSIONS or body.side != RESPONSE:
             return
         if int.from_bytes(body.data[body.offset : body.offset + 2]) == UNSUPPORTED_VERSION:
-            yield Fault("a version 0 body", error.why, start=body.offset, end=len(body.data), side=RESPONSE)
+            yield _as_version_0(body)
+
+
+def _as_version_0(body: Body) -> Fault:
+    """Where the bytes stop to be the body of version 0 that they should be."""
+    data = body.data
+    root = dissect(body.message, 0, data, body.offset)
+    wrong = root.error or DecodeError("", root.end, f"{len(data) - root.end} bytes left over")
+    path = wrong.path.partition(".")[2]
+    seen = f"as version 0, {path}: {wrong.why}" if path else f"as version 0, {wrong.why}"
+    return Fault("a version 0 body", seen, path, wrong.offset, len(data), RESPONSE)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.connection_view import ConnectionView
-from kdissect.rules.rule import ExchangeRule, Fault, Once
+from kdissect.rules.rule import BOTH_FRAMES, ExchangeRule, Fault, Once
 from kdissect.schema.releases import history
 from kdissect.session.exchange import Exchange
 
@@ -25,8 +25,9 @@ class DroppedVersion(ExchangeRule):
     level = Level.INFO
     claim = Claim.DIFFERS
     who = Who.CLIENT
+    needs = BOTH_FRAMES
     cites = ("KIP-896", "org.apache.kafka.common.protocol.ApiKeys")
-    once = Once.PARTY
+    once = Once.SOFTWARE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Versions that are gone."""

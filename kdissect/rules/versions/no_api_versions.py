@@ -30,7 +30,7 @@ class NoApiVersions(ExchangeRule):
     who = Who.CLIENT
     cites = ("spec/000 Retrieving Supported API versions", "KIP-511")
     needs_start = True
-    once = Once.PARTY
+    once = Once.SOFTWARE
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """The first request."""

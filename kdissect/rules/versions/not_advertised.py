@@ -7,20 +7,10 @@ from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.rule import ExchangeRule, Fault
 from kdissect.session.exchange import Exchange
 
-PRODUCE = 0
-# Kafka 4 names Produce from 0 on for the sake of librdkafka, and refuses 0-2 all the same (KAFKA-18659).
-PRODUCE_FIRST_IN_4 = 3
-PRODUCE_LAST_BEFORE_4 = 11
-
 
 def advertised_range(view: ConnectionView, api_key: int) -> tuple[int, int] | None:
-    """What the broker takes of an API, as far as it said so on this connection."""
-    if view.advertised is None:
-        return None
-    found = view.advertised.get(api_key)
-    if found is not None and api_key == PRODUCE and found[1] > PRODUCE_LAST_BEFORE_4:
-        return max(found[0], PRODUCE_FIRST_IN_4), found[1]
-    return found
+    """What the broker advertised of an API on this connection; None: nothing, or nothing of this API."""
+    return None if view.advertised is None else view.advertised.get(api_key)
 
 
 class NotAdvertised(ExchangeRule):
@@ -54,7 +44,7 @@ class NotAdvertised(ExchangeRule):
         if view.advertised is None or key is None or version is None:
             return False
         found = advertised_range(view, key)
-        return found is None or not found[0] <= version <= found[1]
+        return found is None or (not found[0] <= version <= found[1] and found[0] <= found[1])
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """Key and version against the last ApiVersions answer of the connection."""
@@ -72,7 +62,7 @@ class NotAdvertised(ExchangeRule):
         found = advertised_range(view, key)
         if found is None:
             yield Fault("an API the broker advertised", f"API key {key}", start=0, end=2)
-        elif not found[0] <= version <= found[1]:
+        elif not found[0] <= version <= found[1] and found[0] <= found[1]:  # other ranges are VER007
             yield Fault(
                 f"version {found[0]} to {found[1]}, as advertised", f"version {version}", start=2, end=4
             )

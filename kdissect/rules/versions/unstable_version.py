@@ -26,7 +26,7 @@ class UnstableVersion(ExchangeRule):
     claim = Claim.DIFFERS
     who = Who.CLIENT
     cites = ("org.apache.kafka.common.protocol.ApiKeys",)
-    once = Once.PARTY
+    once = Once.SOFTWARE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Unstable versions."""

@@ -1,0 +1,45 @@
+"""FET018: a fetch that failed as a whole should bring no data."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.body import Body
+from kdissect.rules.rule import RESPONSE, BodyRule, Fault
+from kdissect.schema.types import NO_UPPER_BOUND, Versions
+
+
+class ErrorWithData(BodyRule):
+    """A fetch that failed as a whole should bring no data.
+
+    An error code for the whole answer (v7 and later) says that nothing was read: clients drop what stands
+    beside it, and end their session. Partitions that have the error too are what brokers of v12 and before
+    write.
+
+    Example: FETCH_SESSION_ID_NOT_FOUND, and a partition without an error.
+
+    What to do: leave partitions out, or the error.
+    """
+
+    code = "FET018"
+    name = "error-with-data"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("KIP-227", "org.apache.kafka.common.requests.FetchRequest")
+    on = (("Fetch", RESPONSE),)
+    versions = Versions(7, NO_UPPER_BOUND)
+
+    def is_suspect(self, body: Body) -> bool:
+        """With an error for all."""
+        return bool(body.value.error_code)
+
+    def check(self, body: Body) -> Iterator[Fault]:
+        """Partitions beside the error."""
+        if not body.value.error_code:
+            return
+        for at, topic in enumerate(body.value.responses or ()):
+            for index, row in enumerate(topic.partitions or ()):
+                if row.records or not row.error_code:
+                    what = f"{len(row.records or b'')} bytes of records, error code {row.error_code}"
+                    yield body.fault(f"responses[{at}].partitions[{index}]", "no partition", what)
+                    return  # the others have the same cause

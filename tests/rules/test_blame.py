@@ -1,0 +1,330 @@
+"""What findings must not say: faults that are none, and those of the other end."""
+
+from collections.abc import Callable
+
+import pytest
+
+from kdissect.model.packet import Packet
+from kdissect.report.text import finding_text
+from kdissect.session.exchange import Exchange
+from tests.history import test_classic_groups as classic
+from tests.history import test_fetch_sessions as sessions
+from tests.history import test_modern_groups as modern
+from tests.history.talk import Talk
+from tests.rules.dialogue import SOFTWARE, VERSIONS, Dialogue, findings, versions
+from tests.rules.fixtures.apis import fetch_answer, full_fetch
+from tests.rules.fixtures.wire import ALL, CLUSTER, METADATA, PRODUCE, old_produce
+from tests.support.traffic import BROKER, CLIENT, RST, Conversation, request
+
+SNAP = 96
+Step = Callable[[Talk], Exchange]
+
+
+def codes(packets: list[Packet]) -> set[str]:
+    return {finding.code for finding in findings(packets)}
+
+
+def snapped(packets: list[Packet], kept: int = SNAP) -> list[Packet]:
+    """The packets as a capture with a snap length has them."""
+    return [packet._replace(data=packet.data[:kept]) for packet in packets]
+
+
+# FRM005
+
+
+def test_a_frame_that_a_snap_length_cut_was_sent_whole() -> None:
+    talk = Dialogue().exchange("Metadata", 12, {"topics": [{"name": "a" * 200}]}, CLUSTER)
+    for packets in (talk.close(CLIENT), talk.talk.packet(CLIENT, flags=RST).packets):
+        assert "FRM005" not in codes(snapped(packets, 150))
+
+
+def test_a_frame_of_which_a_snap_length_hides_how_it_ends() -> None:
+    """Its sender did cut it, but how much of it was sent the capture does not show."""
+    half = request(3, 8, 2, bytes(300))[:-100]
+    assert "FRM005" in codes(Dialogue().send(CLIENT, half).close(CLIENT))
+    assert "FRM005" not in codes(snapped(Dialogue().send(CLIENT, half).close(CLIENT)))
+
+
+# HDR003
+
+
+def test_a_null_topic_is_no_header_without_tags() -> None:
+    """DescribeLogDirs v2 with a null name: read a byte earlier, it would have tag 0 twice."""
+    content = bytes.fromhex("0023 0002 00000002 0004 74657374 00 02 00 00 00 00")
+    found = codes(Dialogue().raw(CLIENT, content).close())
+    assert "HDR003" not in found
+    assert "BDY003" in found
+
+
+def test_a_header_without_tags_is_told_still() -> None:
+    content = bytes.fromhex("0003 000c 00000002 0004 74657374 00 01 00 00")  # Metadata v12 with header v1
+    assert "HDR003" in codes(Dialogue().raw(CLIENT, content).close())
+
+
+# VER001, VER014, VER017, PAI005
+
+
+def test_nobody_advertised_less_than_was_advertised() -> None:
+    """Kafka 4 advertises Produce 0 to 13 and refuses 0 to 2 (KAFKA-18659): its own bytes speak against it."""
+    (found,) = findings(old_produce(BROKER))
+    assert (found.code, found.party.role) == ("VER017", "broker")
+    assert "Produce v2 is advertised (0 to 13)" in found.seen
+    assert codes(old_produce(CLIENT)) == set()
+
+
+def test_a_broker_that_serves_old_produce_is_left_alone() -> None:
+    talk = Dialogue(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, versions(ALL, (0, 0, 13)))
+    talk.exchange("Produce", 2, {**PRODUCE, "acks": 1}, {"responses": []})
+    assert codes(talk.close()) == {"VER016"}
+
+
+def test_records_lost_with_acks_0_are_told() -> None:
+    """The client cannot know: it waits for no answer (Java 0.8.2.2 against Kafka 4.4)."""
+    assert codes(old_produce(BROKER, acks=0)) == {"VER017"}
+    talk = Dialogue(negotiate=False)
+    talk.ask("Produce", 0, PRODUCE)
+    assert codes(talk.close(BROKER)) == {"VER003", "VER014"}
+    talk = Dialogue(negotiate=False)
+    talk.ask("Produce", 0, PRODUCE)
+    assert codes(talk.close(CLIENT)) == {"VER003"}
+
+
+def test_a_close_without_a_word_blames_no_client() -> None:
+    """A broker that advertises a version elsewhere and drops it looks like Kafka 4 and a client too old."""
+    talk = Dialogue(negotiate=False)
+    talk.ask("Produce", 1, {**PRODUCE, "acks": 1})
+    (found,) = [f for f in findings(talk.close(BROKER)) if f.code == "VER014"]
+    assert (found.party.role, found.claim) == ("broker", "differs")
+
+
+def test_a_handshake_that_is_advertised_must_be_answered() -> None:
+    """An unknown mechanism gets error 33 and the list of those enabled, not a close."""
+    talk = Dialogue()
+    talk.ask("SaslHandshake", 1, {"mechanism": "SCRAM-SHA-256"})
+    found = {f.code: f.party.role for f in findings(talk.close(BROKER))}
+    assert found == {"VER013": "broker"}
+
+
+# FET008
+
+
+def test_an_empty_answer_of_old_fetches_is_an_error() -> None:
+    """Up to v6 there is no error code for the whole: brokers answer no partition at all."""
+    asked = {**full_fetch([0]), "min_bytes": 1, "max_wait_ms": 500}
+    for version, expected in ((4, False), (6, False), (7, True)):
+        talk = Dialogue().exchange("Fetch", version, asked, {"responses": []})
+        assert ("FET008" in codes(talk.close())) is expected
+    talk = Dialogue().exchange("Fetch", 4, asked, fetch_answer(0))
+    assert "FET008" in codes(talk.close())
+
+
+# VER004
+
+
+def test_a_bad_fallback_is_read_as_what_it_should_be() -> None:
+    """librdkafka's mock broker: error 35, a compact count, and one element."""
+    talk = Dialogue()
+    talk.raw(CLIENT, bytes.fromhex("0012 0003 00000009 0004 74657374 00 0274 0275 00"))
+    talk.raw(BROKER, bytes.fromhex("00000009 0023 01 0012 0000 0002 00000000"))
+    (found,) = [finding for finding in findings(talk.close()) if finding.code == "VER004"]
+    assert found.seen == "as version 0, api_keys: 16781824 elements do not fit the 7 bytes left"
+    assert (found.place.path, found.place.start) == ("ApiVersionsResponse.api_keys", 6)
+
+
+# BDY001, BDY002
+
+
+def offsets_answer(content: str) -> dict[str, tuple[str | None, str]]:
+    """What is found in an answer of ListOffsets v0: place and what was seen."""
+    talk = Dialogue(negotiate=False)
+    id_ = talk.ask("ListOffsets", 0, {"replica_id": -1, "topics": []})
+    talk.raw(BROKER, id_.to_bytes(4) + bytes.fromhex(content))
+    return {f.code: (f.place.path, f.seen) for f in findings(talk.close()) if f.code.startswith("BDY")}
+
+
+def test_a_field_left_out_is_not_a_count_too_large() -> None:
+    """Tansu: one partition, index 1, error 0, and no list of offsets."""
+    partition = "ListOffsetsResponse.topics[0].partitions"
+    assert offsets_answer("00000001 000161 00000001 00000001 0000") == {
+        "BDY001": (f"{partition}[0].old_style_offsets", "int32 of 4 bytes runs past the end, 0 left")
+    }
+    # Two are said to come and one does: the count may be what is wrong.
+    found = offsets_answer("00000001 000161 00000002 00000001 0000 00000000")
+    assert found == {"BDY002": (partition, "2 elements do not fit the 10 bytes left")}
+    assert set(offsets_answer("7fffffff 000161 00000002 00000001 0000 00000000")) == {"BDY002"}
+
+
+# Faults of brokers that were told of clients
+
+
+def told(*steps: Step) -> dict[str, str]:
+    """Code and party of what is found in a conversation, information aside."""
+    talk = Talk()
+    found = findings([step(talk) for step in steps])
+    return {f.code: f.party.role for f in found if f.severity != "info"}
+
+
+@pytest.mark.parametrize("generation", [-1, 0, 1, 3])
+def test_a_generation_that_goes_back_is_the_coordinators(generation: int) -> None:
+    assert told(
+        lambda talk: classic.join(talk, "a", 5, members=("a",)),
+        lambda talk: classic.join(talk, "a", generation, members=("a",)),
+        lambda talk: classic.heartbeat(talk, "a", 6),
+    ) == {"GRP019": "broker"}
+
+
+def test_a_group_may_begin_anew() -> None:
+    for first in (0, 1):  # Apache Kafka begins with 1, Tansu with 0
+        assert (
+            told(
+                lambda talk: classic.join(talk, "a", 5, members=("a",)),
+                lambda talk, first=first: classic.join(
+                    talk, "b", first, leader="b", asked="", members=("b",)
+                ),
+                lambda talk, first=first: classic.heartbeat(talk, "b", first),
+            )
+            == {}
+        )
+
+
+def test_a_leader_that_is_no_member_is_the_coordinators() -> None:
+    """The member with the list assigns, whoever is called the leader."""
+    assert told(
+        lambda talk: classic.join(talk, "a", 2, leader="x", members=("a", "b")),
+        lambda talk: classic.sync(talk, "a", 2, ("a", "b")),
+    ) == {"GRP020": "broker"}
+
+
+def test_two_protocols_of_one_generation_are_the_coordinators() -> None:
+    assert told(
+        lambda talk: classic.join(talk, "a", 2, members=("a",)),
+        lambda talk: classic.join(talk, "b", 2, chosen="sticky", offered=("range", "sticky")),
+        lambda talk: classic.sync(talk, "b", 2, protocol="sticky"),
+    ) == {"GRP021": "broker"}
+
+
+def test_epoch_0_that_is_told_is_the_coordinators() -> None:
+    for epochs in ((1, 0), (4, 3)):
+        assert told(
+            lambda talk, told=epochs[0]: modern.beat(talk, 1, told),
+            lambda talk, asked=epochs[0], told=epochs[1]: modern.beat(talk, asked, told),
+            lambda talk: modern.beat(talk, 7, 7),
+        ) == {"GRP019": "broker"}
+
+
+def test_a_session_named_beside_an_error_is_no_clients_invention() -> None:
+    assert told(
+        lambda talk: sessions.fetch(talk, 0, 0, (0,), error=70, answered=(0,)),
+        lambda talk: sessions.fetch(talk, 7, 1),
+    ) == {"FET018": "broker"}
+
+
+def test_a_range_upside_down_is_the_brokers() -> None:
+    talk = Dialogue(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, versions(ALL, (3, 13, 9)))
+    found = findings(talk.exchange("Metadata", 12, {"topics": None}, CLUSTER).close())
+    assert {f.code: f.party.role for f in found} == {"VER007": "broker"}
+
+
+# PAI002
+
+
+@pytest.mark.parametrize("later", [5, 1100])
+def test_a_lost_answer_is_told_once(later: int) -> None:
+    """What follows is in order; also behind so many requests that the lost one is waited for no more."""
+    talk = Dialogue()
+    talk.ask("Metadata", 12, METADATA)
+    for _ in range(later):
+        talk.exchange("Metadata", 12, METADATA, CLUSTER)
+    (found,) = findings(talk.close())
+    assert (found.code, found.count, found.place.exchange) == ("PAI002", 1, 2)
+    assert found.seen.startswith("request 1 ")
+    assert found.earlier == (found.place.connection, 1)
+
+
+def test_two_lost_answers_are_told_once() -> None:
+    talk = Dialogue()
+    for _ in range(2):
+        talk.ask("Metadata", 12, METADATA)
+    for _ in range(3):
+        talk.exchange("Metadata", 12, METADATA, CLUSTER)
+    (found,) = findings(talk.close())
+    assert (found.code, found.count, found.place.exchange) == ("PAI002", 1, 3)
+
+
+def test_each_answer_that_overtakes_another_is_told() -> None:
+    talk = Dialogue()
+    first, second, third = (talk.ask("Metadata", 12, METADATA) for _ in range(3))
+    for id_ in (third, second, first):
+        talk.answer("Metadata", 12, CLUSTER, id_)
+    (found,) = findings(talk.close())
+    assert (found.code, found.count) == ("PAI002", 2)
+
+
+# ADM001, GRP008
+
+
+def test_what_apache_accepts_is_not_malformed() -> None:
+    old = {"replica_id": -1, "topics": [{"name": "a", "partitions": [{"timestamp": -3}]}]}
+    partition = {"partition_index": 0, "committed_offset": -2, "committed_metadata": ""}
+    commit = {"group_id": "g", "topics": [{"name": "a", "partitions": [partition]}]}
+    for api, version, asked, code in (
+        ("ListOffsets", 5, old, "ADM001"),
+        ("OffsetCommit", 8, commit, "GRP008"),
+    ):
+        talk = Dialogue().exchange(api, version, asked, {"topics": []})
+        (found,) = [f for f in findings(talk.close()) if f.code == code]
+        assert (found.claim, found.severity) == ("differs", "warning")
+
+
+# Places
+
+
+def test_an_orphan_response_is_called_one() -> None:
+    talk = Dialogue().exchange("Metadata", 12, METADATA, CLUSTER)
+    (found,) = [f for f in findings(talk.answer("Metadata", 12, CLUSTER, 77).close()) if f.code == "PAI001"]
+    text = finding_text(found, ("a.pcap",))
+    assert "Metadata v12 response, orphan response 0 of connection" in text
+    assert "exchange 1000000000" not in text
+
+
+# HDR009, and what is told once
+
+
+@pytest.mark.parametrize("software", ["apache-kafka-java", "tester"])
+def test_java_sends_requests_later_than_it_numbers_them(software: str) -> None:
+    asked = {"client_software_name": software, "client_software_version": "4.4.0"}
+    talk = Dialogue(negotiate=False).exchange("ApiVersions", 3, asked, VERSIONS)
+    for id_ in (5, 3):
+        talk.ask("Metadata", 12, METADATA, id_=id_)
+        talk.answer("Metadata", 12, CLUSTER, id_)
+    assert ("HDR009" in codes(talk.close())) is (software == "tester")
+
+
+def test_clients_that_do_not_say_what_they_are_get_the_benefit() -> None:
+    for ids, expected in (((5, 3), False), ((0, 0), True)):
+        talk = Dialogue(negotiate=False)
+        for id_ in ids:
+            talk.ask("Metadata", 8, METADATA, id_=id_)
+            talk.answer("Metadata", 8, CLUSTER, id_)
+        assert ("HDR009" in codes(talk.close())) is expected
+
+
+def test_one_line_for_each_software() -> None:
+    """Not one for each client id, API and version; another version is another line."""
+
+    def asks(software: str, port: int, client_id: str) -> list[Packet]:
+        talk = Dialogue(negotiate=False)
+        talk.talk = Conversation(ports=(port, 9092)).handshake()
+        name, _, version = software.partition(" ")
+        asked = {"client_software_name": name, "client_software_version": version}
+        talk.ask("ApiVersions", 3, asked, client_id=client_id)
+        talk.answer("ApiVersions", 3, VERSIONS)
+        for api, old in (("OffsetFetch", 0), ("ListOffsets", 0)):
+            talk.ask(api, old, {"topics": []}, client_id=client_id)
+            talk.answer(api, old, {})
+        return talk.close()
+
+    packets = asks("x 1.0", 4001, "a") + asks("x 1.0", 4002, "b") + asks("x 2.0", 4003, "a")
+    found = [f for f in findings(packets) if f.code == "VER016"]
+    assert {(f.party.version, f.count) for f in found} == {("1.0", 4), ("2.0", 2)}
+    assert all("client id a, the first" in finding_text(f, ("a.pcap",)) for f in found)
