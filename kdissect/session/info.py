@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.limits import DEFAULT_LIMITS
-from kdissect.model.segment import flow_endpoints, reverse_flow
+from kdissect.model.segment import flow_destination, flow_endpoints, flow_source, reverse_flow
 from kdissect.model.stream import CloseKind
 from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog
 
@@ -171,9 +171,9 @@ class ConnectionInfo:
             if name == "id":
                 self.id = connection_id(self._flow, self.capture_set, self.start_ns)
             elif name in _OF_CLIENT:
-                self._set_client(flow_endpoints(self._flow)[0])
+                self._set_client(flow_source(self._flow))
             elif name in _OF_BROKER:
-                self._set_broker(flow_endpoints(self._flow)[1])
+                self._set_broker(flow_destination(self._flow))
             else:
                 raise AttributeError(name)
             return getattr(self, name)
