@@ -16,7 +16,7 @@ from kdissect.excerpt.reader import Recorder, listen
 from kdissect.excerpt.redactor import FrameRedactor
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packet import Packet, PlainPacket
-from kdissect.model.ports import Ports
+from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.rules import judge as judging
 from kdissect.rules.judge import Judge
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
@@ -338,11 +338,11 @@ class Excerpts(CaptureTarget):
             harvest.add(event)
         found = harvest.result()
         kept: list[Packet] = []
-        recorders = {
-            plan.connection: [Recorder(plan, False, lambda item: kept.append(item.packet))]
-            for plan in found.plans
-        }
-        listen(Ports(), lambda _file: "", recorders, [packets] if packets else [])
+
+        def listening(connection: str) -> list[Recorder]:
+            return [Recorder(found.plan(connection), False, lambda item: kept.append(item.packet))]
+
+        listen(ANY_PORTS, lambda _file: "", found.connections, listening, [packets] if packets else [])
         demand(sum(len(packet.data) for packet in kept) <= 40 * len(data) + 4000, "not more than there was")
         events_of(kept)
         return 2 * len(data)  # three readings

@@ -34,17 +34,22 @@ def needs_bodies(names: Iterable[str]) -> bool:
 class Column:
     """One column: takes its value out of a row."""
 
-    __slots__ = ("_path", "name")
+    __slots__ = ("_path", "first", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._path = name.split(".")
+        self.first, *self._path = name.split(".")
+        """The key of the row behind which the value is."""
 
     def value(self, row: dict[str, Any]) -> Any:
         """The value; all values as a list where the path leads through one; None where nothing is there."""
-        if len(self._path) == 1:
-            return row.get(self._path[0])
-        found = _walk(row, self._path, 0)
+        return self.inside(row.get(self.first))
+
+    def inside(self, value: Any) -> Any:
+        """The same, of what the row has for `first`."""
+        if value is None or not self._path:
+            return value
+        found = _walk(value, self._path, 0)
         return None if found is _ABSENT else found
 
 

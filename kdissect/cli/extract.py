@@ -176,7 +176,7 @@ def _write(options: Namespace, harvested: Harvested, dissection: Dissection) -> 
         def write(item: ExcerptPacket) -> None:
             file.write(item.packet, "" if item.frame is None else printable(item.frame.label))
 
-        write_frames(harvested.plans, open_again(options, dissection), not options.redact, write)
+        write_frames(harvested, open_again(options, dissection), not options.redact, write)
 
 
 def _comment(options: Namespace, harvested: Harvested) -> str:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from kdissect.engine.flows import (
     ONE_SYN,
     SWEEP_EVERY_NS,
+    Connection,
+    Fed,
     Flow,
     HalfOpen,
     Open,
@@ -56,7 +58,7 @@ Rest = Iterator[tuple[int, tuple[PlainPacket, PlainSegment | None]]]
 # Events that `close_each` gives at once: what is known of a connection goes with its event.
 CLOSED_AT_ONCE = 1000
 _NOTHING: list[Event] = []
-_NO_ENDS: Mapping[str, int] = {}
+NO_ENDS: Mapping[str, int] = {}
 _first = itemgetter(0)
 
 
@@ -255,7 +257,7 @@ class Analyzer:
         ends = (over_ns(one) for table in self._tables.values() for one, _ in once(table))
         return min(ends, default=None)
 
-    def close(self, ends: Mapping[str, int] = _NO_ENDS) -> list[Event]:
+    def close(self, ends: Mapping[str, int] = NO_ENDS) -> list[Event]:
         """The capture is over: flush every connection, in the order of their first packets.
 
         `ends` are the latest times of packets by capture set. What had been silent for too long by then was
@@ -263,7 +265,7 @@ class Analyzer:
         """
         return list(chain.from_iterable(self.close_each(ends)))
 
-    def close_each(self, ends: Mapping[str, int] = _NO_ENDS) -> Iterator[list[Event]]:
+    def close_each(self, ends: Mapping[str, int] = NO_ENDS) -> Iterator[list[Event]]:
         """`close` bit by bit: of many connections not all that is known need be there at once."""
         for capture_set, end_ns in ends.items():
             self._switch_set(capture_set)
@@ -367,21 +369,24 @@ class Analyzer:
         return info
 
     def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Open:
-        is_answer = segment.flags & (SYN | ACK) == SYN | ACK
-        info = self._info(segment.flow, is_answer, time_ns, place)
-        forced = info.client_direction if self._ports and info.broker.port in self._ports else None
-        connection = ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store, self.brokers)
+        info = self._info(segment.flow, is_answer(segment.flags), time_ns, place)
+        fed, connection = self._connection(info)
         if self._twins is not None:
             self._twins.open(info, connection.tcp, segment)
         self._count += 1
-        tcp = connection.tcp
-        self._flows[segment.flow] = flow = tcp, 0, connection, connection.lane(0)
-        self._flows[reverse_flow(segment.flow)] = tcp, 1, connection, connection.lane(1)
+        self._flows[segment.flow] = flow = fed, 0, connection, connection.lane(0)
+        self._flows[reverse_flow(segment.flow)] = fed, 1, connection, connection.lane(1)
         return flow
+
+    def _connection(self, info: ConnectionInfo) -> tuple[Fed, Connection]:
+        """A connection that begins, and what its segments are fed to."""
+        forced = info.client_direction if self._ports and info.broker.port in self._ports else None
+        connection = ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store, self.brokers)
+        return connection.tcp, connection
 
     def _drop(
         self,
-        connection: ConnectionAnalyzer | HalfOpen,
+        connection: Connection | HalfOpen,
         flow: bytes,
         how: CloseKind,
         time_ns: int,
@@ -434,6 +439,11 @@ class Analyzer:
 def rest_without(rest: Rest, files: Collection[int]) -> Rest:
     """What is left, without the packets of some files."""
     return iter([one for one in rest if one[1][0][0] >> FILE_SHIFT not in files])
+
+
+def is_answer(flags: int) -> bool:
+    """Whether a segment answers a SYN."""
+    return flags & (SYN | ACK) == SYN | ACK
 
 
 def _begins(plain: PlainSegment) -> bool:

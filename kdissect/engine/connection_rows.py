@@ -1,5 +1,6 @@
 """One row for each TCP connection: names, types and meanings, for JSON and tables alike."""
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kdissect.engine.rows import Row, RowField
@@ -84,8 +85,7 @@ def connection_row(number: int, info: ConnectionInfo) -> Row:
         "exchanges": info.exchanges,
         "unanswered": info.unanswered,
     }
-    for name in _TCP:
-        row[name] = None if tcp is None else getattr(tcp, name)
+    row.update(_NO_TCP if tcp is None else zip(_TCP, _tcp_values(tcp), strict=True))
     row["tls"] = None if info.tls is None else _tls(info.tls)
     row["closed"] = None if close is None else {"by": close.by, "how": close.how}
     row["anomalies"] = {str(kind): count for kind, count in info.anomaly_counts.items()}
@@ -113,3 +113,5 @@ _TCP = (
     "packets", "client_bytes", "broker_bytes", "gaps", "gap_bytes", "retransmissions", "out_of_order",
     "duplicates", "zero_windows", "resets",
 )  # fmt: skip
+_tcp_values = attrgetter(*_TCP)
+_NO_TCP = dict.fromkeys(_TCP)

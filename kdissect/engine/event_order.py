@@ -14,6 +14,7 @@ Python, Arrow and Spark all do.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from struct import Struct
 
 from kdissect.engine.analyzer import Analyzer, Rest, rest_without
@@ -82,7 +83,12 @@ class OrderedAnalyzer:
 
     def close(self, ends: Mapping[str, int]) -> list[Placed]:
         """The capture is over; `ends` are the latest times of all packets by capture set."""
-        return self._placed(self.analyzer.close(ends), _LAST, _LAST)
+        return list(chain.from_iterable(self.close_each(ends)))
+
+    def close_each(self, ends: Mapping[str, int]) -> Iterator[list[Placed]]:
+        """`close` bit by bit, all events of a connection together."""
+        for events in self.analyzer.close_each(ends):
+            yield self._placed(events, _LAST, _LAST)
 
     def _placed(self, events: list[Event], ref: int, now_ns: int) -> list[Placed]:
         """Events of one packet, or of the end, with their keys."""

@@ -5,9 +5,9 @@ from struct import Struct, error
 from typing import Protocol, Self
 
 from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment, Segment
-from kdissect.net.tcp import Lane
-from kdissect.session.connection import ConnectionAnalyzer
-from kdissect.session.info import TcpSummary
+from kdissect.model.stream import CloseKind
+from kdissect.net.tcp import Lane, TcpConnection
+from kdissect.session.info import ConnectionInfo, TcpSummary
 
 # A connection silent for longer is over; Kafka's own limit is 10 minutes (connections.max.idle.ms,
 # SocketServerConfigs).
@@ -83,18 +83,39 @@ class Fed(Protocol):
         """Take the next segment of a direction."""
 
 
+class Connection(Protocol):
+    """An open connection: a `ConnectionAnalyzer`, or who only follows it."""
+
+    info: ConnectionInfo
+    tcp: TcpConnection
+
+    @property
+    def last_ns(self) -> int:
+        """Time of the last packet."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether both directions ended."""
+
+    def lane(self, direction: int) -> Lane | None:
+        """What takes the segments of a direction that are in order; None where every one must be fed."""
+
+    def close(self, how: CloseKind, time_ns: int) -> None:
+        """It is over, and takes nothing any more."""
+
+
 # What takes the segments of a connection, their direction in it, the connection, and the direction's lane:
 # None where every segment must be fed. A half-open one is fed nothing, and has one flow.
-Open = tuple[Fed, int, ConnectionAnalyzer, Lane | None]
+Open = tuple[Fed, int, Connection, Lane | None]
 Flow = Open | tuple[None, int, HalfOpen, None]
 
 
-def once(table: Mapping[bytes, Flow]) -> list[tuple[ConnectionAnalyzer | HalfOpen, bytes]]:
+def once(table: Mapping[bytes, Flow]) -> list[tuple[Connection | HalfOpen, bytes]]:
     """Each connection of a table once, with the flow key of its first packet."""
     return [(connection, flow) for flow, (_, direction, connection, _) in table.items() if direction == 0]
 
 
-def over_ns(connection: ConnectionAnalyzer | HalfOpen) -> int:
+def over_ns(connection: Connection | HalfOpen) -> int:
     """When a connection is over if nothing more comes."""
     silent_ns = LINGER_NS if connection.is_over else IDLE_NS
     return ((connection.last_ns + silent_ns) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS

@@ -1,33 +1,34 @@
 """Whole connections, their packets as they were captured."""
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kdissect.excerpt.headers import headers_of
-from kdissect.excerpt.reader import Tap
+from kdissect.excerpt.reader import NOBODY, listen
 from kdissect.model.packet import Packet, PlainPacket
 from kdissect.model.ports import Ports
 from kdissect.model.segment import PlainSegment
+from kdissect.model.stream import StreamSink
 
 Write = Callable[[Packet], None]
 
 
 def copy_connections(
-    connections: Container[str],
+    connections: Collection[str],
     batches: Iterable[Sequence[PlainPacket]],
     ports: Ports,
     capture_set_of: Callable[[int], str],
     write: Write,
 ) -> None:
     """Read packets again and write those of some connections, in their order. Raises nothing of its own."""
-    copier = _Copier(write)
-    tap = Tap(ports, capture_set_of, lambda connection: (copier,) if connection in connections else ())
-    for packets in batches:
-        tap.feed_batch(packets)
-    tap.close()
+    copiers = (_Copier(write),)
+    if connections:
+        listen(ports, capture_set_of, connections, lambda _connection: copiers, batches)
 
 
 class _Copier:
     """Hears the segments of all connections that are wanted."""
+
+    sinks: tuple[StreamSink, StreamSink] = NOBODY
 
     def __init__(self, write: Write) -> None:
         self._write = write
@@ -41,3 +42,6 @@ class _Copier:
             data = headers.packet(segment[1], segment[2], segment[3], payload)
             link_type, wire = headers.link_type, len(data) + segment[6]
         self._write(Packet(ref, time_ns, link_type, data, wire))
+
+    def fed(self, waits: bool) -> None:
+        """Nothing is held back."""

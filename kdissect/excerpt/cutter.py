@@ -11,8 +11,9 @@ from heapq import heapify, heappop, heappush
 
 from kdissect.engine.patches import FILLER, Patch, patched
 from kdissect.excerpt.edit import blanked, spliced
+from kdissect.excerpt.frames import FramePlan
 from kdissect.excerpt.piece import Piece
-from kdissect.excerpt.plan import ConnectionPlan, FramePlan
+from kdissect.excerpt.plan import ConnectionPlan
 from kdissect.model.segment import ACK, FIN, PSH, RST
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind
 
@@ -21,23 +22,30 @@ _SIZE_BYTES = 4
 UNKNOWN_BYTES_KEPT = 4
 # Bytes of a direction that are in no frame, overwritten or not: behind a lost position may be gigabytes.
 MAX_UNKNOWN_BYTES = 1 << 20
+NO_REF = -1
 
 
 class StreamCutter:
     """One direction: implements `model.stream.StreamSink`, gives pieces to `emit`."""
 
+    __slots__ = (
+        "_at", "_direction", "_emit", "_frame", "_frames", "_held", "_is_open_end", "_is_other",
+        "_keeps_rest", "_left", "_places", "_ref", "_rest_bytes", "_show_secrets", "_skip", "_unknown",
+        "_waiting",
+    )  # fmt: skip
+
     def __init__(
         self, plan: ConnectionPlan, direction: int, show_secrets: bool, emit: Callable[[Piece], None]
     ) -> None:
-        # Those still to come, by their first packet and their first bytes.
-        self._frames: dict[int, dict[bytes, deque[FramePlan]]] = {}
-        for frame in plan.frames:
-            if frame.direction == direction:
-                self._frames.setdefault(frame.first_ref, {}).setdefault(frame.mark, deque()).append(frame)
+        self._frames = plan.frames  # those still to come
+        self._left = plan.number[direction]
+        # Those that begin in the packet at hand, by their first bytes.
+        self._ref = NO_REF
+        self._waiting: dict[bytes, deque[FramePlan]] | None = None
         self._places: list[tuple[int, int, bytes]] | None = (
             None  # where they begin in the payload at hand: a heap
         )
-        self._keeps_rest = plan.whole and (bool(self._frames) or plan.is_open_end)
+        self._keeps_rest = plan.whole and (self._left > 0 or plan.is_open_end)
         self._is_open_end = plan.is_open_end
         self._direction = direction
         self._show_secrets = show_secrets
@@ -49,7 +57,11 @@ class StreamCutter:
         self._unknown = 0  # bytes kept that are in no frame, since the last frame
         self._rest_bytes = 0
         self._held: tuple[bytes, int, int] | None = None  # the end of a segment, where a frame may begin
-        self.ended_by: tuple[CloseKind, int, int] | None = None
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether bytes of an earlier packet are yet to be given."""
+        return self._held is not None
 
     # StreamSink
 
@@ -89,7 +101,6 @@ class StreamCutter:
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
         """The stream is over."""
         self._settle(b"")
-        self.ended_by = how, ref, time_ns
         if how in (CloseKind.FIN, CloseKind.RST):
             flags = (FIN if how is CloseKind.FIN else RST) | ACK
             self._emit(Piece(ref, time_ns, self._direction, b"", self._skip, flags))
@@ -98,8 +109,8 @@ class StreamCutter:
 
     def _next_frame(self, payload: bytes, at: int, ref: int) -> int:
         """Begin the next wanted frame; gives its offset, the end of the payload if none begins here."""
-        waiting = self._frames.get(ref)
-        if waiting is None:
+        waiting = self._beginning_in(ref)
+        if not waiting:
             return len(payload)
         places = self._places
         if places is None:
@@ -118,12 +129,21 @@ class StreamCutter:
         if not waiting[mark]:
             del waiting[mark]
             heappop(places)
-        if not waiting:
-            del self._frames[ref]
+            self._waiting = waiting or None
+        self._left -= 1
         self._at = 0
         self._is_other = False
         self._unknown = 0
         return position
+
+    def _beginning_in(self, ref: int) -> dict[bytes, deque[FramePlan]] | None:
+        """The frames that begin in a packet and did not yet, by their first bytes."""
+        if ref != self._ref:
+            self._ref, self._waiting = ref, None
+            for frame in self._frames.take(ref):
+                self._waiting = self._waiting or {}
+                self._waiting.setdefault(frame.mark, deque()).append(frame)
+        return self._waiting
 
     def _holds_back(self, tail: bytes, ref: int, time_ns: int) -> bool:
         """Whether the bytes of a frame that was just begun wait for those behind them."""
@@ -173,7 +193,7 @@ class StreamCutter:
         self._at += length
         if self._at >= self._frame.length:
             self._frame = None
-            self._keeps_rest = self._keeps_rest and (bool(self._frames) or self._is_open_end)
+            self._keeps_rest = self._keeps_rest and (self._left > 0 or self._is_open_end)
 
     def _rest(self, payload: bytes, ref: int, time_ns: int) -> None:
         """Bytes between wanted frames."""

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from kdissect.excerpt.plan import MAX_NEGOTIATION, ConnectionPlan, FramePlan, frame_plan, is_negotiation
+from kdissect.excerpt.frames import Frames
+from kdissect.excerpt.plan import MAX_NEGOTIATION, ConnectionPlan, frame_plan, is_negotiation
 from kdissect.excerpt.redaction import NOTHING, Redaction
 from kdissect.model.errors import KdissectError
 from kdissect.schema.registry import api_name
@@ -11,11 +12,10 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
-# Memory of the plans of all frames: half a million of them. They must all be known before the second reading
+# Memory of the plans of all frames: a million of them. They must all be known before the second reading
 # begins, for a filter may decide about a connection's negotiation at its last exchange.
 MAX_PLAN_BYTES = 256 << 20
-_FRAME_BYTES = 400  # of a plan without its mark and what is put over it
-_SPAN_BYTES = 120
+_FRAME_BYTES = 120  # of what holds a packed plan
 
 
 class PlanTooLargeError(KdissectError):
@@ -31,22 +31,29 @@ class Redactor(Protocol):
 
 class Harvested(NamedTuple):
     """What was found. `encrypted` exchanges, of so many connections, were left out; so were the `foreign`
-    connections, which carry no Kafka.
+    connections, which carry no Kafka. `connections` have the frames; each says whether it is TLS.
     """
 
-    plans: list[ConnectionPlan]
+    frames: Frames
+    connections: dict[str, bool]
     exchanges: int
     encrypted: int
     encrypted_connections: int
     foreign: int
     capture_sets: int
 
+    def plan(self, connection: str) -> ConnectionPlan:
+        """What is kept of one of the connections."""
+        return ConnectionPlan(connection, self.frames, is_tls=self.connections[connection])
+
 
 class _Open:
     """A connection that is not over yet."""
 
+    __slots__ = ("bytes", "frames", "negotiation", "taken")
+
     def __init__(self) -> None:
-        self.frames: list[FramePlan] = []
+        self.frames = bytearray()  # packed: there may be very many open connections
         self.bytes = 0
         self.taken = 0
         self.negotiation = 0
@@ -65,7 +72,8 @@ class Harvest:
         self._decrypted = decrypted
         self._redactor = redactor
         self._open: dict[str, _Open] = {}
-        self._plans: list[ConnectionPlan] = []
+        self._frames = Frames()
+        self._connections: dict[str, bool] = {}
         self._bytes = 0
         self._exchanges = 0
         self._encrypted: dict[str, int] = {}
@@ -83,8 +91,9 @@ class Harvest:
         """What was found, once all events were added."""
         encrypted = self._encrypted.values()
         return Harvested(
-            self._plans, self._exchanges, sum(encrypted), len(encrypted), self._foreign, len(self._sets)
-        )
+            self._frames, self._connections, self._exchanges, sum(encrypted), len(encrypted), self._foreign,
+            len(self._sets),
+        )  # fmt: skip
 
     def _exchange(self, exchange: Exchange) -> None:
         is_taken = self._takes(exchange)
@@ -95,7 +104,9 @@ class Harvest:
             if is_taken:
                 self._encrypted[info.id] = self._encrypted.get(info.id, 0) + 1
             return
-        mine = self._open.setdefault(info.id, _Open())
+        mine = self._open.get(info.id)
+        if mine is None:
+            mine = self._open[info.id] = _Open()
         if is_taken:
             mine.taken += 1
         elif mine.negotiation < MAX_NEGOTIATION:
@@ -109,11 +120,12 @@ class Harvest:
             if frame is None:
                 continue
             put = NOTHING if self._redactor is None else self._redactor(exchange, side)
-            plan = frame_plan(exchange, side == "request", frame, put.patches)
+            plan = frame_plan(exchange, side, frame, put.patches)
             label = _label(exchange, side) + (f"; {put.note}" if put.note else "")
             plan = plan._replace(blanks=tuple(put.blanks), edits=tuple(put.edits), label=label)
-            mine.frames.append(plan)
-            cost = _cost(plan)
+            packed = plan.packed()
+            mine.frames += packed
+            cost = len(packed) + _FRAME_BYTES
             mine.bytes += cost
             self._bytes += cost
         if self._bytes > MAX_PLAN_BYTES:
@@ -130,18 +142,8 @@ class Harvest:
             return
         self._exchanges += mine.taken
         self._sets.add(info.capture_set)
-        frames = [
-            plan._replace(direction=info.client_direction if plan.is_request else 1 - info.client_direction)
-            for plan in mine.frames
-        ]
-        frames.sort(key=lambda plan: plan.first_ref)  # stable: requests in one packet stay in order
-        self._plans.append(ConnectionPlan(info.id, frames, False, False, info.tls is not None))
-
-
-def _cost(plan: FramePlan) -> int:
-    put = sum(_SPAN_BYTES + len(patch.data) for patch in plan.patches)
-    put += sum(_SPAN_BYTES + len(edit.data) for edit in plan.edits)
-    return _FRAME_BYTES + len(plan.mark) + len(plan.label) + put + _SPAN_BYTES * len(plan.blanks)
+        self._frames.add(mine.frames)
+        self._connections[info.id] = info.tls is not None
 
 
 def _label(exchange: Exchange, side: str) -> str:

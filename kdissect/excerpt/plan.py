@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kdissect.engine.patches import Patch
 from kdissect.engine.secret_bytes import secret_patches
-from kdissect.excerpt.edit import Edit
+from kdissect.excerpt.frames import FramePlan, Frames
 from kdissect.excerpt.wish import EVERY, MAX_BYTES, Wish
 from kdissect.model.frame import Frame
 from kdissect.session.events import Event
@@ -21,38 +21,21 @@ MARK_BYTES = 64
 _SIZE_BYTES = 4
 
 
-class FramePlan(NamedTuple):
-    """A frame to be kept.
+class ConnectionPlan(NamedTuple):
+    """What is kept of a connection. `whole`: also what is in no frame, until the last of the frames.
 
-    `mark` are its first bytes, size included, `length` all of them as the size says. Over its content go
-    `blanks` (spans to be filled), then `patches`; `edits` then change its length. `known` bytes of it, size
-    included, were captured without a hole; `label` says what it is, for people.
+    `frames` may hold those of other connections, too. Of a `whole` one `number` says how many there are in
+    each direction.
     """
 
-    direction: int
-    first_ref: int
-    last_ref: int
-    mark: bytes
-    length: int
-    patches: tuple[Patch, ...]
-    exchange: int
-    is_request: bool
-    known: int = 0
-    blanks: tuple[tuple[int, int], ...] = ()
-    edits: tuple[Edit, ...] = ()
-    label: str = ""
-
-
-class ConnectionPlan(NamedTuple):
-    """What is kept of a connection. `whole`: also what is in no frame, until the last of the frames."""
-
     connection: str
-    frames: list[FramePlan]
-    whole: bool
-    is_open_end: bool
+    frames: Frames
+    whole: bool = False
+    is_open_end: bool = False
     """Whether everything is kept, to the end of the connection."""
     is_tls: bool = False
     """Whether the frames stand in the plaintext of TLS."""
+    number: tuple[int, int] = (0, 0)
 
 
 class Budget:
@@ -70,7 +53,7 @@ class Planner:
         self._budget = budget
         self._show_secrets = show_secrets
         self._last = max((o for o in wish.exchanges if o < FIRST_ORPHAN_ORDINAL), default=-1)
-        self._taken: list[tuple[ConnectionInfo, Exchange, str, FramePlan]] = []
+        self._taken: list[tuple[ConnectionInfo, FramePlan]] = []
         self._negotiation = 0
 
     def add(self, exchange: Exchange) -> None:
@@ -85,19 +68,21 @@ class Planner:
                 self._taken.clear()
                 return
             patches = [] if self._show_secrets else secret_patches(exchange, side)
-            plan = frame_plan(exchange, side == "request", frame, patches)
-            self._taken.append((exchange.connection, exchange, side, plan))
+            self._taken.append((exchange.connection, frame_plan(exchange, side, frame, patches)))
 
     def plan(self) -> ConnectionPlan:
         """What to keep, in the order of the stream."""
-        frames = []
-        for info, _, side, plan in self._taken:  # which end is the client is sure only now
-            direction = info.client_direction if side == "request" else 1 - info.client_direction
-            frames.append(plan._replace(direction=direction))
-        frames.sort(key=lambda plan: plan.first_ref)  # stable: requests in one packet stay in order
+        frames, number = Frames(), [0, 0]
+        for info, plan in self._taken:
+            frames.add(plan.packed())
+            # which end is the client is sure only now
+            number[info.client_direction if plan.is_request else 1 - info.client_direction] += 1
         wish = self._wish
-        is_tls = any(info.tls is not None for info, _, _, _ in self._taken)
-        return ConnectionPlan(wish.connection, frames, wish.whole, wish.whole and not wish.exchanges, is_tls)
+        is_tls = any(info.tls is not None for info, _ in self._taken)
+        is_open_end = wish.whole and not wish.exchanges
+        return ConnectionPlan(
+            wish.connection, frames, wish.whole, is_open_end, is_tls, (number[0], number[1])
+        )
 
     def _is_wanted(self, exchange: Exchange) -> bool:
         wish, ordinal = self._wish, exchange.ordinal
@@ -170,12 +155,10 @@ class _Group:
         return [planner.plan() for planner in self._planners.values()]
 
 
-def frame_plan(
-    exchange: Exchange, is_request: bool, frame: Frame, patches: Sequence[Patch] = ()
-) -> FramePlan:
-    """How to find a frame, and what to put over it; its direction is told later."""
+def frame_plan(exchange: Exchange, side: str, frame: Frame, patches: Sequence[Patch] = ()) -> FramePlan:
+    """How to find a frame, and what to put over it."""
     mark = frame.size.to_bytes(_SIZE_BYTES) + frame.data[:MARK_BYTES]
     return FramePlan(
-        0, frame.first_ref, frame.last_ref, mark, frame.size + _SIZE_BYTES, tuple(patches), exchange.ordinal,
-        is_request, len(frame.data) + _SIZE_BYTES,
+        frame.first_ref, mark, frame.size + _SIZE_BYTES, tuple(patches), exchange.ordinal, side == "request",
+        len(frame.data) + _SIZE_BYTES,
     )  # fmt: skip

@@ -1,22 +1,25 @@
 """Reads captures once more and gives the packets of excerpts."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.flows import Fed, Open
+from kdissect.engine.analyzer import NO_ENDS, Analyzer, is_answer
+from kdissect.engine.flows import Connection, Fed, Open
 from kdissect.excerpt.cutter import StreamCutter
+from kdissect.excerpt.frames import FramePlan
 from kdissect.excerpt.headers import MAX_PAYLOAD, Headers, headers_of
 from kdissect.excerpt.piece import Piece
-from kdissect.excerpt.plan import ConnectionPlan, FramePlan
+from kdissect.excerpt.plan import ConnectionPlan
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packet import NEVER_NS, Packet, PlainPacket
 from kdissect.model.ports import Ports
-from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment, Segment, reverse_flow
+from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment
 from kdissect.model.stream import CloseKind, StreamSink
+from kdissect.net.store import Store
 from kdissect.net.tcp import TcpConnection
-from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.events import Event
+from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
     from kdissect.tls.keying import SecretSource
@@ -27,10 +30,36 @@ HEADERS_KEPT = 8192
 
 
 class Listener(Protocol):
-    """Hears the segments of a connection."""
+    """Hears the segments of a connection, and the streams they make."""
+
+    sinks: tuple[StreamSink, StreamSink]
 
     def feed(self, direction: int, segment: PlainSegment, packet: PlainPacket) -> None:
-        """A segment, and the packet it came in."""
+        """A segment, and the packet it came in; the streams get its bytes afterwards."""
+
+    def fed(self, waits: bool) -> None:
+        """The streams have what they can have of it; `waits`: something of the connection does not."""
+
+
+class _Nobody(StreamSink):
+    """A stream that nobody reads."""
+
+    __slots__ = ()
+
+    def opened(self) -> None:
+        pass
+
+    def data(self, payload: bytes, ref: int, time_ns: int) -> None:
+        pass
+
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        pass
+
+    def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
+        pass
+
+
+NOBODY = _Nobody(), _Nobody()
 
 
 class ExcerptPacket:
@@ -56,22 +85,28 @@ Write = Callable[[ExcerptPacket], None]
 class Recorder:
     """One connection of one excerpt; its packets go to `write`. `secrets` open those that are TLS."""
 
+    __slots__ = ("_acknowledged", "_cutters", "_give", "_has_begun", "_headers", "_next", "plan", "sinks")
+
     def __init__(
         self, plan: ConnectionPlan, show_secrets: bool, write: Write, secrets: "SecretSource | None" = None
     ) -> None:
         self.plan = plan
         self._give = write
         self._has_begun = False
-        cutters = [StreamCutter(plan, side, show_secrets, self._emit) for side in (0, 1)]
-        sinks: tuple[StreamSink, StreamSink] = cutters[0], cutters[1]
-        self._tcp = TcpConnection(_decrypted(sinks, secrets) if plan.is_tls else sinks)
-        self._headers: OrderedDict[int, tuple[int, Headers]] = OrderedDict()
+        emit = self._emit
+        self._cutters = tuple(StreamCutter(plan, side, show_secrets, emit) for side in (0, 1))
+        sinks: tuple[StreamSink, StreamSink] = self._cutters[0], self._cutters[1]
+        self.sinks = _decrypted(sinks, secrets) if plan.is_tls else sinks
+        # Direction and headers of packets whose bytes may yet be given; None: of none.
+        self._headers: OrderedDict[int, tuple[int, Headers]] | None = None
         self._next: list[int | None] = [None, None]  # sequence number of each direction's next byte
         self._acknowledged = False
 
     def feed(self, direction: int, segment: PlainSegment, packet: PlainPacket) -> None:
         """Take a segment of the connection, and the packet it came in."""
         ref, time_ns, link_type, data, _ = packet
+        if self._headers is None:
+            self._headers = OrderedDict()
         self._headers[ref] = direction, headers_of(link_type, data, segment)
         if len(self._headers) > HEADERS_KEPT:
             self._headers.popitem(last=False)
@@ -85,11 +120,11 @@ class Recorder:
         elif all(number is not None for number in self._next):
             self._acknowledged = True  # the third packet of the handshake
             self._emit(Piece(ref, time_ns, direction, b"", 0, ACK))
-        self._tcp.feed(direction, segment, ref, time_ns)
 
-    def close(self) -> None:
-        """The connection is over."""
-        self._tcp.flush(CloseKind.CAPTURE_END, self._tcp.last_time_ns)
+    def fed(self, waits: bool) -> None:
+        """Forget the headers of packets whose bytes are all given; of TLS nobody can tell."""
+        if not waits and not self.plan.is_tls and not any(cutter.holds_back for cutter in self._cutters):
+            self._headers = None
 
     def _open(self, direction: int, seq: int, flags: int, ref: int, time_ns: int) -> None:
         if self._next[direction] is not None:  # sent again
@@ -99,7 +134,7 @@ class Recorder:
         self._next[direction] = seq + 1
 
     def _emit(self, piece: Piece) -> None:
-        found = self._headers.get(piece.ref)
+        found = None if self._headers is None else self._headers.get(piece.ref)
         if found is None or found[0] != piece.direction:  # a RST ends both directions, and has one
             return
         seq = (self._next[piece.direction] or 0) + piece.skip
@@ -132,55 +167,142 @@ def _decrypted(
     return TlsConnection(TlsInfo(), sinks, secrets, note, lambda: None).sides
 
 
-class _Heard:
-    """Lets others hear the segments of a connection first; `packet` gives a packet by its reference."""
+class _Both(StreamSink):
+    """Hands a stream on to several readers."""
 
-    def __init__(self, tcp: Fed, listening: Sequence[Listener], packet: Callable[[int], PlainPacket]) -> None:
-        self._tcp = tcp
+    def __init__(self, sinks: Sequence[StreamSink]) -> None:
+        self._sinks = sinks
+
+    def opened(self) -> None:
+        for sink in self._sinks:
+            sink.opened()
+
+    def data(self, payload: bytes, ref: int, time_ns: int) -> None:
+        for sink in self._sinks:
+            sink.data(payload, ref, time_ns)
+
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        for sink in self._sinks:
+            sink.gap(length, snapped, ref, time_ns)
+
+    def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
+        for sink in self._sinks:
+            sink.end(how, ref, time_ns)
+
+
+class _Heard:
+    """A connection that is reassembled for those who listen, and not looked at.
+
+    In the place of a `ConnectionAnalyzer`; `flush` is called when those who listen are to have the rest.
+    """
+
+    __slots__ = ("_listening", "_over", "_packet", "info", "tcp")
+
+    def __init__(
+        self,
+        info: ConnectionInfo,
+        listening: Sequence[Listener],
+        packet: Callable[[int], PlainPacket],
+        over: list["_Heard"],
+        store: Store,
+    ) -> None:
+        self.info = info
         self._listening = listening
         self._packet = packet
+        self._over = over
+        self.tcp = TcpConnection(_sinks(listening), store)
+
+    @property
+    def last_ns(self) -> int:
+        """Time of the connection's last packet."""
+        return self.tcp.last_time_ns or self.info.start_ns
+
+    @property
+    def is_over(self) -> bool:
+        """Both directions ended."""
+        return self.tcp.closed
+
+    def lane(self, _direction: int) -> None:
+        """Every segment is to be heard."""
 
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next segment of a direction."""
+        tcp = self.tcp
+        if not self._listening:
+            tcp.feed(direction, segment, ref, time_ns)
+            return
         packet = self._packet(ref)
-        for recorder in self._listening:
-            recorder.feed(direction, segment, packet)
-        self._tcp.feed(direction, segment, ref, time_ns)
+        for listener in self._listening:
+            listener.feed(direction, segment, packet)
+        tcp.feed(direction, segment, ref, time_ns)
+        for listener in self._listening:
+            listener.fed(tcp.troubled)
+
+    def close(self, _how: CloseKind, _time_ns: int) -> None:
+        """It takes nothing any more."""
+        self._over.append(self)
+
+    def flush(self) -> None:
+        """Give what waits behind holes."""
+        self.tcp.flush(CloseKind.CAPTURE_END, self.tcp.last_time_ns)
+
+
+def _sinks(listening: Sequence[Listener]) -> tuple[StreamSink, StreamSink]:
+    if not listening:
+        return NOBODY
+    if len(listening) == 1:
+        return listening[0].sinks
+    return _Both([one.sinks[0] for one in listening]), _Both([one.sinks[1] for one in listening])
 
 
 class Tap(Analyzer):
-    """An analyzer that lets others listen to some connections.
+    """An analyzer that draws the borders of connections alone, and lets others listen to some.
 
-    `recorders` gives those who listen to a connection, asked when it opens.
+    `listening` gives those who listen to a connection of `wanted`, asked when it opens. There are no events.
     """
 
     def __init__(
         self,
         ports: Ports,
         capture_set_of: Callable[[int], str],
-        recorders: Callable[[str], Sequence[Listener]],
+        wanted: Container[str],
+        listening: Callable[[str], Sequence[Listener]],
     ) -> None:
         super().__init__(ports, capture_set_of)
-        self._recorders = recorders
-        self._holds_syns = False  # who listens must hear each packet as it comes
+        self._wanted = wanted
+        self._listening = listening
         self._batch: Sequence[PlainPacket] = ()
         self._by_ref: dict[int, PlainPacket] = {}
+        self._over: list[_Heard] = []
 
     def feed_batch(self, packets: Sequence[PlainPacket]) -> list[Event]:
         """The same, with the packets at hand."""
         self._batch, self._by_ref = packets, {}
-        return super().feed_batch(packets)
+        events = super().feed_batch(packets)
+        self._flush()
+        return events
 
-    def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Open:
-        flow = super()._open(segment, time_ns, place)
-        tcp, direction, connection, _ = flow
-        listening = self._recorders(connection.info.id)
-        if not listening:
-            return flow
-        heard = _Heard(tcp, listening, self._packet)
-        for side, key in enumerate((segment.flow, reverse_flow(segment.flow))):
-            self._flows[key] = heard, side, connection, None
-        return heard, direction, connection, None
+    def close(self, ends: Mapping[str, int] = NO_ENDS) -> list[Event]:
+        """The same; all who listen have everything then."""
+        events = super().close(ends)
+        self._flush()
+        return events
+
+    def _flush(self) -> None:
+        for heard in self._over:
+            heard.flush()
+        self._over.clear()
+
+    def _first(self, plain: PlainSegment, ref: int, time_ns: int) -> Open | None:
+        # who listens must hear each packet as it comes
+        info = self._info(plain[0], is_answer(plain[3]), time_ns, self.place)
+        self._holds_syns = info.id not in self._wanted
+        return super()._first(plain, ref, time_ns)
+
+    def _connection(self, info: ConnectionInfo) -> tuple[Fed, Connection]:
+        listening = self._listening(info.id) if info.id in self._wanted else ()
+        heard = _Heard(info, listening, self._packet, self._over, self._store)
+        return heard, heard
 
     def _packet(self, ref: int) -> PlainPacket:
         if not self._by_ref:
@@ -206,28 +328,22 @@ def read_excerpts(
         for one, packets in zip(group or (), lists, strict=True):
             recorder = Recorder(one, show_secrets, packets.append, secrets)
             recorders.setdefault(one.connection, []).append(recorder)
-    listen(ports, capture_set_of, recorders, batches)
+    listen(ports, capture_set_of, recorders, recorders.__getitem__, batches)
     return [_merged(parts) for parts in made]
 
 
 def listen(
     ports: Ports,
     capture_set_of: Callable[[int], str],
-    recorders: dict[str, list[Recorder]],
+    wanted: Container[str],
+    listening: Callable[[str], Sequence[Listener]],
     batches: Iterable[Sequence[PlainPacket]],
 ) -> None:
-    """Read packets and let recorders hear those of their connections, to the end. Raises nothing."""
-    tap = Tap(ports, capture_set_of, lambda connection: recorders.get(connection, ()))
+    """Read packets and let others listen to the connections that are wanted, to the end. Raises nothing."""
+    tap = Tap(ports, capture_set_of, wanted, listening)
     for packets in batches:
-        _close(tap.feed_batch(packets), recorders)
-    _close(tap.close(), recorders)
-
-
-def _close(events: Iterable[Event], recorders: dict[str, list[Recorder]]) -> None:
-    for event in events:
-        if isinstance(event, ConnectionClosed):
-            for recorder in recorders.pop(event.connection.id, ()):
-                recorder.close()
+        tap.feed_batch(packets)
+    tap.close()
 
 
 def _merged(parts: list[list[ExcerptPacket]]) -> list[ExcerptPacket]:

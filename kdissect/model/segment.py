@@ -57,16 +57,25 @@ def flow_ports(flow: bytes) -> tuple[int, int]:
 
 def flow_endpoints(flow: bytes) -> tuple[Endpoint, Endpoint]:
     """Source and destination of a flow key."""
+    return flow_source(flow), flow_destination(flow)
+
+
+def flow_source(flow: bytes) -> Endpoint:
+    """Who sends the packets of a flow."""
     half = (len(flow) - _PORTS) // 2
-    ports = 2 * half
-    source_port = int.from_bytes(flow[ports : ports + 2])
-    destination_port = int.from_bytes(flow[ports + 2 : ports + 4])
-    return Endpoint(_host(flow[:half]), source_port), Endpoint(_host(flow[half:ports]), destination_port)
+    return Endpoint(_host(flow[:half]), int.from_bytes(flow[2 * half : 2 * half + 2]))
+
+
+def flow_destination(flow: bytes) -> Endpoint:
+    """Who gets them."""
+    half = (len(flow) - _PORTS) // 2
+    return Endpoint(_host(flow[half : 2 * half]), int.from_bytes(flow[2 * half + 2 :]))
 
 
 def _host(address: bytes) -> str:
     if len(address) == 4:
-        return ".".join(map(str, address))
+        first, second, third, fourth = address
+        return f"{first}.{second}.{third}.{fourth}"
     import socket  # IPv6 only: the text form of RFC 5952, from the C library
 
     return socket.inet_ntop(socket.AF_INET6, address)

@@ -16,11 +16,15 @@ def cell(value: Any) -> str:
         return ""
     if isinstance(value, str):
         return field_text(value)
+    if type(value) is int:
+        return str(value)
     if isinstance(value, list):
         return LIST_SEPARATOR.join(map(cell, value))
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
+        if not value:
+            return "{}"
         import json
 
         return field_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

@@ -271,6 +271,7 @@ class ConnectionView:
     def rest(self) -> None:
         """Others spoke for long: keep no bytes of exchanges, and nothing that can be worked out again."""
         self.info.forget_ends()
+        self.repeated = None  # of what is at rest nothing comes again
         if self.previous is not None:
             before, self.previous = self.previous, AtRest(self.previous)
             waiting = self._waiting

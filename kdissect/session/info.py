@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.limits import DEFAULT_LIMITS
-from kdissect.model.segment import flow_endpoints, reverse_flow
+from kdissect.model.segment import flow_destination, flow_endpoints, flow_source, reverse_flow
 from kdissect.model.stream import CloseKind
 from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog
 
@@ -170,9 +170,10 @@ class ConnectionInfo:
             """Id or ends that nobody asked for yet: worked out from the flow key."""
             if name == "id":
                 self.id = connection_id(self._flow, self.capture_set, self.start_ns)
-            elif name in _ENDS:
-                client, broker = flow_endpoints(self._flow)
-                self.set_ends(client, broker)
+            elif name in _OF_CLIENT:
+                self._set_client(flow_source(self._flow))
+            elif name in _OF_BROKER:
+                self._set_broker(flow_destination(self._flow))
             else:
                 raise AttributeError(name)
             return getattr(self, name)
@@ -214,11 +215,17 @@ class ConnectionInfo:
 
     def set_ends(self, client: Endpoint, broker: Endpoint) -> None:
         """Name the two ends."""
-        self.client = client
-        self.broker, self.broker_address = _known(broker)
-        self.client_text = self._text(client, str(client))
-        self.broker_text = self._text(broker, self.broker_address)
+        self._set_client(client)
+        self._set_broker(broker)
         self.line_texts = None
+
+    def _set_client(self, client: Endpoint) -> None:
+        self.client = client
+        self.client_text = self._text(client, str(client))
+
+    def _set_broker(self, broker: Endpoint) -> None:
+        self.broker, self.broker_address = _known(broker)
+        self.broker_text = self._text(broker, self.broker_address)
 
     def swap_ends(self) -> None:
         """Who was taken for the client is the broker."""
@@ -229,8 +236,8 @@ class ConnectionInfo:
     def forget_ends(self) -> None:
         """Work out the ends again when they are asked for: of a silent connection they take 250 bytes."""
         if self._flow:
-            self.client  # noqa: B018 - all or none of them are there
-            del self.client, self.broker, self.client_text, self.broker_text, self.broker_address
+            self.client  # noqa: B018 - both or none of them are there
+            del self.client, self.client_text  # those of the broker are shared
             self.line_texts = None
 
     def _text(self, end: Endpoint, address: str) -> str:
@@ -272,7 +279,8 @@ SHARED_KEPT = 1000
 # Brokers with their text, client ids with their bytes: thousands of connections have one between them.
 _brokers: dict[Endpoint, tuple[Endpoint, str]] = {}
 _client_ids: dict[str | None, tuple[str | None, bytes]] = {}
-_ENDS = frozenset(("client", "broker", "client_text", "broker_text", "broker_address"))
+_OF_CLIENT = frozenset(("client", "client_text"))
+_OF_BROKER = frozenset(("broker", "broker_text", "broker_address"))
 
 
 def connection_id(flow: bytes, capture_set: str, start_ns: int) -> str:

@@ -19,15 +19,19 @@ if TYPE_CHECKING:
 
 # A percentile is off by at most this part of its value. 1 % needs 1 160 bins from 1 us to 3 h, 9 KB.
 RELATIVE_ERROR = 0.01
+# Values that are kept as they are: of thousands of clients most are seen once or twice.
+FEW = 8
 PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
 
 
 class Distribution:
     """Counts whole numbers from 0 on; lower ones count as 0. Picklable."""
 
-    __slots__ = ("_sketch", "count", "max", "min", "sum")
+    __slots__ = ("_few", "_sketch", "count", "max", "min", "sum")
 
     def __init__(self) -> None:
+        self._few: tuple[int, ...] = ()
+        """The first values; a sketch, of 1,500 bytes at least, is made of them when there are more."""
         self._sketch: DDSketch | None = None
         self.count = 0
         self.sum = 0
@@ -37,7 +41,10 @@ class Distribution:
     def add(self, value: int) -> None:
         """Count one value."""
         value = max(value, 0)
-        self._own().add(value)
+        if self._sketch is None and len(self._few) < FEW:
+            self._few += (value,)
+        else:
+            self._own().add(value)
         self.min = min(self.min, value) if self.count else value
         self.max = max(self.max, value)
         self.count += 1
@@ -65,9 +72,9 @@ class Distribution:
 
     def merge(self, other: Distribution) -> None:
         """Count all values of another distribution, which stays as it is."""
-        if not other.count or other._sketch is None:
+        if not other.count:
             return
-        self._own().merge(other._sketch)
+        self._own().merge(other._filled())
         self.min = min(self.min, other.min) if self.count else other.min
         self.max = max(self.max, other.max)
         self.count += other.count
@@ -78,17 +85,17 @@ class Distribution:
 
         Within `RELATIVE_ERROR`; None without values.
         """
-        if self._sketch is None or not self.count:
+        if not self.count:
             return None
         last = self.count - 1
         rank = min(max(ceil(share * self.count) - 1, 0), last)
         # The library takes shares of the last rank; half a rank more, so that rounding cannot miss it.
-        found = self._sketch.get_quantile_value(min((rank + 0.5) / last, 1.0) if last else 0.5)
+        found = self._filled().get_quantile_value(min((rank + 0.5) / last, 1.0) if last else 0.5)
         return None if found is None else min(max(round(found), self.min), self.max)
 
     def quantities(self) -> list[tuple[float, int]]:
         """Values and how many there are of each, lowest first; a value is at most `RELATIVE_ERROR` off."""
-        if self._sketch is None:
+        if not self.count:
             return []
         from ddsketch.mapping import LogarithmicMapping
 
@@ -98,10 +105,10 @@ class Distribution:
 
     def bins(self) -> tuple[int, list[tuple[int, int]]]:
         """How many values are 0, and the other bins that are not empty: index and count, by index."""
-        if self._sketch is None:
+        if not self.count:
             return 0, []
         # The library hands bins out by protobuf alone, which nothing else here needs.
-        sketch: Any = self._sketch
+        sketch: Any = self._filled()
         store, zeros = sketch._store, sketch._zero_count  # noqa: SLF001
         return round(zeros), [
             (index, round(count)) for index, count in enumerate(store.bins, store.offset) if count
@@ -128,8 +135,17 @@ class Distribution:
         return exact | {name: self.quantile(share) or 0 for name, share in PERCENTILES}
 
     def _own(self) -> DDSketch:
-        if self._sketch is None:
-            from ddsketch import DDSketch  # 20 ms, which commands without percentiles do not pay
-
-            self._sketch = DDSketch(RELATIVE_ERROR)
+        """The sketch, which takes all further values."""
+        self._sketch, self._few = self._filled(), ()
         return self._sketch
+
+    def _filled(self) -> DDSketch:
+        """The sketch, or one of the first values, to be read."""
+        if self._sketch is not None:
+            return self._sketch
+        from ddsketch import DDSketch  # 20 ms, which commands without percentiles do not pay
+
+        made = DDSketch(RELATIVE_ERROR)
+        for value in self._few:
+            made.add(value)
+        return made

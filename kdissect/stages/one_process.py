@@ -48,7 +48,8 @@ def placed_events(dissection: Dissection) -> Iterator[Placed]:
         for placed in guard.fed(packets, ordered):
             yield from placed
     ends = ends_of(captures.files)
-    yield from guard.closed(ordered.analyzer, lambda: ordered.close(ends))
+    for placed in guard.closed(ordered.analyzer, lambda: ordered.close_each(ends)):
+        yield from placed
 
 
 class _Production:

@@ -64,7 +64,7 @@ def _write(order: SaveOrder, harvested: Harvested) -> None:
         def write(item: ExcerptPacket) -> None:
             file.write(item.packet, "" if item.frame is None else printable(item.frame.label))
 
-        write_frames(harvested.plans, _open(order), True, write)
+        write_frames(harvested, _open(order), True, write)
 
 
 def _told(harvested: Harvested) -> str:

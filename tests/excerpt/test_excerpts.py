@@ -8,9 +8,10 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.excerpt.cutter import StreamCutter
 from kdissect.excerpt.excerpt import excerpts
+from kdissect.excerpt.frames import FramePlan, Frames
 from kdissect.excerpt.headers import Headers, headers_of
 from kdissect.excerpt.piece import Piece
-from kdissect.excerpt.plan import ConnectionPlan, FramePlan
+from kdissect.excerpt.plan import ConnectionPlan
 from kdissect.excerpt.wish import MAX_BYTES, Wish
 from kdissect.model.link import LinkType
 from kdissect.model.packet import Packet, packet_ref
@@ -130,8 +131,9 @@ def test_a_frame_that_begins_at_the_very_end_of_a_segment(tmp_path: Path, held: 
 def test_a_hole_of_unknown_length_takes_the_rest_of_its_frame(inside: bool) -> None:
     whole = response(1, b"abcdefgh")
     made: list[Piece] = []
-    frame = FramePlan(0, 7, 7, whole[:64], len(whole), (), 0, False, len(whole))
-    cutter = StreamCutter(ConnectionPlan("c", [frame], False, False), 0, True, made.append)
+    frames = Frames()
+    frames.add(FramePlan(7, whole[:64], len(whole), (), 0, False, len(whole)).packed())
+    cutter = StreamCutter(ConnectionPlan("c", frames), 0, True, made.append)
     cutter.data(whole[:10] if inside else whole, 7, 1)
     cutter.gap(UNKNOWN_LENGTH, False, 8, 2)
     cutter.data(b"other", 9, 3)

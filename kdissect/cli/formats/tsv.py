@@ -12,6 +12,7 @@ class TsvFormat:
 
     def __init__(self, columns: Sequence[str], header: bool) -> None:
         self._columns = [Column(name) for name in columns]
+        self._firsts = [column.first for column in self._columns]
         self._header = header
 
     def head(self) -> bytes:
@@ -22,7 +23,12 @@ class TsvFormat:
 
     def line(self, row: dict[str, Any]) -> bytes:
         """One row."""
-        return ("\t".join([cell(column.value(row)) for column in self._columns]) + "\n").encode()
+        # Hot, for each cell of a million connections: most of what can be null is.
+        cells = [
+            "" if value is None else cell(column.inside(value))
+            for value, column in zip(map(row.get, self._firsts), self._columns, strict=True)
+        ]
+        return ("\t".join(cells) + "\n").encode()
 
     def tail(self) -> bytes:
         """Nothing: every row went out at once."""
