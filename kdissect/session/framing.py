@@ -30,6 +30,7 @@ _TRUST_AFTER = 2
 COUNTED_BYTES = 1 << 20
 KEPT_OF_LARGE = 1 << 16  # bytes kept of a frame for which there is no room
 
+_ENDED = "the stream ended"
 _NO_PARTS: list[bytes] = []  # of all readers that have no frame under way: a new one is made with each
 # Takes a frame, and whether doubt is allowed; says whether the frame's header was plausible.
 TakeFrame = Callable[[Frame, bool], bool]
@@ -211,7 +212,7 @@ class FrameReader(_State, Pickled):
         """Deliver what stands of a frame; again once bytes that were held back until the end were given."""
         if self.mode is Mode.FRAMES and self._size >= 0:
             self._connection.ending(how, time_ns)
-            self._deliver_cut(f"the stream ended ({how}) inside the frame")
+            self._deliver_cut(f"{_ENDED} ({how}) inside the frame")
 
     # position
 
@@ -388,6 +389,11 @@ class FrameReader(_State, Pickled):
         if skipped or not self._connection.is_middle_start(self.direction):
             detail = f"{skipped} bytes passed over before the next frame"
             self._connection.note(Anomaly(AnomalyKind.RESYNCHRONISED, detail, ref, time_ns))
+
+
+def is_cut_by_close(frame: Frame) -> bool:
+    """Whether its stream ended inside of a frame: not the capture is what cut it."""
+    return any(it.kind is AnomalyKind.CUT_FRAME and _ENDED in it.detail for it in frame.anomalies or ())
 
 
 def _cut_frame(frame: Frame, why: str) -> Anomaly:
