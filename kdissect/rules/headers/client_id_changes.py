@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.rule import ExchangeRule, Fault, Once
+from kdissect.schema.secrets import MASK
 from kdissect.session.exchange import Exchange
 
 
@@ -36,5 +37,7 @@ class ClientIdChanges(ExchangeRule):
         before = view.previous
         if before is None or exchange.request is None or not exchange.client_id:  # no name: HDR005
             return
+        if MASK in (before.client_id, exchange.client_id):
+            return  # one that may be a piece of a secret: nobody knows it
         if before.client_id and before.client_id != exchange.client_id:
             yield Fault(f"{before.client_id!r} as before", repr(exchange.client_id), start=8, end=10)
