@@ -10,6 +10,7 @@ from typing import Any
 
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import body_fits
+from kdissect.decoders.body_parts import may_hold_secrets
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.headers import (
     parse_request_header,
@@ -180,7 +181,7 @@ def _add_body(root: Node, data: bytes, api_key: int, version: int, is_response: 
     except DecodeError as error:
         _add_rest(root, data, start, error)
         return
-    body = dissect(message, version, data, start)
+    body = dissect(message, version, data, start, enter=not may_hold_secrets(api_key, scope.facts))
     if has_payloads(message):
         nest(body, data, scope)
     _add(root, body)

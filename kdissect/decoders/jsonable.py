@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any
 
 from kdissect.decoders import cursor
-from kdissect.decoders.values import Bytes, Value, present
+from kdissect.decoders.values import Bytes, CutRecords, Value, present
 from kdissect.schema.secrets import MASK, conceal, has_config_values, is_beyond_reason, is_piece
 from kdissect.schema.types import Array, Field, Primitive, Type
 
@@ -70,7 +70,7 @@ class _Plain:
 
 def _binary(of: Type, item: Bytes) -> Any:
     if of is Primitive.RECORDS:
-        return {"bytes": len(item)}
+        return {"bytes": item.size if isinstance(item, CutRecords) else len(item)}
     return uuid_text(bytes(item)) if of is Primitive.UUID else bytes_value(item)
 
 

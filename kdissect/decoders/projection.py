@@ -1,7 +1,7 @@
 """A few fields of a body by their paths, without decoding the rest.
 
 The same emitter as `compiled`, with a sink that collects what stands at the paths wanted. Which bytes fit is
-judged as there: a body that does not fit gives nothing.
+judged as there. Of a body that does not fit its values tell (`collected`), as far as they go.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,8 @@ from typing import Any
 from kdissect.decoders.compiled import FAULTS, compile_function
 from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.layout import FIXED
-from kdissect.schema.types import Array, Field, Message, Primitive, Struct
+from kdissect.decoders.values import CutRecords, Value, present
+from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 Path = tuple[str, ...]
 """Names of fields from the root on; arrays have no step of their own."""
@@ -126,3 +127,39 @@ class _Collector(Sink):
     def _append(self, emitter: Emitter, target: str, value: str) -> None:
         for slot in self._wanted.get(target, ()):
             emitter.emit(f"list{slot}.append({value})")
+
+
+def collected(value: Value, wanted: Mapping[Path, Sequence[int]], slots: int) -> Values:
+    """What a projector gives of the bytes of a decoded body. Raises nothing."""
+    found: list[list[Any]] = [[] for _ in range(slots)]
+    inner = {path[:i] for path in wanted for i in range(len(path))}
+
+    def look(item: Any, of: Type, path: Path) -> None:
+        if isinstance(of, Array) and item is not None:
+            for element in item:
+                look(element, of.element, path)
+            return
+        for slot in wanted.get(path, ()):
+            found[slot].append(_plain(item, of))
+        if isinstance(item, Value) and path in inner:
+            fields(item, path)
+
+    def fields(item: Value, path: Path) -> None:
+        for field, name, part in present(item):
+            look(part, field.type, (*path, name))
+
+    fields(value, ())
+    return tuple(found)
+
+
+def _plain(item: Any, of: Type) -> Any:
+    """A value as a projector has it."""
+    if isinstance(item, Value):
+        return True
+    if of is Primitive.RECORDS and item is not None:
+        return item.size if isinstance(item, CutRecords) else len(item)
+    return (
+        item.decode("utf-8", "backslashreplace")
+        if of is Primitive.STRING and isinstance(item, bytes)
+        else item
+    )

@@ -5,6 +5,7 @@ what it has.
 """
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE
@@ -12,20 +13,22 @@ from kdissect.decoders.cursor import Cursor
 from kdissect.decoders.jsonable import text_or_bytes
 from kdissect.decoders.layout import FIXED, Layout
 from kdissect.decoders.node import TAG_SECTION, Node
-from kdissect.decoders.values import Value, value_class
+from kdissect.decoders.values import CutRecords, Value, present, value_class
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
-# A count is checked against the bytes left, so a body of n bytes makes at most about 4 n nodes.
+# Every element takes a byte at least, so a body of n bytes makes at most about 4 n nodes, whatever its counts
+# say.
 
 
-def dissect(message: Message, version: int, data: bytes, offset: int = 0) -> Node:
+def dissect(message: Message, version: int, data: bytes, offset: int = 0, *, enter: bool = False) -> Node:
     """The tree of one version of a message that starts at `offset`. Raises nothing for bytes that do not fit.
 
     Then `error` of the root names path, offset and reason, and the nodes around that place have it too.
-    Bytes behind the message are no error: compare `end` with `len(data)`.
+    Bytes behind the message are no error: compare `end` with `len(data)`. `enter`: of an array with more
+    elements than there can be, those that are there are told; else none.
     """
-    return _Dissector(_layout(message, version), data, offset, keep=True).root()
+    return _Dissector(_layout(message, version), data, offset, _NODES, enter).root()
 
 
 def locate(
@@ -35,8 +38,21 @@ def locate(
 
     `trust_counts`: elements are read although the bytes left are too few for all of them, until they end.
     """
-    layout = _layout(message, version)
-    return _Dissector(layout, data, offset, keep=False, trust_counts=trust_counts).root().error
+    return _Dissector(_layout(message, version), data, offset, _NOTHING, False, trust_counts).root().error
+
+
+class Part(NamedTuple):
+    """A message as far as its bytes go: `stop` is the path of the first piece that does not fit, or empty."""
+
+    message: Message
+    value: Value
+    stop: str
+
+
+def decode_part(message: Message, version: int, data: bytes, offset: int = 0, *, enter: bool = True) -> Part:
+    """The value that the tree of `dissect` has, without the memory for a tree. Raises nothing."""
+    dissector = _Dissector(_layout(message, version), data, offset, _VALUES, enter)
+    return Part(message, dissector.root().value, dissector.stop)
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -44,21 +60,27 @@ def _layout(message: Message, version: int) -> Layout:
     return Layout(message, version)
 
 
+_NOTHING, _VALUES, _NODES = range(3)  # what is kept
+
+
 class _Dissector:
     """Walks the schema along the bytes. `_open` are the nodes being filled, outermost first.
 
-    Without `keep`, nodes are forgotten as soon as they are filled: a tree takes some hundred times the memory
-    of its bytes, too much for saying where a large body is wrong.
+    Unless all is kept, nodes are forgotten as soon as they are filled: a tree takes some hundred times the
+    memory of its bytes, too much for saying where a large body is wrong.
     """
 
     def __init__(
-        self, layout: Layout, data: bytes, offset: int, keep: bool, trust_counts: bool = False
+        self, layout: Layout, data: bytes, offset: int, kept: int, enter: bool, trust_counts: bool = False
     ) -> None:
         self._layout = layout
         self._cursor = Cursor(data, offset)
-        self._keep = keep
+        self._keep = kept == _NODES
+        self._keep_values = kept != _NOTHING
+        self._enter = enter
         self._trust_counts = trust_counts
         self._open: list[Node] = []
+        self.stop = ""
 
     def root(self) -> Node:
         message = self._layout.message
@@ -72,16 +94,17 @@ class _Dissector:
             self._close(node)
         return node
 
-    def _abandon(self, fault: DecodeError) -> None:
-        """Close what is open, each node with the error and its path."""
+    def _abandon(self, fault: DecodeError, depth: int = 0) -> None:
+        """Close what is open below a depth, each node with the error and its path."""
         path = ""
         for node in self._open:
             path += node.name if node.name.startswith("[") or not path else "." + node.name
+        self.stop = self.stop or path
         error = DecodeError(path, fault.offset, fault.why, fault.kind)
-        for node in self._open:
+        for node in self._open[depth:]:
             node.end = self._cursor.offset
             node.error = error
-        self._open.clear()
+        del self._open[depth:]
 
     # Nodes.
 
@@ -174,26 +197,55 @@ class _Dissector:
         if length < 0:
             return
         start = self._cursor.offset
+        if kind is Primitive.RECORDS and self._enter and length > self._cursor.end - start:
+            self._cut_records(node, start, length)
         content = self._cursor.pull_bytes(length, kind)
         node.value = text_or_bytes(content) if is_text else content
         self._leaf(node, "content", kind, start, node.value)
+
+    def _cut_records(self, node: Node, start: int, length: int) -> None:
+        """Records of which not all bytes are there: batches before the cut are whole. Raises."""
+        left = self._cursor.end - start
+        node.value = content = CutRecords(self._cursor.pull_bytes(left, node.type))
+        content.size = length
+        self._leaf(node, "content", Primitive.RECORDS, start, content)
+        why = f"{Primitive.RECORDS} of {length} bytes runs past the end, {left} left"
+        raise self._cursor.fault(why, start, FaultKind.LENGTH)
 
     def _array(self, node: Node, field: Field, kind: Array, nullable: bool) -> None:
         start = self._cursor.offset
         count = self._length(node, "count", self._layout.flexible, True, nullable)
         if count < 0:
             return
+        node.value = []
         left = self._cursor.end - self._cursor.offset
         # At least a byte each: what takes none would be read as often as the bytes say.
         least = 1 if self._trust_counts else self._layout.min_element(kind.element)
-        if count * least > left:
-            why = f"{count} elements do not fit the {left} bytes left"
-            raise self._cursor.fault(why, start, FaultKind.LENGTH)
-        node.value = values = []
+        if count * least <= left:
+            self._elements(node, field, kind.element, count)
+            return
+        fault = self._cursor.fault(
+            f"{count} elements do not fit the {left} bytes left", start, FaultKind.LENGTH
+        )
+        if self._enter and left:
+            depth = len(self._open)
+            try:
+                self._elements(node, field, kind.element, count)
+            except DecodeError as error:
+                self._abandon(error, depth)
+        raise fault
+
+    def _elements(self, node: Node, field: Field, of: Primitive | Struct, count: int) -> None:
+        values = node.value
         for index in range(count):
-            element = self._begin(node, f"[{index}]", self._type_name(field, kind.element), field)
-            self._value(element, field, kind.element, nullable=False)
-            if self._keep:
+            element = self._begin(node, f"[{index}]", self._type_name(field, of), field)
+            try:
+                self._value(element, field, of, nullable=False)
+            except DecodeError:
+                if isinstance(element.value, Value) and any(present(element.value)):  # what was read of it
+                    values.append(element.value)
+                raise
+            if self._keep_values:
                 values.append(element.value)
             self._close(element)
 
@@ -225,7 +277,7 @@ class _Dissector:
         else:
             start = self._cursor.offset
             content = self._cursor.pull_bytes(size, f"unknown tag {tag}")
-            if self._keep:
+            if self._keep_values:
                 owner.keep_tag(tag, content)
             self._leaf(node, "content", "bytes", start, content)
         self._close(node)

@@ -57,6 +57,8 @@ def summarizer(message: Message, version: int) -> Summarizer:
 class SummarySink(Sink):
     """Keeps error codes, topics and acks. `used` names the dicts (as ordered sets) the code fills."""
 
+    enters = True
+
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._wanted: dict[Struct, bool] = {}

@@ -6,6 +6,7 @@ from typing import Any
 from kdissect.decoders.jsonable import uuid_text
 from kdissect.decoders.masking import secret_nodes
 from kdissect.decoders.node import TAG_SECTION, Node
+from kdissect.decoders.values import CutRecords
 from kdissect.schema.enums import enum_name
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
@@ -73,7 +74,7 @@ class TreeText:
     def lines(self, node: Node, depth: int) -> Iterator[str]:
         """The lines of a node and all below it."""
         yield self._line(node, depth)
-        if node.error and not any(child.error for child in node.children):
+        if node.error and not any(child.error is node.error for child in node.children):
             margin = " " * (2 * self._width + 4) + "  " * (depth + 1)
             yield f"{margin}! {node.error.why} at byte {node.error.offset}"
         for child in node.children:
@@ -113,14 +114,14 @@ class TreeText:
             return "null"
         if isinstance(kind, Array):
             if isinstance(node.value, list):
-                return _count(len(node.value))
+                return _count(node)
             kind = kind.element
         if isinstance(kind, Struct):
             return ""
         if kind is Primitive.UUID:
             return uuid_text(node.value) + self._name_of_topic(node)
         if kind is Primitive.RECORDS:
-            return f"{len(node.value)} bytes"
+            return _size(node.value)
         return _plain(node.value) + _meaning(node)
 
     def _name_of_topic(self, node: Node) -> str:
@@ -130,8 +131,16 @@ class TreeText:
         return "" if name is None else f" ({quote(name)})"
 
 
-def _count(length: int) -> str:
+def _count(node: Node) -> str:
+    """As it stands on the wire: fewer elements may be there."""
+    length = next((child.value for child in node.children if child.name == "count"), len(node.value))
     return f"{length} element" if length == 1 else f"{length} elements"
+
+
+def _size(records: bytes) -> str:
+    if isinstance(records, CutRecords):
+        return f"{records.size} bytes, {len(records)} of them here"
+    return f"{len(records)} bytes"
 
 
 def _plain(value: Any) -> str:

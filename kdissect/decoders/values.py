@@ -13,6 +13,12 @@ from kdissect.schema.types import Array, Field, Message, Struct, Type
 Bytes = bytes | memoryview
 
 
+class CutRecords(bytes):
+    """Records of which not all bytes are there; `size` is how many there should be."""
+
+    size: int
+
+
 class Value:
     """Base of all decoded structs.
 

@@ -73,7 +73,9 @@ def _body_with_records(row: dict[str, Any], exchange: Exchange) -> tuple[bool, d
     """Whether it is the response that has records, and its body; None where there is none."""
     side = None if exchange.api_key is None else records_side(exchange.api_key)
     frame = row["response" if side else "request"]
-    return bool(side), None if side is None or frame is None else frame.get("body")
+    if side is None or frame is None or (frame.get("error") and exchange.is_near_secrets):
+        return bool(side), None  # a part of a body does not tell whose records may hold secrets
+    return bool(side), frame.get("body")
 
 
 def _records_fields(body: dict[str, Any], exchange: Exchange, is_response: bool) -> list[dict[str, Any]]:

@@ -71,8 +71,12 @@ EXCHANGE_FIELDS = (
                 "int64",
                 "only where bytes are missing: how many of `bytes` were captured before the first hole",
             ),
-            (".body", "struct", "with --bodies: the decoded body; null where it could not be decoded"),
-            (".error", "string", "with --bodies: why the body could not be decoded; null otherwise"),
+            (
+                ".body",
+                "struct",
+                "with --bodies: the decoded body, as far as it goes; null for nothing",
+            ),
+            (".error", "string", "with --bodies: why the body is not all there; null otherwise"),
         )
     ),
     RowField("latency_ns", "int64", "first byte of the response minus last byte of the request"),

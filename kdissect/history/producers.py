@@ -246,7 +246,8 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
 
 def _first_of_epoch(batch: _Batch, known: Producer) -> list[Fact]:
     seen = batch.header.base_sequence
-    certain = batch.header.producer_epoch in known.given_epochs and not known.partitions_forgotten
+    was_given = batch.header.producer_epoch in known.given_epochs
+    certain = was_given and not known.partitions_forgotten and not batch.losses
     # A partition by its name and by its id are two keys here: only the first form a producer uses is certain.
     known.uses_ids.add(isinstance(batch.partition[0], bytes))
     if seen == 0 or not certain or known.is_ambiguous or len(known.uses_ids) > 1:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kdissect.decoders import quirks
-from kdissect.decoders.projection import Path, Projector, Values, projector
+from kdissect.decoders.projection import Path, Projector, Values, collected, projector
 from kdissect.engine.rows import TopicsOf, wire_topics
 from kdissect.model.record_batch import RecordBatch
 from kdissect.query.schema_fields import SIDES
 from kdissect.schema.registry import api
+from kdissect.schema.secrets import is_piece
 from kdissect.session.exchange import Exchange
 
 FindingsOf = Callable[[Exchange], Collection[str]]
@@ -60,7 +61,7 @@ class Bodies:
         return slot
 
     def values(self, exchange: Exchange, side: str, slot: int) -> Sequence[Any]:
-        """What was found for a slot; nothing where there is no body, or it does not fit."""
+        """What was found for a slot, as far as the body goes; nothing where there is none."""
         if exchange is not self._exchange:
             self._exchange = exchange
             self._found.clear()
@@ -76,12 +77,28 @@ class Bodies:
             if side == SIDES[0]
             else (exchange.response, exchange.response_body_offset)
         )
-        if frame is None or frame.is_cut or key is None or version is None or (side, key) not in self._wanted:
+        if frame is None or key is None or version is None or (side, key) not in self._wanted:
             return None
+        if frame.is_cut:
+            return self._part(exchange, side)
         if side != SIDES[0]:
             version = quirks.response_body_version(key, version, frame.data, offset)
         project = self._projector(side, key, version)
-        return None if project is None else project(frame.data, offset)
+        if project is None:
+            return None
+        return project(frame.data, offset) or self._part(exchange, side)
+
+    def _part(self, exchange: Exchange, side: str) -> Values | None:
+        """Of a body that does not fit; near secrets without what may be a piece of one."""
+        from kdissect.engine.bodies import part_of  # nearly all fit
+
+        part = part_of(exchange, side)
+        if part is None or exchange.api_key is None:
+            return None
+        found = collected(part.value, self._wanted[side, exchange.api_key], self._slots)
+        if not exchange.is_near_secrets:
+            return found
+        return tuple([value for value in values if not is_piece(value)] for values in found)
 
     def _projector(self, side: str, key: int, version: int) -> Projector | None:
         place = side, key, version

@@ -14,6 +14,7 @@ from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.recent_exchanges import RecentExchanges
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.session.exchange import Exchange, State
+from kdissect.session.framing import is_cut_by_end
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class ConnectionView:
         self.in_flight: list[Earlier] = []
         """Earlier requests not answered yet when the one judged was sent."""
         self.cut: tuple[Exchange, str] | None = None
-        """The last exchange with a frame that was cut, and the side."""
+        """The last exchange with a frame inside of which its stream ended, and the side."""
         self.spoken = _NOTHING_SPOKEN
         self.shadowed: dict[int, frozenset[str]] = _NONE_SHADOWED
         """Codes that other rules silenced, by the ordinal of the exchange."""
@@ -206,11 +207,11 @@ class ConnectionView:
         size = 0
         if request is not None:
             size = request.size
-            if len(request.data) < size:
+            if len(request.data) < size and is_cut_by_end(request):
                 self.cut = exchange, REQUEST
         if response is not None:
             size += response.size
-            if len(response.data) < response.size:
+            if len(response.data) < response.size and is_cut_by_end(response):
                 self.cut = exchange, RESPONSE
         if size > RECENT_BYTES:
             self._large.put(exchange, size)

@@ -125,6 +125,8 @@ def consequence_of(exchange: Exchange | None, who: Who) -> str:
         return ""
     if exchange.response is not None:
         errors = exchange.response_summary().errors
+        if not errors and exchange.response.is_cut:
+            return "answered: the answer was captured in part"
         if not errors:
             return "accepted: answered without an error code"
         names = [error_name(code) for code in errors[:SHOWN_ERRORS]]

@@ -30,7 +30,6 @@ _TRUST_AFTER = 2
 COUNTED_BYTES = 1 << 20
 KEPT_OF_LARGE = 1 << 16  # bytes kept of a frame for which there is no room
 _ENDED = "the stream ended"
-
 _NO_PARTS: list[bytes] = []  # of all readers that have no frame under way: a new one is made with each
 # Takes a frame, and whether doubt is allowed; says whether the frame's header was plausible.
 TakeFrame = Callable[[Frame, bool], bool]

@@ -7,6 +7,7 @@ import pytest
 from kdissect.decoders.compiled import decoder, json_decoder
 from kdissect.decoders.encoder import encode
 from kdissect.decoders.spanned import dissect
+from kdissect.decoders.values import items
 from kdissect.model.errors import DecodeError
 from kdissect.schema import registry
 from kdissect.schema.types import Message
@@ -52,12 +53,14 @@ def test_a_tree_keeps_what_was_read_before_the_error() -> None:
     node = dissect(METADATA, 9, DATA).find("topics[49].partitions[5].replica_nodes")
     tree = dissect(METADATA, 9, DATA[: node.start])
     assert tree.error is not None
-    assert len(tree.value.topics) == 49  # the fiftieth is not whole
-    assert [topic.name for topic in tree.value.topics] == [topic["name"] for topic in TOPICS[:49]]
+    assert [topic.name for topic in tree.value.topics] == [topic["name"] for topic in TOPICS[:50]]
     last = tree.find("topics[49]")
     assert last.error is tree.error
     assert last.value.name == "topic-49"
-    assert len(last.find("partitions").value) == 5
+    assert [partition.partition_index for partition in last.value.partitions] == list(range(6))
+    assert dict(items(last.value.partitions[5])).keys() == {
+        "error_code", "partition_index", "leader_id", "leader_epoch",
+    }  # fmt: skip
     assert tree.find("topics[48]").error is None
     assert tree.end == node.start
 

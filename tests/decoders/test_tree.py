@@ -48,7 +48,7 @@ def test_error_codes_have_names() -> None:
 def test_errors_stand_below_their_node() -> None:
     frame = bytes.fromhex("0000000e 0003 0000 00000001 ffff 0000ffff")
     assert list(render(dissect_request(frame), frame))[-2:] == [
-        "14..18      topics: []MetadataRequestTopic",
+        "14..18      topics: []MetadataRequestTopic = 65535 elements",
         "              ! 65535 elements do not fit the 0 bytes left at byte 14",
     ]
 

@@ -7,7 +7,9 @@ from kdissect.decoders.values import Value
 
 NEAR_SECRETS = "near_secrets"
 GUESSED = "guessed"  # its value where the API is a guess
-_NO_FACTS: Mapping[str, Any] = {}
+Facts = Mapping[str, Any]
+"""What other frames told (`Scope`)."""
+_NO_FACTS: Facts = {}
 
 
 class Scope:
@@ -20,9 +22,7 @@ class Scope:
 
     __slots__ = ("chain", "depth", "facts")
 
-    def __init__(
-        self, facts: Mapping[str, Any] = _NO_FACTS, chain: tuple[Value, ...] = (), depth: int = 0
-    ) -> None:
+    def __init__(self, facts: Facts = _NO_FACTS, chain: tuple[Value, ...] = (), depth: int = 0) -> None:
         self.facts = facts
         self.chain = chain
         self.depth = depth

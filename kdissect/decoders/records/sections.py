@@ -94,6 +94,8 @@ def section_finder(message: Message, version: int) -> SectionFinder | None:
 class SectionSink(Sink):
     """Locals `topic`, `topic_id`, `partition` ... hold what was read last when records appear."""
 
+    enters = True
+
     def __init__(self) -> None:
         self._has_snapshot = False
 

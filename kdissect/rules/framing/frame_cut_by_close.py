@@ -7,7 +7,6 @@ from kdissect.model.stream import CloseKind
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.rule import REQUEST, ConnectionRule, Fault
 from kdissect.schema import registry
-from kdissect.session.framing import is_cut_by_end
 
 
 class FrameCutByClose(ConnectionRule):
@@ -36,8 +35,8 @@ class FrameCutByClose(ConnectionRule):
         exchange, side = view.cut
         frame = exchange.request if side == REQUEST else exchange.response
         sender = Who.CLIENT if side == REQUEST else Who.BROKER
-        if frame is None or close.by != sender or not is_cut_by_end(frame):
-            return  # a snap length and the bounds of this program cut frames too
+        if frame is None or close.by != sender:
+            return
         api = registry.api_name(exchange.api_key) if exchange.api_key is not None else None
         held = f"{len(frame.data)} of {frame.size} bytes"
         what = f"{held} of {api or 'a'} {side} {exchange.ordinal}, then {close.how}"

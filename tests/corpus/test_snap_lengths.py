@@ -1,0 +1,129 @@
+"""Captures that a snap length cut: what is told of them is the beginning of what the whole capture tells."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdissect.api import Dissection
+from kdissect.decoders.frames import dissect_body
+from kdissect.decoders.node import Node
+from kdissect.schema.secrets import MASK
+from kdissect.schema.types import Array
+from kdissect.session.exchange import Exchange
+from tests.support.console import run
+from tests.support.snapped import snapped
+
+CORPUS = Path(__file__).parents[2] / "captures"
+SMALL = sorted(CORPUS.glob("*.pcap*"), key=lambda path: path.stat().st_size)
+CAPTURES = [path for path in SMALL if ".gz" not in path.suffixes][:30]
+LENGTHS = (96, 128, 256, 400)
+SIDES = ("request", "response")
+Row = dict[str, Any]
+
+
+def printed(path: str | Path, **environment: str) -> bytes:
+    ran = run("inspect", "--records", "--format", "jsonl", path, **environment)
+    assert ran.code == 0, ran.err
+    return ran.out
+
+
+def rows_of(out: bytes) -> dict[tuple[str, int], Row]:
+    rows = map(json.loads, out.splitlines())
+    return {(row["connection"], row["exchange"]): row for row in rows}
+
+
+@cache
+def whole_rows(path: Path) -> dict[tuple[str, int], Row]:
+    return rows_of(printed(path))
+
+
+@cache
+def whole_exchanges(path: Path) -> dict[tuple[str, int], Exchange]:
+    return {(found.connection.id, found.ordinal): found for found in Dissection(str(path))}
+
+
+def findings(path: str | Path) -> set[tuple[str, ...]]:
+    """What is found, and of whom: names and software of a client are not known where they were cut off."""
+    ran = run("check", "--format", "json", path)
+    assert ran.code in (0, 1), ran.err
+    found = json.loads(ran.out)["findings"]
+    return {(it["code"], it["who"]["role"], it["where"]["api"]) for it in found}
+
+
+@cache
+def whole_findings(path: Path) -> set[tuple[str, ...]]:
+    return findings(path)
+
+
+def untrue(cut: Any, whole: Any, path: str = "") -> Iterator[str]:
+    """Where something is not the beginning of what it should be."""
+    if cut in (whole, MASK):
+        return
+    if isinstance(cut, dict) and isinstance(whole, dict):
+        for name, item in cut.items():
+            if name == "cut":  # the bytes of a batch that is not all there
+                continue
+            if name in whole:
+                yield from untrue(item, whole[name], f"{path}.{name}")
+            else:
+                yield f"{path}.{name}"
+    elif isinstance(cut, list) and isinstance(whole, list) and len(cut) <= len(whole):
+        for index, (item, other) in enumerate(zip(cut, whole, strict=False)):
+            yield from untrue(item, other, f"{path}[{index}]")
+    else:
+        yield f"{path}: {cut!r}, not {whole!r}"
+
+
+def first_end(exchange: Exchange, side: str) -> int | None:
+    """Where the first field of a whole body ends, of an array its count; None of a body without fields."""
+    is_response = side == "response"
+    frame = exchange.response if is_response else exchange.request
+    assert frame is not None
+    assert exchange.api_key is not None
+    assert exchange.api_version is not None
+    offset = exchange.response_body_offset if is_response else exchange.request_body_offset
+    tree = dissect_body(frame.data, exchange.api_key, exchange.api_version, is_response, offset)
+    first = next(iter(tree.children[0].children), None)
+    if first is None or first.field is None:
+        return None
+    return _count(first).end if isinstance(first.field.type, Array) else first.end
+
+
+def _count(node: Node) -> Node:
+    return node.children[0] if node.children else node
+
+
+def test_there_are_30_captures() -> None:
+    assert len(CAPTURES) == 30
+
+
+@pytest.mark.sampled(40)
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_what_is_told_of_a_cut_capture(path: Path, length: int, tmp_path: Path) -> None:
+    cut = snapped(path, tmp_path, length)
+    out = printed(cut)
+    whole, exchanges = whole_rows(path), whole_exchanges(path)
+    looked = parts = 0
+    for place, row in rows_of(out).items():
+        for side in SIDES:
+            frame, other = row[side], whole.get(place, {}).get(side)
+            if frame is None or other is None or row["api_key"] is None or other["body"] is None:
+                continue
+            looked += 1
+            if "captured" in frame:
+                assert frame["error"], (place, side)
+                parts += frame["body"] is not None
+            wrong = list(untrue(frame["body"] or {}, other["body"]))
+            assert not wrong, (place, side, wrong[:3])
+            if frame["body"] is None:
+                end = first_end(exchanges[place], side)
+                assert end is None or frame["captured"] - 4 < end, (place, side, frame)
+    assert looked >= len(exchanges)
+    assert parts or length > LENGTHS[0]
+    assert printed(cut, KDISSECT_NATIVE="0") == out
+    assert findings(cut) <= whole_findings(path)
