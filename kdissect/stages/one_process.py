@@ -49,6 +49,7 @@ def placed_events(dissection: Dissection) -> Iterator[Placed]:
             yield from placed
     ends = ends_of(captures.files)
     yield from guard.closed(ordered.analyzer, lambda: ordered.close(ends))
+    dissection.is_over = True
 
 
 class _Production:

@@ -3,6 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
+from kdissect.cli.formats.blind_spots_text import blind_spots_lines
 from kdissect.cli.output import Output
 from kdissect.cli.printable import printable
 from kdissect.cli.tables import Tables
@@ -25,6 +26,11 @@ def upgrade_text(facts: Facts, options: Namespace, output: Output) -> None:
     tables.line(f"Kafka {facts['target']}: {uses}: {', '.join(told) or 'nothing to judge'}", style)
     if facts["forgotten"]:
         tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
+    unseen = list(blind_spots_lines(facts["not_seen"]))
+    if unseen:
+        tables.heading("what the capture does not show")
+        for line in unseen:
+            tables.line(line)
 
 
 def _columns() -> list[TableColumn]:
