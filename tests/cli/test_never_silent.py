@@ -1,18 +1,23 @@
 """What could not be looked into is one line on stderr for each kind, whatever the command."""
 
 import gzip
+import json
 import os
+import re
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
+import kdissect
+from kdissect.capture.files import CaptureSet
 from kdissect.cli import main
-from kdissect.model.packet import Packet, packet_ref
+from kdissect.model.errors import CaptureWarning
+from kdissect.model.packet import Packet, PlainPacket, packet_ref
 from tests.support.console import CAPTURES, CHECKOUT, TXN
 from tests.support.pcaps import pcap_bytes
 from tests.support.traffic import START_NS, Conversation, request, response
@@ -228,3 +233,70 @@ def test_nothing_is_said_of_a_name_that_occurs(command: str, tmp_path: Path) -> 
 def test_a_limit_stops_before_all_is_known(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", str(TLS), "--limit", "1", "--api", "Vote,ApiVersions"]) == 0
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("command", ["check", "upgrade --target 4.0"])
+def test_no_verdict_is_green_over_clients_that_were_not_read(
+    command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = [*command.split(), str(TLS)]
+    assert main(words) == 4
+    told = capfd.readouterr().err
+    assert "kdissect: exit code 4: the verdict leaves out what could not be read; --allow-unread" in told
+    assert main([*words, "--allow-unread"]) == 0
+    assert main([*words, "--keylog", str(KEYS)]) == 0
+    plain = tmp_path / "plain.pcap"
+    plain.write_bytes(pcap_bytes(foreign()))
+    never = ["--fail-on", "never"]
+    assert main([*words[:-1], *never, str(plain)]) == 0  # what is known to be something else is no client
+
+
+def test_findings_come_before_what_was_not_read() -> None:
+    assert main(["check", str(TLS), "--fail-on", "warning", "--strict", "--select", "HDR009"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("stats", "what is printed is partial"), ("groups", "what is printed is partial"),
+        ("inspect", "what is printed is partial"), ("upgrade --target 4.0", "what is printed is partial"),
+        ("connections", "what is printed is partial"), ("records", "what is printed is partial"),
+        ("check --format json", "what is printed is partial"),
+        ("tables --output {}/tables", "nothing was written to {}/tables"),
+        ("extract -o {}/x", "{}/x is not written"),
+    ],
+)  # fmt: skip
+def test_an_interrupted_command_says_what_it_left(
+    command: str,
+    told: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    batches = CaptureSet.batches
+
+    def interrupted(self: CaptureSet) -> Iterator[Sequence[PlainPacket]]:
+        yield from batches(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(CaptureSet, "batches", interrupted)
+    words = [word.format(tmp_path) for word in command.split()]
+    assert main([*words, GROUPS]) == 130
+    captured = capfd.readouterr()
+    far = r"[0-9.]+ of [0-9.]+ MB were read\n"
+    assert re.fullmatch(f"kdissect: interrupted: {re.escape(told.format(tmp_path))}: {far}", captured.err)
+    assert not (tmp_path / "x").exists()
+    if command.startswith("check"):
+        reasons = json.loads(captured.out)["capture_quality"]["reasons"]
+        assert reasons[0].startswith("the reading was interrupted")
+
+
+def test_the_library_warns() -> None:
+    with pytest.warns(CaptureWarning) as caught:
+        found = list(kdissect.open(TLS, key_logs=[str(OTHER_KEYS)]))
+    assert len(found) == 72
+    lacks = "the key log has no secrets for the connection's client random"
+    assert [str(one.message) for one in caught] == [
+        KEYLESS.format("15 of 30 connections are", lacks),
+        f"key log {OTHER_KEYS} opened nothing: the captures have none of the 30 sessions in it",
+    ]
