@@ -8,6 +8,7 @@ from kdissect.capture.files import Captures, ends_of, open_captures, refusal
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.guard import Guard
+from kdissect.engine.unread import KeyLogUse, Unread
 from kdissect.history.topics import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import CaptureWarning
@@ -82,6 +83,8 @@ class Dissection:
         """Sees each event before it is given (`kdissect.metrics`)."""
         self.warns = False
         """Whether the end of the iteration warns of what was not read (CaptureWarning)."""
+        self.is_over = False
+        """Whether the inputs were read to their ends."""
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
@@ -103,8 +106,9 @@ class Dissection:
         self._name_files()
         ends = ends_of(self.captures.files)
         yield from map(self._observed, self.guard.closed(analyzer, lambda: analyzer.close_each(ends)))
+        self.is_over = True
         if self.warns:
-            _warn_of(self.captures)
+            _warn_of(self)
 
     def placed(self) -> "Iterator[Iterator[tuple[Place, Event]]]":
         """The events of the shard with their places, for the packets that are read together."""
@@ -116,6 +120,17 @@ class Dissection:
             yield analyzer.placed(self.guard.fed(packets, analyzer))
         ends = ends_of(self.captures.files)
         yield analyzer.placed_end(ends, [*self.guard.closed(analyzer, lambda: analyzer.close(ends))])
+        self.is_over = True
+
+    def unread(self) -> Unread:
+        """What could not be looked into, as far as the inputs are read."""
+        tally, parser = self.analyzer.tally(), self.analyzer.parser
+        return Unread(
+            tally.carrying, dict(tally.foreign), dict(tally.tls), dict(tally.partly),
+            parser.packets, parser.tcp_segments, parser.malformed, dict(parser.others),
+            dict(parser.unsupported),
+            tuple(KeyLogUse(log.path, len(log.log), log.is_used) for log in self.key_logs.files),
+        )  # fmt: skip
 
     def _observed(self, events: list[Event]) -> list[Event]:
         if self.observer is not None:
@@ -202,15 +217,18 @@ def open(  # noqa: A001 - the name a user looks for
     return dissection
 
 
-def _warn_of(captures: Captures) -> None:
-    """Warn of what is not there: errors, ends inside a packet, packets that the capturing host lost."""
+def _warn_of(dissection: Dissection) -> None:
+    """Warn of what is not there: errors, ends inside a packet, packets that the capturing host lost, and what
+    could not be looked into.
+    """
     from warnings import warn
 
+    captures = dissection.captures
     missing = [
         f"{file.path}: {anomaly.detail}"
         for file in captures.files
         for anomaly in file.anomalies
         if anomaly.kind in (AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS)
     ]
-    for what in [*map(str, captures.errors), *missing]:
+    for what in [*map(str, captures.errors), *missing, *dissection.unread().lines()]:
         warn(what, CaptureWarning, stacklevel=4)  # whoever iterates over the exchanges

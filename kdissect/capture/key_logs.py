@@ -17,6 +17,8 @@ class KeyLogFile:
     def __init__(self, path: str) -> None:
         self.path = path
         self.log = KeyLog()
+        self.is_used = False
+        """Whether any session that was asked for is in it."""
         self._offset = 0
 
     def find(self, client_random: bytes, session_id: bytes) -> dict[str, bytes] | None:
@@ -25,6 +27,7 @@ class KeyLogFile:
         if found is None or not is_complete(found):
             self.read()
             found = self.log.find(client_random, session_id)
+        self.is_used = self.is_used or found is not None
         return found
 
     def read(self) -> None:
@@ -87,8 +90,9 @@ class KeyLogs:
         found = self._blocks.find(client_random, session_id)
         for file in self.files:
             if found is not None and is_complete(found):
-                break
-            found = file.find(client_random, session_id) or found
+                file.is_used = file.is_used or file.log.find(client_random, session_id) is not None
+            else:
+                found = file.find(client_random, session_id) or found
         return found
 
     def lines(self, client_random: bytes, session_id: bytes) -> list[str]:

@@ -97,7 +97,8 @@ def _guarded(arguments: list[str]) -> int:
     except BrokenPipeError:
         forget_output()
         return OK
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        say(f"interrupted: {interrupt}" if interrupt.args else "interrupted")
         return INTERRUPTED
     except Exception as error:
         say(_told(error))
@@ -177,5 +178,5 @@ def _help() -> str:
         f"{_USAGE}\n\ncommands:\n{commands}\n\n"
         "'kdissect COMMAND --help' tells the options of a command.\n"
         "Exit codes: 0 all read, 1 findings, 2 wrong usage, 3 some input could not be read (the rest is "
-        "printed first), 4 nothing to judge, 130 interrupted.\n"
+        "printed first), 4 nothing to judge or clients unread, 130 interrupted.\n"
     )

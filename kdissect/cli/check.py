@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from kdissect.api import Dissection
+from kdissect.cli.allow_unread import add_allow_unread, green
 from kdissect.cli.check_baseline import add_baseline, read_baseline, write_baseline
 from kdissect.cli.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.check_evidence import add_evidence, check_evidence, write_evidence
@@ -19,7 +20,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import written_and_read
 from kdissect.cli.reports import FORMATS, PrintSchema, ReportFiles, render, report_option
 from kdissect.cli.taken_exchanges import TakenExchanges
-from kdissect.cli.turns import read_events
+from kdissect.cli.turns import Reading, read_events
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
 from kdissect.report.baseline import Baseline
@@ -56,14 +57,16 @@ def run(arguments: Sequence[str]) -> int:
         parser.error(str(error))
 
     def body(output: Output) -> None:
-        verdict = _judge(dissection, new_judge(), options, baseline)
+        reading = Reading()
+        verdict = _judge(dissection, new_judge(), options, baseline, reading)
         if was_read(dissection):  # else the files of an earlier run stay
-            if options.evidence:
+            if options.evidence and not reading.is_stopped:  # for which all is read once more
                 evidence.append(write_evidence(options, dissection, verdict, new_judge))
             reports.write(verdict, options.statistics)
         output.write(render(options.format, verdict, options.statistics))
         output.flush()
         verdicts.append(verdict)
+        reading.over()
 
     with reports:
         wrote, read = written_and_read(parser, options, dissection, body)
@@ -72,7 +75,7 @@ def run(arguments: Sequence[str]) -> int:
         return failed or UNREADABLE
     if dissection.guard.has_faults:
         return read or UNREADABLE  # not all of it can be trusted
-    return _exit_code(verdicts[0], options, read, was_read(dissection))
+    return _exit_code(verdicts[0], options, read, dissection)
 
 
 def _parser() -> ArgumentParser:
@@ -90,6 +93,7 @@ def _parser() -> ArgumentParser:
     verdict = parser.add_argument_group("what fails").add_argument
     verdict("--fail-on", choices=("error", "warning", "never"), default="error", help="default: error")
     verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 whatever is found")
+    add_allow_unread(verdict)
     add_baseline(verdict)
     add_evidence(verdict)
     add_metrics(parser)
@@ -118,14 +122,17 @@ def _label(text: str) -> tuple[str, str]:
     return end, name
 
 
-def _judge(dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None) -> Verdict:
+def _judge(
+    dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None, reading: Reading
+) -> Verdict:
     taken = _taken(dissection, judge, options)
     with Metering(options, dissection, judge.findings.all):
-        read_events(dissection, judge.add if taken is None else partial(_add, taken, judge))
+        with reading:
+            read_events(dissection, judge.add if taken is None else partial(_add, taken, judge))
         judge.finish()
     files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
-    quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files))
+    quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files), reading.is_stopped)
     if options.strict:
         for finding in judge.findings.all():
             if finding.level is Level.SHOULD:
@@ -153,9 +160,9 @@ def _taken(dissection: Dissection, judge: Judge, options: CheckOptions) -> Taken
     return taken
 
 
-def _exit_code(verdict: Verdict, options: CheckOptions, reading: int, was_read: bool) -> int:
-    """Findings first: they stand whatever else could not be read. An empty capture is not green."""
-    if options.write_baseline and was_read:
+def _exit_code(verdict: Verdict, options: CheckOptions, reading: int, dissection: Dissection) -> int:
+    """Findings first: they stand whatever else could not be read. What was not read is not green."""
+    if options.write_baseline and was_read(dissection):
         return write_baseline(options.write_baseline, verdict) or reading
     if options.exit_zero:
         return reading
@@ -164,4 +171,4 @@ def _exit_code(verdict: Verdict, options: CheckOptions, reading: int, was_read: 
         return FINDINGS
     if reading != OK:
         return reading
-    return OK if verdict.exchanges else NOTHING
+    return green(options, dissection) if verdict.exchanges else NOTHING

@@ -34,8 +34,8 @@ from kdissect.rules.selection import fits
 
 # Secrets are shown and files overwritten because somebody typed so, not because a file says so.
 KEYS = (
-    "select", "ignore", "judge", "strict", "fail-on", "exit-zero", "format", "statistics", "label", "report",
-    "port", "only-port", "baseline", "evidence",
+    "select", "ignore", "judge", "strict", "fail-on", "exit-zero", "allow-unread", "format", "statistics",
+    "label", "report", "port", "only-port", "baseline", "evidence",
 )  # fmt: skip
 TABLES = ("label", "report")  # NAME=VALUE on the command line
 PATHS = ("baseline", "evidence", "report")

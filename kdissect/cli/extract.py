@@ -10,6 +10,7 @@ from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.cli.filters import add_filter, open_filtered, selected
+from kdissect.cli.input_states import how_far, report
 from kdissect.cli.inputs import (
     add_inputs,
     add_topic_ids,
@@ -17,7 +18,6 @@ from kdissect.cli.inputs import (
     is_live,
     open_again,
     open_inputs,
-    report,
     was_read,
 )
 from kdissect.cli.parser import command_parser
@@ -43,11 +43,14 @@ def run(arguments: Sequence[str]) -> int:
         code = _extract(options, dissection)
     except BrokenPipeError:
         raise
+    except KeyboardInterrupt:
+        told = "what is written is partial" if options.output == "-" else f"{options.output} is not written"
+        raise KeyboardInterrupt(f"{told}: {how_far(dissection)}") from None
     except OSError as error:
         place = "standard output" if options.output == "-" else options.output
         say(f"{error.filename or place}: {error.strerror or error}")
         code = UNREADABLE
-    return report(dissection) or code
+    return report(dissection, options) or code
 
 
 def _parser() -> ArgumentParser:

@@ -80,8 +80,9 @@ def selected(options: Namespace, dissection: Dissection) -> Test | None:
     chosen = selection_of(options, lambda: start_ns(dissection), dissection.topics.topics_of)
     if accepts is None or chosen is None:
         return accepts or chosen
-    first, second = (accepts, chosen) if options.filter.needs_all else (chosen, accepts)
-    return lambda exchange: first(exchange) and second(exchange)
+    if options.filter.needs_all:  # and so do the other options, which look out for names
+        return lambda exchange: bool(accepts(exchange)) & bool(chosen(exchange))
+    return lambda exchange: chosen(exchange) and accepts(exchange)
 
 
 def _findings_of(options: Namespace) -> Callable[[Exchange], Collection[str]]:

@@ -9,7 +9,7 @@ from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
-from kdissect.cli.selection import globs
+from kdissect.cli.selection import wanted_names
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_turns
 from kdissect.stats.group_rows import group_facts
@@ -37,7 +37,7 @@ def run(arguments: Sequence[str]) -> int:
         reading = Reading()
         with reading:
             read_turns(dissection, lambda turn: traffic.add(turn, takes(accepts, turn.exchange)))
-        groups = group_facts(traffic, globs(options.group) if options.group else None)
+        groups = group_facts(traffic, wanted_names(options, "--group", "group", options.group))
         if options.format == "json":
             write_json(output, {"groups": groups, "forgotten": traffic.logs.forgotten})
         else:

@@ -1,20 +1,15 @@
-"""The inputs of a command: their options, what was wrong with them, and how much of them is read."""
+"""The inputs of a command: their options, how they are opened, and what they are."""
 
 import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.capture.files import Captures
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.cli.limit_options import add_limits
-from kdissect.model.anomaly import AnomalyKind
 
 # Names a file for every command, so that it need not be given each time; -n leaves it out.
 HOSTS_VARIABLE = "KDISSECT_HOSTS"
-_WARNINGS = (AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS)
 
 
 def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
@@ -84,7 +79,7 @@ def add_topic_ids(parser: ArgumentParser) -> None:
 
 
 def open_inputs(options: Namespace) -> Dissection:
-    """Open what the user named. What cannot be read is told by `report` after the reading.
+    """Open what the user named. What cannot be read is told by `input_states.report` after the reading.
 
     Leaves with an exit code where a live capture cannot be started.
     """
@@ -140,67 +135,9 @@ def start_ns(dissection: Dissection) -> int:
     return min(times, default=0)
 
 
-def report(dissection: Dissection) -> int:
-    """Say on stderr what was wrong with the inputs; gives the exit code.
-
-    A file that ends inside a packet is a warning: that is how a capture looks while it is written, or after
-    a crash. So are packets that were dropped while capturing. Anything else that keeps bytes from being read
-    is an error.
-    """
-    code = say_states(states_of(dissection))
-    if is_live(dissection):
-        from kdissect.cli.live_input import report_capture
-
-        return report_capture(dissection.captures) or code
-    return code
-
-
 def was_read(dissection: Dissection) -> bool:
     """Whether any input could be opened so far, and is a capture: else there is nothing to write."""
     return is_live(dissection) or any(file.format is not None for file in dissection.captures.files)
-
-
-class InputStates(NamedTuple):
-    """What is wrong with inputs as far as they are read: for each its error or None, and warnings, behind
-    them faults that are of no input; names of topic ids and TLS sessions that were not kept. `was_read` says
-    whether any could be opened.
-    """
-
-    files: tuple[tuple[str | None, tuple[str, ...]], ...]
-    names_dropped: int
-    sessions_dropped: int
-    was_read: bool
-
-
-def states_of(dissection: Dissection) -> InputStates:
-    """What is wrong with the inputs so far."""
-    files = tuple(
-        (
-            None if file.error is None else str(file.error),
-            tuple(f"{file.path}: {found.detail}" for found in file.anomalies if found.kind in _WARNINGS),
-        )
-        for file in dissection.captures.files
-    )
-    files += tuple((fault, ()) for fault in dissection.guard.errors)
-    return InputStates(files, dissection.topics.dropped, dissection.key_logs.dropped, was_read(dissection))
-
-
-def say_states(states: InputStates) -> int:
-    """Say on stderr what is wrong; gives the exit code."""
-    code = OK
-    for error, warnings in states.files:
-        if error is not None:
-            say(error)
-            code = UNREADABLE
-            continue
-        for warning in warnings:
-            say(f"warning: {warning}")
-    names, sessions = states.names_dropped, states.sessions_dropped
-    if names:
-        say(f"warning: {names} names of topic ids were not kept, there are too many (--limits topic_names=N)")
-    if sessions:
-        say(f"warning: the secrets of {sessions} TLS sessions were not kept, there are too many")
-    return code
 
 
 def is_input(dissection: Dissection, path: str) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
-from kdissect.cli.inputs import is_input, is_live, report, was_read
+from kdissect.cli.input_states import report, report_interrupted
+from kdissect.cli.inputs import is_input, is_live, was_read
 from kdissect.cli.output import Output, OutputError
 
 
@@ -47,8 +48,12 @@ def written_and_read(
         if not was_read(dissection):
             output.keep_old()
 
-    wrote = writing(parser, options, read_body, is_live(dissection))
-    return wrote, OK if wrote else report(dissection)
+    try:
+        wrote = writing(parser, options, read_body, is_live(dissection))
+    except KeyboardInterrupt:
+        how_far = report_interrupted(dissection, options)
+        raise KeyboardInterrupt(f"what is printed is partial: {how_far}") from None
+    return wrote, OK if wrote else report(dissection, options)
 
 
 def writing(

@@ -9,7 +9,7 @@ from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
-from kdissect.cli.selection import globs
+from kdissect.cli.selection import wanted_names
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_events
 from kdissect.stats.producer_rows import producer_facts
@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
         with reading:
             read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
         traffic.finish()
-        facts = producer_facts(traffic, globs(options.producer) if options.producer else None)
+        facts = producer_facts(traffic, wanted_names(options, "--producer", "producer", options.producer))
         if options.format == "json":
             write_json(output, facts)
         else:

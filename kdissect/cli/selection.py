@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from kdissect.engine.rows import TopicsOf, wire_topics
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.errors import DecodeError
+from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
 if TYPE_CHECKING:
+    from kdissect.cli.sought import Sought
     from kdissect.query.moments import Moment
 
 Test = Callable[[Exchange], bool]
@@ -54,6 +56,7 @@ def selection_of(
     `start_ns` gives the time of the first packet, `topics_of` the topics of an exchange.
     """
     tests: list[Test] = []
+    watches = list(_watches(options, topics_of))
     if options.api:
         tests.append(_by_api(frozenset(options.api)))
     if options.client_id:
@@ -69,9 +72,52 @@ def selection_of(
         tests.append(_by_topic(globs(options.topic), topics_of))
     if options.errors:
         tests.append(went_wrong)
+    if watches:
+        return _watching(watches, tests)
     if len(tests) < 2:
         return tests[0] if tests else None
     return lambda exchange: all(test(exchange) for test in tests)
+
+
+Watch = Callable[[Exchange], None]
+
+
+def _watching(watches: list[Watch], tests: list[Test]) -> Test:
+    """All tests, behind those who look out for names in every exchange."""
+
+    def test(exchange: Exchange) -> bool:
+        for watch in watches:
+            watch(exchange)
+        return all(test(exchange) for test in tests)
+
+    return test
+
+
+def _watches(options: Namespace, topics_of: TopicsOf) -> Iterator[Watch]:
+    """What looks out for names that the options ask for: those that occur nowhere are told at the end."""
+    if not (options.api or options.client_id or options.topic):
+        return
+    from kdissect.cli.sought import seek
+
+    if options.api:
+        wanted = [api_name(key) or str(key) for key in dict.fromkeys(options.api)]
+        apis = seek(options, "--api", "API", wanted)
+        yield lambda exchange: None if apis.is_met else apis.see(_api_of(exchange))
+    if options.client_id:
+        ids = seek(options, "--client-id", "client id", options.client_id)
+        yield lambda exchange: None if ids.is_met else ids.see(exchange.client_id)
+    if options.topic:
+        topics = seek(options, "--topic", "topic", options.topic)
+        yield lambda exchange: None if topics.is_met else _see_topics(topics, exchange, topics_of)
+
+
+def _api_of(exchange: Exchange) -> str | None:
+    return None if exchange.api_key is None else api_name(exchange.api_key) or str(exchange.api_key)
+
+
+def _see_topics(topics: Sought, exchange: Exchange, topics_of: TopicsOf) -> None:
+    for name in topics_of(exchange, exchange.request_summary(), exchange.response_summary()):
+        topics.see(name)
 
 
 def went_wrong(exchange: Exchange) -> bool:
@@ -122,6 +168,29 @@ def globs(patterns: list[str]) -> Callable[[str], object]:
     from fnmatch import translate
 
     return re.compile("|".join(map(translate, patterns))).match
+
+
+def wanted_names(
+    options: Namespace, option: str, what: str, patterns: list[str] | None
+) -> Callable[[str], object] | None:
+    """`globs` of an option that chooses rows by name; what matches no row is told at the end.
+
+    None without patterns. With a filter rows may be missing for its sake: nothing is told.
+    """
+    if not patterns:
+        return None
+    matches = globs(patterns)
+    if options.filter is not None:
+        return matches
+    from kdissect.cli.sought import seek
+
+    sought = seek(options, option, what, patterns)
+
+    def wanted(name: str) -> object:
+        sought.see(name)
+        return matches(name)
+
+    return wanted
 
 
 def _host(text: str) -> Endpoint:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import UNREADABLE, USAGE
-from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs, report, was_read
+from kdissect.cli.input_states import how_far, report
+from kdissect.cli.inputs import add_inputs, add_topic_ids, open_inputs, was_read
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.progress import progress_of
@@ -43,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
         say(f"{options.output}: there are tables already; --overwrite replaces them")
         return USAGE
     _tell(files)
-    return report(dissection)
+    return report(dissection, options)
 
 
 def _parser() -> ArgumentParser:
@@ -140,8 +141,12 @@ def _written(dissection: Dissection, options: Namespace) -> list[WrittenFile] | 
     name = uuid4().hex[:12]
     with place.staged(name) as staging:
         parts = ParquetParts(filesystem, staging, options.partition_by, name)
-        _produce(dissection, options, parts)
-        files = parts.close()
+        try:
+            _produce(dissection, options, parts)
+            files = parts.close()
+        except KeyboardInterrupt:
+            told = f"nothing was written to {options.output}: {how_far(dissection)}"
+            raise KeyboardInterrupt(told) from None
         if not was_read(dissection):
             return []
         if before is not None:

@@ -12,7 +12,7 @@ from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
-from kdissect.cli.selection import globs
+from kdissect.cli.selection import wanted_names
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_events
 from kdissect.history.turn import Turn
@@ -63,7 +63,7 @@ def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> dict
 
     with reading:
         read_events(dissection, take)
-    wanted = globs(options.topic) if options.topic else None
+    wanted = wanted_names(options, "--topic", "topic", options.topic)
     return {
         "topics": topic_facts(traffic, wanted),
         "not_seen": unseen.facts() | {"brokers": traffic.leaders.unseen_brokers()},

@@ -55,6 +55,8 @@ def run(arguments: Sequence[str]) -> int:
     app.run()
     for trouble in session.troubles:
         say(printable(trouble))
+    for line in session.unread:
+        say(f"warning: {printable(line)}")
     return app.return_code or (UNREADABLE if session.troubles else OK)
 
 

@@ -19,7 +19,8 @@ class Reading:
     """
 
     def __init__(self) -> None:
-        self._stopped = False
+        self.is_stopped = False
+        """Whether Ctrl-C ended it."""
 
     def __enter__(self) -> None:
         return None
@@ -27,12 +28,12 @@ class Reading:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        self._stopped = kind is KeyboardInterrupt
-        return self._stopped
+        self.is_stopped = kind is KeyboardInterrupt
+        return self.is_stopped
 
     def over(self) -> None:
         """Everything is printed. Raises KeyboardInterrupt if the reading was stopped by it."""
-        if self._stopped:
+        if self.is_stopped:
             raise KeyboardInterrupt
 
 

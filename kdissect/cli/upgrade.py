@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from typing import Any
 
+from kdissect.api import Dissection
+from kdissect.cli.allow_unread import add_allow_unread, green
 from kdissect.cli.exits import FINDINGS, NOTHING, OK
 from kdissect.cli.filters import add_filter, filter_of, open_filtered, takes
 from kdissect.cli.inputs import add_inputs
@@ -14,6 +16,8 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_events
+from kdissect.session.events import Event
+from kdissect.stats.blind_spots import BlindSpots
 from kdissect.stats.upgrade import UpgradeAudit
 from kdissect.stats.upgrade_rows import upgrade_facts
 
@@ -33,12 +37,17 @@ def run(arguments: Sequence[str]) -> int:
     found: list[dict[str, Any]] = []
 
     def body(output: Output) -> None:
-        audit = UpgradeAudit(options.target)
+        audit, unseen = UpgradeAudit(options.target), BlindSpots()
         accepts = filter_of(options, dissection)
         reading = Reading()
+
+        def take(event: Event) -> None:
+            unseen.add(event)
+            audit.add(event, takes(accepts, event))
+
         with reading:
-            read_events(dissection, lambda event: audit.add(event, takes(accepts, event)))
-        facts = upgrade_facts(audit)
+            read_events(dissection, take)
+        facts = upgrade_facts(audit) | {"not_seen": unseen.facts()}
         if options.format == "json":
             write_json(output, facts)
         else:
@@ -52,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     code = printing(parser, options, dissection, body)
     if not found or dissection.guard.has_faults:
         return code
-    return _exit_code(found[0], options.fail_on, code)
+    return _exit_code(found[0], options, code, dissection)
 
 
 def _parser() -> ArgumentParser:
@@ -65,6 +74,7 @@ def _parser() -> ArgumentParser:
     add = parser.add_argument_group("what is judged").add_argument
     add("--target", metavar="RELEASE", type=_release, required=True, help="the release: 4.0, 3.9, 2.8.1 ...")
     add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1; default: breaks")
+    add_allow_unread(add)
     add("--all", action="store_true", help="also what goes on working")
     add_tables(parser)
     return parser
@@ -79,10 +89,10 @@ def _release(text: str) -> str:
         raise ArgumentTypeError(str(error)) from None
 
 
-def _exit_code(facts: dict[str, Any], fail_on: str, reading: int) -> int:
-    """What breaks comes first: it stands whatever else could not be read. An empty capture is not green."""
-    if any(facts["outcomes"][outcome] for outcome in _FAILING[fail_on]):
+def _exit_code(facts: dict[str, Any], options: Namespace, reading: int, dissection: Dissection) -> int:
+    """What breaks comes first: it stands whatever else could not be read. What was not read is not green."""
+    if any(facts["outcomes"][outcome] for outcome in _FAILING[options.fail_on]):
         return FINDINGS
-    if reading != OK or facts["exchanges"]:
+    if reading != OK:
         return reading
-    return NOTHING
+    return green(options, dissection) if facts["exchanges"] else NOTHING

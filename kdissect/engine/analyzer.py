@@ -28,6 +28,7 @@ from kdissect.engine.flows import (
     once,
     over_ns,
 )
+from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
@@ -111,6 +112,7 @@ class Analyzer:
         self.index = 0
         """Which packet of those that `feed_each` was given is taken, or completed the events it gave last."""
         self._log = AnomalyLog(self.limits.anomalies)
+        self._tally = ConnectionTally()
         self._count = 0  # connections that are open, in all capture sets together
         self._holds_syns = twins is None  # who compares connections must have them from the first packet
 
@@ -281,6 +283,15 @@ class Analyzer:
         self.parser.close()
         yield self._take()
 
+    def tally(self) -> ConnectionTally:
+        """What connections came to so far, those that are open included."""
+        tally = self._tally.copy()
+        for table in self._tables.values():
+            for connection, _ in once(table):
+                if not isinstance(connection, HalfOpen):
+                    tally.add(connection.info)
+        return tally
+
     def open_connections(self) -> int:
         """How many have not ended."""
         return self._count
@@ -406,6 +417,7 @@ class Analyzer:
             self._twins.close(connection.info)
         connection.info.over_ns = over_at_ns
         connection.close(how, time_ns)
+        self._tally.add(connection.info)
 
     def _sweep(self, time_ns: int) -> None:
         """Close what has been silent for too long, in the order in which its time was up."""

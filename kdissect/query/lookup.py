@@ -26,8 +26,12 @@ _PARTITIONS = ("partition", "partition_index", "partition_indexes", "partition_i
 class EntityField:
     """A name for all fields of bodies that mean the same, whatever each message calls it."""
 
-    def __init__(self, name: str, doc: str, means: Callable[[BodyField], bool]) -> None:
+    def __init__(
+        self, name: str, doc: str, means: Callable[[BodyField], bool], fits_only: bool = False
+    ) -> None:
         self.name = name
+        self.fits_only = fits_only
+        """Whether it counts only in bodies that fit to their last byte, as statistics have it."""
         self.doc = doc
         self.means = means
 
@@ -59,6 +63,7 @@ ENTITIES = {
             "throttle",
             "time the broker says it throttled the client for",
             lambda f: f.side == RESPONSE and f.path[-1] == "throttle_time_ms",
+            fits_only=True,
         ),
     )
 }
@@ -86,7 +91,8 @@ def look_up(name: str, apis: Apis = None) -> Source:
         return entry.source
     entity = ENTITIES.get(name)
     if entity is not None:
-        return _source(name, (f for side in SIDES for f in all_body_fields(side, apis) if entity.means(f)))
+        fields = (f for side in SIDES for f in all_body_fields(side, apis) if entity.means(f))
+        return _source(name, fields, entity.fits_only)
     if name.count(".") >= MAX_PARTS:
         raise UnknownFieldError(f"{name!r} is no name of a field", "")
     if _NAME.fullmatch(name) is None:
@@ -126,12 +132,12 @@ def matching(side: str, pattern: str, apis: Apis = None) -> Iterable[BodyField]:
 _PART = {"*": r"[^.]+\.", "**": r"(?:[^.]+\.)*"}
 
 
-def _source(name: str, fields: Iterable[BodyField]) -> BodySource:
+def _source(name: str, fields: Iterable[BodyField], fits_only: bool = False) -> BodySource:
     groups: dict[Kind, dict[str, dict[int, list[Path]]]] = {}
     for field in fields:
         sides = groups.setdefault(field.kind, {})
         sides.setdefault(field.side, {}).setdefault(field.api_key, []).append(field.path)
-    return BodySource(name, groups)
+    return BodySource(name, groups, fits_only)
 
 
 def _missing(name: str, side: str, rest: str, apis: Apis) -> UnknownFieldError:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
+from kdissect.decoders.bodies import decode_once
 from kdissect.decoders.projection import Path
 from kdissect.query.binding import Binding
 from kdissect.query.kinds import Kind
@@ -124,20 +125,43 @@ Groups = Mapping[Kind, Mapping[str, Mapping[int, Sequence[Path]]]]
 
 
 class BodySource(Source):
-    """Fields of bodies, in any number of APIs."""
+    """Fields of bodies, in any number of APIs.
 
-    def __init__(self, name: str, groups: Groups) -> None:
+    `fits_only`: there are none in a response that does not fit to its last byte, whose layout is another.
+    """
+
+    def __init__(self, name: str, groups: Groups, fits_only: bool = False) -> None:
         super().__init__(name, tuple(groups), True, Cost.BODY)
+        self._fits_only = fits_only
         self._groups = groups
 
     def many(self, binding: Binding) -> tuple[Many, ...]:
         """One getter for each kind."""
-        return tuple(_body_getter(binding, self._groups[kind]) for kind in self.kinds)
+        getters = tuple(_body_getter(binding, self._groups[kind]) for kind in self.kinds)
+        return tuple(map(_of_fitting, getters)) if self._fits_only else getters
 
     @property
     def apis(self) -> frozenset[int]:
         """APIs that have the field."""
         return frozenset(key for sides in self._groups.values() for paths in sides.values() for key in paths)
+
+
+def _of_fitting(getter: Many) -> Many:
+    """The same where the response fits. Asked only of values that are not 0, which are few."""
+
+    def many(exchange: Exchange) -> Sequence[Any]:
+        values = getter(exchange)
+        return () if any(values) and not _response_fits(exchange) else values
+
+    return many
+
+
+def _response_fits(exchange: Exchange) -> bool:
+    key, version = exchange.api_key, exchange.api_version
+    if key is None or version is None:
+        return False
+    found = decode_once(exchange.response, exchange.response_body_offset, key, version, True)
+    return found is not None and found.fits
 
 
 def _body_getter(binding: Binding, sides: Mapping[str, Mapping[int, Sequence[Path]]]) -> Many:

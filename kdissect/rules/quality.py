@@ -21,8 +21,12 @@ class CaptureQuality(NamedTuple):
     dropped_packets: int
 
 
-def quality_of(coverage: Coverage, cut_files: int = 0, dropped_packets: int = 0) -> CaptureQuality:
-    """The verdict. `cut_files` end inside a packet, `dropped_packets` the capture itself counts as lost."""
+def quality_of(
+    coverage: Coverage, cut_files: int = 0, dropped_packets: int = 0, is_interrupted: bool = False
+) -> CaptureQuality:
+    """The verdict. `cut_files` end inside a packet, `dropped_packets` the capture itself counts as lost;
+    `is_interrupted`: not all of it was read.
+    """
     opaque = sum(count for kind, count in coverage.connections.items() if kind not in ("kafka", "no_data"))
     reasons = [
         text.format(count)
@@ -37,6 +41,8 @@ def quality_of(coverage: Coverage, cut_files: int = 0, dropped_packets: int = 0)
         )
         if count
     ]
+    if is_interrupted:
+        reasons.insert(0, "the reading was interrupted: what follows in the captures was not judged")
     partial = len(reasons) > bool(opaque)
     verdict = EMPTY if not coverage.exchanges else PARTIAL if partial else GOOD
     return CaptureQuality(

@@ -50,6 +50,7 @@ def placed_events(dissection: Dissection) -> Iterator[Placed]:
     ends = ends_of(captures.files)
     for placed in guard.closed(ordered.analyzer, lambda: ordered.close_each(ends)):
         yield from placed
+    dissection.is_over = True
 
 
 class _Production:

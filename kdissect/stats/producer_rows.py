@@ -45,7 +45,10 @@ def producer_facts(traffic: ProducerTraffic, wanted: Wanted | None = None) -> Fa
 
 def _is_wanted(row: Facts, wanted: Wanted | None) -> bool:
     names = (str(row["producer_id"]), row["transactional_id"] or "", *row["client_ids"])
-    return wanted is None or any(map(wanted, names))
+    if wanted is None:
+        return True
+    found = [wanted(name) for name in names]  # each is asked about: what no name meets is told
+    return any(found)
 
 
 def _producer(traffic: ProducerTraffic, key: ProducerKey, producer: Producer) -> Facts:

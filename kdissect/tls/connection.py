@@ -16,7 +16,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.stream import UNKNOWN_LENGTH, StreamSink
 from kdissect.tls.cursor import ShortMessageError
 from kdissect.tls.handshake import Handshake
-from kdissect.tls.info import TlsInfo
+from kdissect.tls.info import NO_HANDSHAKE, UNFINISHED, TlsInfo
 from kdissect.tls.keying import Keying, SecretSource
 from kdissect.tls.messages import HandshakeType
 from kdissect.tls.protection import Aead13, Plain
@@ -31,8 +31,6 @@ BAD_RECORDS_IN_A_ROW = 8
 # Encrypted records of a handshake: a few, one for each message at most, certificates in several.
 GUESSED_RECORDS = 64
 _NOTHING_OPENS = "no record opens with the secrets in the key log"
-_UNFINISHED = "the handshake did not finish"
-_NO_HANDSHAKE = "the handshake is not in the capture"
 
 
 class TlsConnection:
@@ -85,7 +83,7 @@ class TlsConnection:
         if side.is_shut:
             return
         if self._waiting or side.protection is None or not side.is_finished:
-            self.give_up(why if self._handshake.client is not None else _NO_HANDSHAKE)
+            self.give_up(why if self._handshake.client is not None else NO_HANDSHAKE)
 
     def hopeless(self, why: str) -> None:
         """A direction cannot find its place again."""
@@ -108,7 +106,7 @@ class TlsConnection:
             return self._keying.why
         if self.info.is_decrypted:
             return ""
-        return _NOTHING_OPENS if self._keying.is_guessing else _UNFINISHED
+        return _NOTHING_OPENS if self._keying.is_guessing else UNFINISHED
 
     def give_up(self, why: str) -> None:
         """No plaintext any more, for a reason."""
@@ -208,9 +206,7 @@ class TlsConnection:
             if text:
                 self._note(AnomalyKind.TLS_ALERT, text, last.ref, last.time_ns)
         elif self._handshake.server_hello is None:
-            self.give_up(
-                _NO_HANDSHAKE if self._handshake.client is None else "no ServerHello before the data"
-            )
+            self.give_up(NO_HANDSHAKE if self._handshake.client is None else "no ServerHello before the data")
 
     def _message(self, side: TlsSide, kind: int, body: bytes) -> None:
         if kind == HandshakeType.CLIENT_HELLO and side.is_finished:

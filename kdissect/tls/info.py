@@ -2,6 +2,9 @@
 
 from collections import Counter
 
+# Two of the reasons of `TlsInfo.why`: no key would help.
+UNFINISHED = "the handshake did not finish"
+NO_HANDSHAKE = "the handshake is not in the capture"
 VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", 0x0303: "TLS 1.2", 0x0304: "TLS 1.3"}
 
 

@@ -31,10 +31,9 @@ class TopLine(Widget):
         line.append(f" {plain(_name(session))}  ", "bold")
         line.append(f"{len(session.log):,} exchanges  ")
         line.append_text(_progress(session))
-        if session.troubles:
-            line.append(
-                f"  ! {len(session.troubles)} trouble{'s' if len(session.troubles) > 1 else ''}", "bold"
-            )
+        troubles = len(session.troubles) + len(session.unread)
+        if troubles:
+            line.append(f"  ! {troubles} trouble{'s' if troubles > 1 else ''}", "bold")
         return line
 
 

@@ -88,9 +88,12 @@ class Failed(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The input is over. `errors`: why inputs could not be read, or not to their end."""
+    """The input is over. `errors`: why inputs could not be read, or not to their end; `unread`: what could
+    not be looked into (`engine.unread`).
+    """
 
     errors: tuple[str, ...]
+    unread: tuple[str, ...] = ()
 
 
 Message = Rows | Progress | Result | Codes | Matches | Failed | Done

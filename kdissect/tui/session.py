@@ -36,7 +36,7 @@ class Change(Enum):
     RESULT = auto()  # a study told something: `results`
     CODES = auto()  # findings of exchanges
     SHOWN = auto()  # another filter, or more rows found by it
-    TROUBLE = auto()  # `troubles` has grown
+    TROUBLE = auto()  # `troubles` or `unread` has grown
     LOADED = auto()  # all inputs were read
 
 
@@ -55,6 +55,8 @@ class Session:
         self.is_judging = False
         self.troubles: list[str] = []
         """What went wrong, for people, in the order it did."""
+        self.unread: list[str] = []
+        """What could not be looked into, a line for each kind of thing."""
         self.results: dict[str, Any] = {}
         """By study, what it told last."""
         self.final: set[str] = set()
@@ -228,6 +230,9 @@ class Session:
         elif key == "load":
             for error in message.errors:
                 self._trouble(error)
+            for line in message.unread:
+                self.unread.append(line)
+                self.changed(Change.TROUBLE, line)
 
     def _ended(self, key: str, worker: WorkerProcess) -> None:
         if worker.is_stopped:

@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from kdissect.capture.files import Captures
 from kdissect.engine.log_writer import LogWriter
 from kdissect.history.topics import TopicNames
 from kdissect.model import faults
+from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import KdissectError
 from kdissect.model.frame import Frame
 from kdissect.model.limits import use
@@ -40,6 +41,14 @@ FIRST_FLUSH_S = 0.02
 FLUSH_S = 0.15
 ROWS_A_PARCEL = 4000
 RESULT_S = 1.0
+
+
+def _cut(captures: Captures) -> Iterator[str]:
+    """Files that end inside a packet, other than those that are captured now."""
+    for file in () if captures.is_live else captures.files:
+        for anomaly in file.anomalies if file.error is None else ():
+            if anomaly.kind is AnomalyKind.CUT_CAPTURE:
+                yield f"{file.path}: {anomaly.detail}"
 
 
 class Worker:
@@ -73,8 +82,9 @@ class Worker:
                 study.finish()
             self._flush()
             self._tell_results(is_final=True)
-            errors = (*self._dissection.captures.errors, *self._dissection.guard.errors)
-            self._send(Done(tuple(map(str, errors))))
+            captures, guard = self._dissection.captures, self._dissection.guard
+            errors = (*captures.errors, *guard.errors, *_cut(captures))
+            self._send(Done(tuple(map(str, errors)), tuple(self._dissection.unread().lines())))
             self._is_over = True
 
     def _step(self, events: Sequence[Event]) -> None:

@@ -73,7 +73,10 @@ def test_examples(
     monkeypatch.chdir(CHECKOUT)
     words = shlex.split(line)
     assert main(words[1:]) in ((0, FINDINGS) if words[1] == "upgrade" else (0,))
-    out = "\n".join(row.rstrip() for row in capfd.readouterr().out.rstrip("\n").split("\n")) + "\n"
+    captured = capfd.readouterr()  # a terminal shows both
+    out = "".join(
+        f"{row.rstrip()}\n" for row in (captured.out.rstrip("\n") + "\n" + captured.err).splitlines()
+    )
     text = page.read_text()
     (match,) = (match for match in CONSOLE.finditer(text) if match[1] == line)
     if UPDATE:

@@ -15,7 +15,7 @@ from kdissect.query.lookup import look_up
 from kdissect.session.events import ConnectionClosed, ConnectionOpened
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL
 from tests.query.exchanges import exchange
-from tests.support.console import TXN, run
+from tests.support.console import CAPTURES, TXN, run
 
 Rows = list[dict[str, Any]]
 
@@ -191,3 +191,12 @@ def test_connections_that_are_over_are_forgotten() -> None:
     assert takes(made)
     assert takes(ConnectionClosed(made.connection))
     assert not takes(ConnectionClosed(made.connection))
+
+
+def test_a_throttle_in_a_body_that_does_not_fit_is_none(capfd: pytest.CaptureFixture[str]) -> None:
+    """The mock's ApiVersions have 5 bytes left over, and 20 minutes where the throttle time would be."""
+    mock = str(CAPTURES / "mock_rdk216_txn.pcap")
+    assert main(["inspect", mock, "-Y", "throttle > 0", "--format", "jsonl"]) == 0
+    assert capfd.readouterr().out == ""
+    assert main(["inspect", mock, "-Y", "response.throttle_time_ms > 0", "--format", "jsonl"]) == 0
+    assert len(capfd.readouterr().out.splitlines()) == 24  # what stands there can be asked for all the same

@@ -47,6 +47,15 @@ def test_nothing_to_open_opens_no_screen(how: tuple[str, ...], tmp_path: Path) -
         ]
 
 
+def test_what_was_not_read_is_told_at_the_end() -> None:
+    with Terminal(CAPTURES / "kafka44_java_tls13.pcapng") as terminal:
+        terminal.wait_for("! 1 trouble")
+        terminal.press(b"q")
+        assert terminal.end() == 0
+        told = terminal.seen.decode().splitlines()[-1]
+        assert "kdissect: warning: 15 of 30 connections are TLS without keys" in told
+
+
 class Terminal:
     """A process on a terminal of 120x40, drawn by an emulator; it is killed where a test gives up on it."""
 

@@ -37,7 +37,8 @@ def test_there_are_many() -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_each_is_told_for_what_it_is(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     code, told = run("info", name, tmp_path, capfd)
-    assert code == (0 if FILES[name].is_readable else 3)
+    is_whole = FILES[name].is_readable and FILES[name].tells != "cut_capture"
+    assert code == (0 if is_whole else 3)
     if FILES[name].tells not in told:
         told += run("inspect", name, tmp_path, capfd)[1]
     if FILES[name].tells not in told:

@@ -99,7 +99,10 @@ def test_old_compressed_messages_do_not_say_how_many(capfd: pytest.CaptureFixtur
     name = "kafka28_java_generations_early"
     topics = {row["topic"]: row for row in told(capfd, "topics", name)["topics"]}
     assert topics["v0-10-0-1"]["written"]["uncounted"] == 1
-    assert "more than 0" in shown(capfd, "topics", name, "--topic", "v0-10-0-1")
+    text = shown(capfd, "topics", name, "--topic", "v0-10-0-1")
+    assert "more than 0" in text
+    assert "how many records compressed batches of old formats hold: --sizes counts them" in text
+    assert "--sizes" not in shown(capfd, "topics", name, "--topic", "v0-10-0-1", "--sizes")
 
 
 def test_encrypted_connections_are_told(capfd: pytest.CaptureFixture[str]) -> None:

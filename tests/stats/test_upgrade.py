@@ -113,3 +113,17 @@ def test_brokers_are_upgraded_themselves() -> None:
     follower = fetch(Talk(), replica_id=2)
     assert is_follower(Turn(follower))
     assert audit(follower)["Fetch"] == "fine"
+
+
+def test_the_table_has_a_row_for_each_software(capfd: pytest.CaptureFixture[str]) -> None:
+    """Clients of one software and version that use the same and fare the same are one row."""
+    assert main(["upgrade", capture(EARLY), "--target", "4.0"]) == 1
+    rows = [line for line in capfd.readouterr().out.splitlines() if line.startswith("breaks")]
+    uses = audited(capfd, EARLY, "4.0", 1)["uses"]
+    (row,) = [line for line in rows if "ListOffsets v0" in line]
+    assert "v0-10-0-1-consumer, v0-9-0-1-consumer" in row
+    broken_uses = [use for use in uses if use["outcome"] == "breaks"]
+    assert len(rows) == len(
+        {(u["software"], u["principal"], u["api"], u["api_version"]) for u in broken_uses}
+    )
+    assert len(rows) < len(broken_uses)

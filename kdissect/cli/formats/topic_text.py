@@ -26,6 +26,8 @@ def topic_text(facts: Facts, options: Namespace, output: Output) -> None:
         for topic in topics
         if topic["leaders_not_captured"]
     ]
+    if any(use["uncounted"] for topic in topics for use in (topic["written"], topic["read"])):
+        unseen.append("  how many records compressed batches of old formats hold: --sizes counts them")
     if unseen:
         tables.heading("what the capture does not show")
         for line in unseen:

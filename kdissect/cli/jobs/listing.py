@@ -5,14 +5,14 @@ from __future__ import annotations
 import pickle
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import UNREADABLE
 from kdissect.cli.filters import open_filtered
-from kdissect.cli.inputs import InputStates, is_input, is_live, say_states, states_of
+from kdissect.cli.input_states import InputStates, joined_states, say_states, states_of
+from kdissect.cli.inputs import is_input, is_live
 from kdissect.cli.jobs.told import LINE, NAMED, PASSED, SKIPPED, behind_number
 from kdissect.cli.jobs.worker import FILES
 from kdissect.cli.jobs.workers import JobError, Workers
@@ -60,20 +60,18 @@ def list_in_jobs(parser: ArgumentParser, options: Namespace, arguments: Sequence
     except JobError as error:
         say(str(error))
         return UNREADABLE
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("what is printed is partial") from None
     return code or say_states(listing.states)
-
-
-def _joined(states: InputStates, more: InputStates) -> InputStates:
-    """What was told last, and errors that another worker told: faults that only its shard shows."""
-    pairs = zip_longest(states.files, more.files, fillvalue=(None, ()))
-    return more._replace(files=tuple((old[0] or new[0], new[1]) for old, new in pairs))
 
 
 class _Listing:
     """Finishes lines. The dissection is read by nobody, but for names of topic ids that it may look for."""
 
     def __init__(self, dissection: Dissection, options: Namespace) -> None:
-        self.states: InputStates = states_of(dissection)
+        self._at_start = states_of(dissection, options)
+        self._told: dict[int, InputStates] = {}  # by shard, what it told last
+        self._is_stopped = False
         self._dissection = dissection
         self._options = options
         self._writer: Writer | None = None
@@ -94,11 +92,12 @@ class _Listing:
                 self.printed += 1
                 left -= 1
                 if not left:
+                    self._is_stopped = True
                     break
                 continue
             told = thing[2:]
             if kind == FILES:
-                self.states = _joined(self.states, InputStates(*told[1]))
+                self._told[told[1]] = pickle.loads(told[0])  # of our own worker
                 continue
             number += 1
             if kind == SKIPPED:
@@ -111,8 +110,15 @@ class _Listing:
             self.printed += 1
             left -= 1
             if not left:
+                self._is_stopped = True
                 break
-        self.states = self.states._replace(names_dropped=self._dissection.topics.dropped)
+
+    @property
+    def states(self) -> InputStates:
+        """What is known of the inputs."""
+        states = joined_states(self._told.values()) if self._told else self._at_start
+        dropped = self._dissection.topics.dropped
+        return states._replace(names_dropped=dropped, is_over=states.is_over and not self._is_stopped)
 
     def _line(self, kind: int, told: tuple[Any, ...], output: Output) -> bytes:
         if kind == NAMED:

@@ -8,6 +8,7 @@ things have the lengths. It ends when nobody reads them.
 from __future__ import annotations
 
 import gc
+import pickle
 import signal
 import sys
 from argparse import Namespace
@@ -21,7 +22,7 @@ from kdissect.cli.exchange_options import inspect_options
 from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.cli.faults import bound_faults
 from kdissect.cli.filters import open_filtered, selected
-from kdissect.cli.inputs import states_of
+from kdissect.cli.input_states import InputStates, states_of
 from kdissect.cli.jobs.pipes import send
 from kdissect.cli.jobs.told import Teller
 from kdissect.engine.shards import LAST_BATCH, Place, Shard, before_batch
@@ -47,7 +48,7 @@ class Worker:
         self._options = options
         self._shard = shard.number
         self._tells_files = shard.number == 0
-        self._states: Any = None
+        self._states: InputStates | None = None
         self._held: list[tuple[Any, ...]] = []
         self._lines: list[bytes] = []
         self._bytes = 0
@@ -76,16 +77,15 @@ class Worker:
             if batch - last >= MESSAGE_BATCHES:
                 self._flush(batch + 1)
                 last = batch
-        if self._tells_files or dissection.guard.has_faults:
-            self._tell_files(LAST_BATCH)
+        self._tell_files(LAST_BATCH)
         self._flush(OVER)
 
     def _tell_files(self, batch: int) -> None:
-        states = tuple(states_of(self._dissection))
+        states = states_of(self._dissection, self._options)
         if states != self._states:
             self._states = states
             place = before_batch(batch) + self._shard.to_bytes(4)  # several may tell at the end
-            self._hold(place, FILES, b"", states)
+            self._hold(place, FILES, pickle.dumps(states), self._shard)
 
     def _hold(self, place: Place, kind: int, line: bytes = b"", *more: object) -> None:
         self._held.append((place, kind, len(line), *more))

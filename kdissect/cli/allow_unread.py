@@ -1,0 +1,24 @@
+"""`--allow-unread`: whether a verdict may be green though clients could not be read."""
+
+from argparse import BooleanOptionalAction, Namespace
+from collections.abc import Callable
+
+from kdissect.api import Dissection
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import NOTHING, OK
+
+
+def add_allow_unread(add: Callable[..., object]) -> None:
+    """Add the option to a parser or group."""
+    add("--allow-unread", action=BooleanOptionalAction, help=(
+        "exit with 0 also where TLS connections or link types could not be read; default: with 4"
+    ))  # fmt: skip
+
+
+def green(options: Namespace, dissection: Dissection) -> int:
+    """The exit code where nothing was found in what could be read."""
+    unread = dissection.unread()
+    if unread.is_whole or options.allow_unread:
+        return OK
+    say("exit code 4: the verdict leaves out what could not be read; --allow-unread accepts that")
+    return NOTHING

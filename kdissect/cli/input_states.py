@@ -1,0 +1,151 @@
+"""What a command says on stderr at its end: what is wrong with its inputs, and what it could not look into.
+
+Every command that reads captures ends with `report`, several processes with one `say_states`.
+"""
+
+from argparse import Namespace
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
+
+from kdissect.api import Dissection
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.inputs import is_live, wants_live, was_read
+from kdissect.engine.unread import Unread, joined
+from kdissect.model.anomaly import AnomalyKind
+
+if TYPE_CHECKING:
+    from kdissect.cli.sought import SoughtState
+
+
+class FileState(NamedTuple):
+    """One input: its error, where its bytes end too early, and warnings."""
+
+    error: str | None
+    cut: str | None
+    warnings: tuple[str, ...]
+
+
+class InputStates(NamedTuple):
+    """What is wrong with inputs as far as they are read: `files`, behind them faults that are of no input;
+    names of topic ids and TLS sessions that were not kept. `was_read` says whether any could be opened,
+    `is_over` whether they were read to their ends. `unread` could not be looked into, `sought` are names that
+    options ask for.
+    """
+
+    files: tuple[FileState, ...]
+    names_dropped: int
+    sessions_dropped: int
+    was_read: bool
+    is_over: bool
+    unread: Unread
+    sought: "tuple[SoughtState, ...]"
+
+
+def report(dissection: Dissection, options: Namespace) -> int:
+    """Say on stderr what was wrong with the inputs and what was not looked into; gives the exit code.
+
+    A capture that kdissect makes itself and that ends inside a packet is a warning: it was stopped so. So are
+    packets that were dropped while capturing. Anything else that keeps bytes from being read is an error.
+    """
+    code = say_states(states_of(dissection, options))
+    if is_live(dissection):
+        from kdissect.cli.live_input import report_capture
+
+        return report_capture(dissection.captures) or code
+    return code
+
+
+def report_interrupted(dissection: Dissection, options: Namespace) -> str:
+    """The same where Ctrl-C ended the reading; gives how far that came."""
+    say_states(states_of(dissection, options)._replace(is_over=True))
+    return how_far(dissection)
+
+
+def how_far(dissection: Dissection) -> str:
+    """How much of the inputs was read: `12.0 of 40.0 MB were read`."""
+    files = dissection.captures.files
+    done = sum(file.source.bytes_read for file in files)
+    sizes = [file.size for file in files if file.size is not None]
+    of = f" of {sum(sizes) / 1e6:.1f}" if len(sizes) == len(files) else ""
+    return f"{done / 1e6:.1f}{of} MB were read"
+
+
+def states_of(dissection: Dissection, options: Namespace) -> InputStates:
+    """What is wrong with the inputs so far."""
+    is_ours = wants_live(options)
+    files = [_file_state(file, is_ours) for file in dissection.captures.files]
+    files += [FileState(fault, None, ()) for fault in dissection.guard.errors]
+    return InputStates(
+        tuple(files), dissection.topics.dropped, dissection.key_logs.dropped, was_read(dissection),
+        dissection.is_over, dissection.unread(), _sought(options),
+    )  # fmt: skip
+
+
+def _sought(options: Namespace) -> "tuple[SoughtState, ...]":
+    """What options asked for by name (`cli.sought.seek`)."""
+    return tuple(one.state() for one in getattr(options, "sought", {}).values())
+
+
+def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
+    if file.error is not None:
+        return FileState(str(file.error), None, ())
+    cut, warnings = None, []
+    for anomaly in file.anomalies:
+        text = f"{file.path}: {anomaly.detail}"
+        if anomaly.kind is AnomalyKind.CUT_CAPTURE and not is_ours:
+            cut = text
+        elif anomaly.kind in (AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS):
+            warnings.append(text)
+    return FileState(None, cut, tuple(warnings))
+
+
+def joined_states(shards: Iterable[InputStates]) -> InputStates:
+    """Those of one reading by several processes: faults that only a shard shows, and what all have seen."""
+    from kdissect.cli.sought import joined_names
+
+    first, *rest = shards
+    for more in rest:
+        nothing = FileState(None, None, ())
+        pairs = zip_longest(first.files, more.files, fillvalue=nothing)
+        files = tuple(new._replace(error=old.error or new.error) for old, new in pairs)
+        first = more._replace(
+            files=files,
+            is_over=first.is_over and more.is_over,
+            unread=joined((first.unread, more.unread)),
+            sought=joined_names(first.sought, more.sought),
+        )
+    return first
+
+
+def say_states(states: InputStates) -> int:
+    """Say on stderr what is wrong, and what was not looked into; gives the exit code."""
+    code = OK
+    for error, cut, warnings in states.files:
+        wrong = error if error is not None else cut
+        if wrong is not None:
+            say(wrong)
+            code = UNREADABLE
+        for warning in warnings:
+            say(f"warning: {warning}")
+    names, sessions = states.names_dropped, states.sessions_dropped
+    if names:
+        say(f"warning: {names} names of topic ids were not kept, there are too many (--limits topic_names=N)")
+    if sessions:
+        say(f"warning: the secrets of {sessions} TLS sessions were not kept, there are too many")
+    if states.is_over and states.was_read:
+        for line in states.unread.lines():
+            say(f"warning: {line}")
+        for line in _missing_lines(states.sought):
+            say(f"warning: {line}")
+    return code
+
+
+def _missing_lines(sought: "tuple[SoughtState, ...]") -> Iterable[str]:
+    if not sought:
+        return ()
+    from kdissect.cli.sought import missing_lines
+
+    return missing_lines(sought)

@@ -1,0 +1,186 @@
+"""What of the inputs could not be looked into, in one summary, and the lines that tell it.
+
+Rules:
+- Each kind of thing is one line, whoever tells it: commands on stderr, the screen, the library as warnings.
+- Nothing is told of a healthy plaintext capture. Connections without data, and traffic beside TCP, are part
+  of healthy captures.
+- M of "N of M connections" are those that carry data. What two capture sets both have counts once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, Self
+
+from kdissect.model.link import link_name
+from kdissect.session.info import ConnectionInfo, ConnectionKind
+
+# What packets of these hold may be TCP (`net.protocols`).
+_ENCAPSULATIONS = ("ah", "esp", "gre", "ipip", "ipv6", "macsec", "mpls", "pppoe")
+# Kinds of connections as people call them.
+_LOOKS = {"http": "HTTP", "http2": "HTTP/2", "ssh": "SSH", "zookeeper": "ZooKeeper"}
+_KEYS_NEED = "a key log (--keylog) with the secrets of their sessions opens them (docs/tls.md)"
+
+
+class ConnectionTally:
+    """Counts connections by what could be read of them."""
+
+    def __init__(self) -> None:
+        self.carrying = 0
+        """Those with data."""
+        self.foreign: Counter[str] = Counter()
+        """Those that are no Kafka, by their kind."""
+        self.tls: Counter[str] = Counter()
+        """Those of which nothing but TLS was seen, by the reason."""
+        self.partly: Counter[str] = Counter()
+        """Those read up to a point, by the reason."""
+
+    def add(self, info: ConnectionInfo) -> None:
+        """Count a connection as far as it came."""
+        kind, tls = info.kind, info.tls
+        if kind is ConnectionKind.NO_DATA or info.same_as is not None:
+            return
+        self.carrying += 1
+        why = None if tls is None else tls.why
+        if kind is ConnectionKind.KAFKA:
+            if why is not None:
+                self.partly[why] += 1
+        elif kind is not ConnectionKind.TLS:
+            self.foreign[str(kind)] += 1
+        elif why is not None:  # else it is not known yet
+            self.tls[why] += 1
+
+    def copy(self) -> Self:
+        """The same counts, to go on counting apart."""
+        other = type(self)()
+        other.carrying = self.carrying
+        other.foreign.update(self.foreign)
+        other.tls.update(self.tls)
+        other.partly.update(self.partly)
+        return other
+
+
+class KeyLogUse(NamedTuple):
+    """What a key log that was named was good for."""
+
+    path: str
+    sessions: int
+    """Of which it holds secrets."""
+    is_used: bool
+    """Whether one of them is in the captures."""
+
+
+class Unread(NamedTuple):
+    """The summary. Counts are those of `ConnectionTally` and `net.parser.SegmentParser`."""
+
+    carrying: int
+    foreign: Mapping[str, int]
+    tls: Mapping[str, int]
+    partly: Mapping[str, int]
+    packets: int
+    tcp: int
+    malformed: int
+    others: Mapping[str, int]
+    unsupported: Mapping[int, int]
+    key_logs: tuple[KeyLogUse, ...]
+
+    @property
+    def keyless(self) -> int:
+        """Connections over TLS that said more than a handshake, none of which was read."""
+        if not self.tls:
+            return 0
+        from kdissect.tls.info import UNFINISHED
+
+        return sum(count for why, count in self.tls.items() if why != UNFINISHED)
+
+    @property
+    def unread_packets(self) -> int:
+        """Packets in which TCP may be, and was not looked for."""
+        return sum(self.unsupported.values()) + sum(self.others.get(name, 0) for name in _ENCAPSULATIONS)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether clients cannot hide in what was not read: a verdict over all there is can be green."""
+        return not self.keyless and not sum(self.unsupported.values())
+
+    def lines(self) -> Iterator[str]:
+        """A line for each kind of thing that was not looked into; none where all was."""
+        yield from self._tls_lines()
+        yield from self._foreign_line()
+        if self.partly:
+            count = sum(self.partly.values())
+            yield f"{self._share(count)} could be decrypted in part only: {_by_count(self.partly)}"
+        yield from self._packet_lines()
+        yield from map(_key_log_line, (log for log in self.key_logs if not log.is_used))
+
+    def _tls_lines(self) -> Iterator[str]:
+        if not self.tls:
+            return
+        from kdissect.tls.info import NO_HANDSHAKE, UNFINISHED  # seldom needed
+
+        told = {
+            NO_HANDSHAKE: "TLS that began before the capture; without its handshake no key log opens it",
+            UNFINISHED: "TLS whose handshake did not finish",
+        }
+        keyless = {why: count for why, count in self.tls.items() if why not in told}
+        if keyless:
+            whys = _by_count(keyless) if len(keyless) > 1 else next(iter(keyless))
+            yield f"{self._share(sum(keyless.values()))} TLS without keys ({whys}); {_KEYS_NEED}"
+        for why, what in told.items():
+            if why in self.tls:
+                yield f"{self._share(self.tls[why])} {what}"
+
+    def _foreign_line(self) -> Iterator[str]:
+        if not self.foreign:
+            return
+        looks = {_LOOKS[kind]: count for kind, count in self.foreign.items() if kind in _LOOKS}
+        unknown = sum(self.foreign.values()) - sum(looks.values())
+        what = _by_count(looks | ({"of a protocol that is not known": unknown} if unknown else {}))
+        yield f"{self._share(sum(self.foreign.values()))} not Kafka: {what}"
+
+    def _packet_lines(self) -> Iterator[str]:
+        if self.unsupported:
+            kinds = _by_count({link_name(kind): count for kind, count in self.unsupported.items()})
+            count = sum(self.unsupported.values())
+            yield f"{count} of {self.packets} packets are of a link type that is not read: {kinds}"
+        wrapped = {name: self.others[name] for name in _ENCAPSULATIONS if self.others.get(name)}
+        if wrapped:
+            share = f"{sum(wrapped.values())} of {self.packets}"
+            yield f"{share} packets are in an encapsulation that is not read: {_by_count(wrapped)}"
+        if self.tcp or not self.packets or self.unread_packets == self.packets:
+            return
+        rest = {name: count for name, count in self.others.items() if name not in wrapped}
+        rest |= {"malformed": self.malformed} if self.malformed else {}
+        yield f"none of {self.packets} packets carries TCP: {_by_count(rest) or 'fragments alone'}"
+
+    def _share(self, count: int) -> str:
+        return f"{count} of {self.carrying} connections {'is' if count == 1 else 'are'}"
+
+
+def joined(parts: Iterable[Unread]) -> Unread:
+    """One summary of those of all shards of one reading (`engine.shards`): each reads every packet."""
+    first, *rest = parts
+    for part in rest:
+        uses = zip(first.key_logs, part.key_logs, strict=True)
+        first = first._replace(
+            carrying=first.carrying + part.carrying,
+            foreign=Counter(first.foreign) + Counter(part.foreign),
+            tls=Counter(first.tls) + Counter(part.tls),
+            partly=Counter(first.partly) + Counter(part.partly),
+            key_logs=tuple(one._replace(is_used=one.is_used or other.is_used) for one, other in uses),
+        )
+    return first
+
+
+def _by_count(counts: Mapping[str, int]) -> str:
+    """`3 SSH, 1 HTTP`: the most first."""
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{count} {name}" for name, count in ranked)
+
+
+def _key_log_line(log: KeyLogUse) -> str:
+    if not log.sessions:
+        return f"key log {log.path} opened nothing: no secret is in it"
+    sessions = f"{log.sessions} session{'' if log.sessions == 1 else 's'}"
+    return f"key log {log.path} opened nothing: the captures have none of the {sessions} in it"
