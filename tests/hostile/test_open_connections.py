@@ -5,12 +5,16 @@ docs/limits.md has the figures of whole commands.
 
 import gc
 import tracemalloc
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
 from benchmarks import hostile_load
-from kdissect.engine.analyzer import Analyzer
+from kdissect.cli.formats import linetexts
+from kdissect.cli.formats.linetexts import texts_of
+from kdissect.engine.analyzer import CLOSED_AT_ONCE, Analyzer
+from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.excerpt.harvest import Harvest
 from kdissect.excerpt.reader import Recorder, Tap
 from kdissect.model.native import native
@@ -119,3 +123,26 @@ def test_an_open_connection_whose_frames_are_written() -> None:
 def test_a_syn() -> None:
     # A key, a flow and a packed segment: 250 bytes; 4,150 before.
     assert held_of_each(hostile_load.syn_flood, ignoring) < 400
+
+
+def test_an_open_connection_that_was_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The texts of a line are kept of those that were printed last: here of a few."""
+    monkeypatch.setattr(linetexts, "_with_texts", deque(maxlen=50))
+    monkeypatch.setattr(linetexts, "TEXTS_KEPT", 50)
+    # 3,060 compiled with those of all.
+    held = held_of_each(hostile_load.connections, lambda: lambda event: texts_of(event.connection))
+    assert held < (2800 if native is not None else 5300)
+
+
+def test_open_connections_are_closed_bit_by_bit() -> None:
+    """With their places, as `tables` wants them."""
+    bits, whole = (OrderedAnalyzer(Analyzer()) for _ in "ab")
+    for ordered in (bits, whole):
+        for packet in packets_of(hostile_load.connections, 2500):
+            list(ordered.feed_each([packet]))
+    found = [[(key, event.connection.id) for key, event in placed] for placed in bits.close_each({})]
+    assert max(map(len, found)) <= CLOSED_AT_ONCE
+    expected = [(key, event.connection.id) for key, event in whole.close({})]
+    assert len(expected) == 2500
+    assert [one for bit in found for one in bit] == expected
+    assert [key for key, _ in expected] == sorted(key for key, _ in expected)

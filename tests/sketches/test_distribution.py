@@ -1,6 +1,8 @@
 """Percentiles against exact ones, and merging against counting in one go."""
 
+import gc
 import pickle
+import tracemalloc
 from math import ceil
 from random import Random
 
@@ -8,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdissect.sketches.distribution import PERCENTILES, RELATIVE_ERROR, Distribution
+from kdissect.sketches.distribution import FEW, PERCENTILES, RELATIVE_ERROR, Distribution
 
 
 def exact(values: list[int], share: float) -> int:
@@ -93,3 +95,33 @@ def test_quantities_are_the_values_within_the_error(name: str) -> None:
 def test_nothing_has_no_quantities_and_clocks_that_step_back_count_as_zero() -> None:
     assert Distribution().quantities() == []
     assert counted([-5, 0]).quantities() == [(0.0, 2)]
+
+
+def test_few_values_take_no_sketch() -> None:
+    """A row of `latencies` has four distributions, and most of 20,000 clients are seen once or twice."""
+
+    def held(count: int) -> int:
+        gc.collect()
+        tracemalloc.start()
+        found = [counted([1000, 5000]) for _ in range(count)]
+        size, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(found) == count
+        return size
+
+    held(1)  # what is loaded once
+    assert (held(600) - held(100)) / 500 < 200  # 2,100 with a sketch in each
+
+
+@given(st.lists(st.integers(0, 10**12), max_size=FEW + 3), st.lists(st.integers(0, 10**12), max_size=FEW + 3))
+def test_few_values_are_told_as_a_sketch_tells_them(first: list[int], second: list[int]) -> None:
+    few, sketched = counted(first), Distribution()
+    sketched._own()
+    for value in first:
+        sketched.add(value)
+    assert (few.facts(), few.bins(), few.quantities()) == (
+        sketched.facts(), sketched.bins(), sketched.quantities()
+    )  # fmt: skip
+    for found in (few, sketched):
+        found.merge(counted(second))
+    assert (few.facts(), few.bins()) == (sketched.facts(), sketched.bins())
