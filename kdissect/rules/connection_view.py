@@ -127,6 +127,12 @@ class ConnectionView:
         gaps = self.info.tcp.gaps if self.info.tcp is not None else 0
         return not gaps and not (counts and any(counts[kind] for kind in _HOLES))
 
+    @property
+    def is_half(self) -> bool:
+        """Whether one direction alone was captured so far, of a connection that began before."""
+        tcp = self.info.tcp
+        return self.info.middle_start and tcp is not None and not (tcp.client_bytes and tcp.broker_bytes)
+
     def is_usual(self, exchange: Exchange) -> bool:
         """Whether an exchange differs from one judged before in its body alone.
 

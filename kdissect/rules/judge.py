@@ -34,7 +34,7 @@ from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.recent_exchanges import RecentExchanges
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.repeated import LOOKS_EVERY, Before, Outcome, outcome_of
-from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, Once, Rule
+from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, MisfitRule, Once, Rule
 from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, Subjects
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
@@ -394,6 +394,8 @@ def _lacking(rule: Rule, view: ConnectionView) -> str:
         return "the connection began before the capture"
     if rule.needs_whole and not view.is_whole:
         return "bytes of the connection are missing from the capture"
+    if isinstance(rule, MisfitRule) and view.is_half:
+        return "who is the client is a guess: one direction of a connection that began before"
     return ""
 
 

@@ -128,8 +128,12 @@ class ExchangeRule(Rule):
 
 
 class MisfitRule(Rule):
-    """Judges a body that does not fit the schema. `kinds` are the faults it owns."""
+    """Judges a body that does not fit the schema. `kinds` are the faults it owns.
 
+    Behind a hole frames begin where they seem to: what does not fit may be none.
+    """
+
+    needs_whole = True
     kinds: ClassVar[frozenset[FaultKind]] = frozenset()
 
     def check(self, body: "Body", error: DecodeError) -> Iterable[Fault]:

@@ -1,13 +1,16 @@
 """Recordings: what Apache Kafka and its Java clients send is never malformed or refused."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.model.finding import Claim, Finding
+from kdissect.model.finding import Claim, Finding, Severity
+from kdissect.rules.findings import who_of
 from kdissect.rules.judge import Judge
+from kdissect.rules.rule import Once
 from tests.support.console import CAPTURES
 
 APACHE = sorted(path.name for path in CAPTURES.glob("kafka*_java_*.pcapng"))
@@ -50,6 +53,22 @@ def faults(path: Path) -> set[str]:
 @pytest.mark.parametrize("name", APACHE)
 def test_apache_kafka_is_clean(name: str) -> None:
     assert faults(CAPTURES / name) == set()
+
+
+OWN = ("_java_", "_scala_", "_quorum", "_snapshot", "_zookeeper_")  # Apache Kafka speaks to itself
+HEALTHY = [name for name in sorted([*APACHE, *OTHERS]) if any(part in name for part in OWN)]
+PASSWORDS = "SAS001"  # warns of what can be read in the capture: some of these clients log in with PLAIN
+
+
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_traffic_is_quiet(name: str) -> None:
+    """Nothing above information, and one line for each kind of it and software, or broker."""
+    found = judged(CAPTURES / name)
+    loud = [finding for finding in found if finding.severity is not Severity.INFO]
+    assert {finding.code for finding in loud} <= {PASSWORDS}
+    lines = Counter((finding.code, who_of(finding.party, Once.SOFTWARE)) for finding in found)
+    assert [line for line, count in lines.items() if count > 1] == []
 
 
 @pytest.mark.sampled(8)
