@@ -16,7 +16,7 @@ VALUE = re.compile(r"<code>((?:[^\W_]|[-/,=() ]|&#\d+;)*)</code>")
 def test_a_summary_has_a_row_and_a_fold_for_each_finding() -> None:
     verdict = verdict_of("kafka44_rdkafka_admin.pcapng")
     text = report_markdown(verdict)
-    assert "**1 error, 4 warning in 129 exchanges; capture quality: good**" in text
+    assert "**1 error, 2 warning in 129 exchanges; capture quality: good**" in text
     assert text.count("<details>") == text.count("</details>") == len(verdict.findings)
     assert "| :x: | FRM006 trailing-bytes | malformed |" in text
     assert "Not exercised: ADM002" in text

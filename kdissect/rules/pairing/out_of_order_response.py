@@ -46,8 +46,8 @@ class OutOfOrderResponse(ExchangeRule):
         before = view.previous
         if before is None or before.response is None or before.ordinal + 1 < exchange.ordinal:
             lost = exchange.ordinal - 1  # nobody saw it, after a thousand others, where it is not `before`
-            known = before is not None and before.ordinal == lost and before.api_key is not None
-            api = api_name(before.api_key) if known and before is not None else None
+            key = before.api_key if before is not None and before.ordinal == lost else None
+            api = None if key is None else api_name(key)
             yield self._fault(f"request {lost} {f'({api}) ' if api else ''}has no answer", view, lost)
 
     def _fault(self, what: str, view: ConnectionView, earlier: int) -> Fault:
