@@ -78,9 +78,15 @@ def undecoded(tree: Node, frame: Frame) -> Iterator[tuple[int, int]]:
 
 
 def _last_sound(node: Node) -> int:
-    """Where the innermost piece that does not fit begins."""
+    """Where the innermost piece that does not fit begins.
+
+    An array with more elements than there can be is such a piece as a whole: what is read as its elements may
+    be anything.
+    """
     wrong = next((child for child in node.children if child.error), None)
-    return node.start if wrong is None else _last_sound(wrong)
+    if wrong is None or (node.error is not None and wrong.error is not node.error):
+        return node.start
+    return _last_sound(wrong)
 
 
 def _topic(records: RecordSet) -> str | None:
