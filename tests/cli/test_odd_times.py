@@ -56,6 +56,7 @@ COMMANDS = {
 EXTRACTS: tuple[Sequence[str], ...] = ((), ("--connections",), ("--redact",), ("--redact=payload",))
 GROUPS = CAPTURES / "kafka44_sarama_groups.pcapng"
 PRODUCE = CAPTURES / "kafka44_java_produce.pcapng"
+FAULTY = CAPTURES / "tansu_rdk216_txn.pcap"
 # Larger ones say the same more often, and all commands three times over each take minutes.
 MOST_BYTES = 130_000
 EVERY = [path for path in sorted(CAPTURES.glob("*.pcap*")) if path.stat().st_size < MOST_BYTES]
@@ -127,7 +128,7 @@ def test_packets_that_are_extracted_have_their_times(
 
 @pytest.mark.parametrize("edge", EDGES)
 def test_evidence_has_its_times(edge: str, tmp_path: Path) -> None:
-    capture, folder = move(PRODUCE, tmp_path / "c.pcapng", EDGES[edge]), tmp_path / "evidence"
+    capture, folder = move(FAULTY, tmp_path / "c.pcapng", EDGES[edge]), tmp_path / "evidence"
     assert main(["check", capture, "--exit-zero", "--evidence", str(folder)]) == 0
     files = list(folder.iterdir())
     assert files

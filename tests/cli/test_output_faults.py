@@ -12,6 +12,9 @@ from kdissect.cli.output import Output, OutputError
 from tests.support.console import CAPTURES
 
 CAPTURE = str(CAPTURES / "kafka44_java_produce.pcapng")
+FAULTY = str(
+    CAPTURES / "mock_rdk216_txn.pcap"
+)  # a baseline of no findings is shorter than what fills the disk
 # The command, and whether its format has an end that a prefix lacks.
 COMMANDS = {
     "inspect": ["inspect", CAPTURE, "--format", "jsonl", "--bodies", "--output", "{}"],
@@ -20,7 +23,7 @@ COMMANDS = {
     "stats": ["stats", CAPTURE, "--format", "json", "--output", "{}"],
     "extract": ["extract", CAPTURE, "--output", "{}"],
     "report": ["check", CAPTURE, "--exit-zero", "--report", "html={}"],
-    "baseline": ["check", CAPTURE, "--exit-zero", "--write-baseline", "{}"],
+    "baseline": ["check", FAULTY, "--exit-zero", "--write-baseline", "{}"],
 }
 # Dies in the middle of a file that is being written: once this many bytes went to any descriptor but 0 to 2.
 KILLED = """

@@ -35,6 +35,10 @@ def deep(side: str, name: str) -> Callable[[Row], list[Any]]:
     return lambda row: all_named((row[side] or {}).get("body"), name)
 
 
+def kinds(row: Row) -> set[str]:
+    return {anomaly["kind"] for anomaly in row["anomalies"]}
+
+
 def host(text: str) -> str:
     return text.rpartition(":")[0].strip("[]")
 
@@ -161,7 +165,10 @@ ORACLE: list[tuple[str, Callable[[Row], Any]]] = [
         lambda r: 1 in assigned(r),
     ),
     ("response.assignment_decoded", body("response", "assignment_decoded")),
-    ("throttle > 0", lambda r: any(deep("response", "throttle_time_ms")(r))),
+    (
+        "throttle == 0 and not anomaly == trailing_bytes",
+        lambda r: "trailing_bytes" not in kinds(r) and 0 in body("response", "throttle_time_ms")(r),
+    ),
 ]
 
 

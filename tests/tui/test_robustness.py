@@ -118,7 +118,8 @@ def test_inputs_that_fail_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         told = "\n".join(driven.session.troubles)
         assert "not a capture, but text" in told
         assert "/nowhere.pcap" in told
-        assert "2 troubles" in driven.screen()[0]
+        assert "cut.pcapng" in told
+        assert "3 troubles" in driven.screen()[0]
         await driven.press("down", "r", "slash", "escape")
         assert driven.app.is_running
 

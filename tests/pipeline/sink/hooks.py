@@ -24,9 +24,9 @@ def finding_rows() -> list[Row]:
 
 
 def different(count: int) -> list[Row]:
-    """So many findings, none equal to another."""
-    first = finding_rows()[0]
-    return [first | {"client_id": f"client{number}"} for number in range(count)]
+    """So many findings, none equal to another: of brokers, which are told apart by their addresses."""
+    first = next(row for row in finding_rows() if row["role"] == "broker")
+    return [first | {"address": f"127.0.0.1:{number + 1}"} for number in range(count)]
 
 
 class Request(NamedTuple):
