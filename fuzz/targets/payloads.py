@@ -358,6 +358,7 @@ class Tls(Target):
     about = "TLS 1.2 and 1.3 with keys: records, handshakes, holes; nothing comes out that was not said"
     modules = ("kdissect.tls",)
     longest = 8000
+    seconds_per_mb = 15  # a record that does not open is tried with the numbers around it, up to a bound
     bytes_per_byte = 3000
 
     def seeds(self) -> list[bytes]:
