@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import kdissect
+from kdissect.api import Dissection
 from kdissect.schema import registry
 from kdissect.session.exchange import Exchange, State
 
@@ -50,7 +50,7 @@ class Capture(NamedTuple):
 
     def exchanges(self) -> list[Exchange]:
         """Every exchange, in the order of their completion."""
-        return list(kdissect.open(self.path))
+        return list(Dissection(str(self.path)))
 
 
 class Use(NamedTuple):

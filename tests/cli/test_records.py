@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import kdissect
+from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.engine.record_fields import RECORD_FIELDS
 from tests.support.batches import batch_bytes, record_bytes
@@ -39,7 +39,7 @@ def content(value: Any) -> bytes | None:
 def test_rows_are_what_kafka_python_reads(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     expected = [
         (record[0], -1 if record[1] is None else record[1], *record[2:])
-        for batch in joined_batches(kdissect.open(path))
+        for batch in joined_batches(Dissection(str(path)))
         for record in theirs(batch.data[batch.start : batch.end])
     ]
     rows = lines(capfd, path, "--show-secrets")

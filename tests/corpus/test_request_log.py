@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import kdissect
+from kdissect.api import Dissection
 from kdissect.engine.rows import ExchangeRows, Row
 from tests.corpus.request_log import Logged, differences, read_log
 from tests.support.console import CAPTURES
@@ -19,7 +19,7 @@ def capture_of(log: Path) -> Path:
 
 def rows(capture: Path) -> Iterable[Row]:
     with_bodies = ExchangeRows([capture.name], bodies=True, show_secrets=True)
-    return (with_bodies.row(exchange) for exchange in kdissect.open(capture))
+    return (with_bodies.row(exchange) for exchange in Dissection(str(capture)))
 
 
 def key(row: Row) -> tuple[str, int, int, int]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-import kdissect
+from kdissect.api import Dissection
 from kdissect.engine.rows import ExchangeRows
 from tests.support.console import CAPTURES, run
 
@@ -54,7 +54,7 @@ def digests(capture: Path) -> Iterator[str]:
     hashes: dict[tuple[int, int], hashlib.blake2b] = {}
     counts: Counter[tuple[int, int]] = Counter()
     names: dict[int, str] = {}
-    for exchange in kdissect.open(capture):
+    for exchange in Dissection(str(capture)):
         row = rows.row(exchange)
         key = -1 if row["api_key"] is None else row["api_key"]
         at = key, -1 if row["api_version"] is None else row["api_version"]

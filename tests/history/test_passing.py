@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import kdissect
+from kdissect.api import Dissection
 from kdissect.history.fetch_sessions import FetchSessions
 from kdissect.history.producers import Producers
 from kdissect.history.turn import Turn
@@ -72,7 +72,7 @@ def test_recordings() -> None:
         "mock_rdk216_txn.pcap", "tansu_kp3_groups.pcap", "kafka28zk_franz_raw.pcapng",
     ):  # fmt: skip
         for index, make in enumerate(MACHINES):
-            passed[index] += agree(make, kdissect.open(CAPTURES / name))
+            passed[index] += agree(make, Dissection(str(CAPTURES / name)))
     assert min(passed) > 10
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kdissect
+from kdissect.api import Dissection
 from kdissect.query import FilterError, compile_filter
 from kdissect.query.binding import Context
 from kdissect.query.complete import complete
@@ -46,7 +46,7 @@ def exchanges() -> list[Exchange]:
     """A few exchanges of every API."""
     found: dict[object, Exchange] = {}
     for name in ("kafka44_franz_raw.pcapng", "tansu_rdk216_kip848.pcap", "kafka37_snapshot.pcapng.gz"):
-        for exchange in kdissect.open(str(CAPTURES / name)):
+        for exchange in Dissection(str(CAPTURES / name)):
             found.setdefault((exchange.api_key, exchange.state), exchange)
     return list(found.values())[:60]
 

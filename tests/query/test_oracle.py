@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import kdissect
 from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.engine.rows import ExchangeRows
@@ -184,7 +183,7 @@ def captures() -> list[tuple[Dissection, list[Any], list[Row], int]]:
     """Exchanges and rows of the captures, and the time of their first packets."""
     found = []
     for name in NAMES:
-        dissection = kdissect.open(str(CAPTURES / name))
+        dissection = Dissection(str(CAPTURES / name))
         exchanges = list(dissection)
         start = min(file.first_time_ns or 0 for file in dissection.captures.files)
         topics_of = dissection.topics.topics_of
@@ -236,7 +235,7 @@ def test_batches_like_the_records_printed(capfd: pytest.CaptureFixture[str]) -> 
         path = str(CAPTURES / name)
         assert main(["records", path, "--format", "jsonl"]) == 0
         rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-        exchanges = list(kdissect.open(path))
+        exchanges = list(Dissection(str(path)))
         for text, expected in (
             ("batch.codec == gzip", lambda r: r["codec"] == "gzip"),
             ("batch.codec in (snappy, lz4, zstd)", lambda r: r["codec"] in ("snappy", "lz4", "zstd")),

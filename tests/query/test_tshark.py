@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-import kdissect
+from kdissect.api import Dissection
 from kdissect.model.packet import ref_number
 from kdissect.query import compile_filter
 from tests.support.console import CAPTURES
@@ -46,7 +46,7 @@ def tshark(name: str, display_filter: str, ports: Sequence[int]) -> list[int]:
 def test_like_tshark(name: str, pairs: list[tuple[str, str, str]]) -> None:
     if not shutil.which("tshark"):
         pytest.skip("tshark is not installed")
-    exchanges = list(kdissect.open(str(CAPTURES / name)))
+    exchanges = list(Dissection(str(CAPTURES / name)))
     ports = sorted({exchange.connection.broker.port for exchange in exchanges})
     for theirs, ours, side in pairs:
         test = compile_filter(ours).bind()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kdissect
+from kdissect.api import Dissection
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.node import Node
 from kdissect.decoders.records.spans import batch_nodes, nest_records
@@ -88,7 +88,7 @@ def test_the_tree_as_text_escapes_and_tells_null() -> None:
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
 def test_frames_of_captures(path: Path) -> None:
-    for exchange in kdissect.open(path):
+    for exchange in Dissection(str(path)):
         if exchange.api_key == 0 and exchange.request:
             data = exchange.request.data
             root = dissect_request(data, size_prefixed=False)
