@@ -1,8 +1,8 @@
 """Drives `kdissect tui` in tmux as a person would, and captures the screens as text.
 
-    python -m benchmarks.screens.tmux captures/kafka44_java_transactions.pcapng OUT 80x24 120x40 200x60
+    python -m benchmarks.screens.tmux OUT 80x24 120x40 200x60
 
-Opens the capture, filters, selects a record inside an lz4 batch and looks at its bytes, opens a finding,
+Opens two captures, filters, selects a record inside an lz4 batch and looks at its bytes, opens a finding,
 saves the marked exchange, quits. Raises where a step does not show what it should. Needs tmux.
 """
 
@@ -15,6 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+CAPTURES = Path(__file__).parents[2] / "captures"
+# One with batches of lz4, one with a finding.
+WALKED = CAPTURES / "kafka44_java_transactions.pcapng", CAPTURES / "tansu_rdk216_txn.pcap"
 PATIENCE_S = 60  # for one step
 LOOK_S = 0.2
 
@@ -76,20 +79,20 @@ class Terminal:
         return ran.stdout
 
 
-def walk(capture: str, columns: int, lines: int, saved: Path) -> dict[str, str]:
+def walk(columns: int, lines: int, saved: Path) -> dict[str, str]:
     """The whole way; gives the screens by the name of the step."""
     config = Path(tempfile.mkdtemp())
-    command = [sys.executable, "-m", "kdissect", "tui", capture]
+    command = [sys.executable, "-m", "kdissect", "tui", *map(str, WALKED)]
     screens: dict[str, str] = {}
     try:
         with Terminal(command, columns, lines, config) as terminal:
-            screens["open"] = terminal.until("192 exchanges", "BrokerHeart", "request frame")
+            screens["open"] = terminal.until("290 exchanges", "ApiVersions", "request frame")
             terminal.press("/")
             time.sleep(1)
             terminal.type("api == Produce and batch.codec == lz4")
             terminal.until("batch.codec == lz4")
             terminal.press("Enter")
-            screens["filtered"] = terminal.until("Produce v13", "9 of 192")
+            screens["filtered"] = terminal.until("Produce v13", "9 of 290")
             terminal.press("6")
             terminal.until("commit0-0", "offset")
             terminal.press("Down", "Down")
@@ -97,9 +100,9 @@ def walk(capture: str, columns: int, lines: int, saved: Path) -> dict[str, str]:
             terminal.press("Enter")
             screens["bytes of a record"] = terminal.until("records[2]", "decompressed", "ommit0-2")
             terminal.press("1", "m", "7")
-            screens["findings"] = terminal.until("HDR009", "correlation-id-order", "bytes")
+            screens["findings"] = terminal.until("FRM006", "trailing-bytes", "bytes")
             terminal.press("Enter")
-            screens["finding"] = terminal.until("correlation_id", "request frame")
+            screens["finding"] = terminal.until("MetadataRequest", "request frame")
             terminal.press("w")
             terminal.until("marked", "Enter saves")
             time.sleep(1)  # as a person would: keys that come before the line has the focus are lost
@@ -121,13 +124,13 @@ def walk(capture: str, columns: int, lines: int, saved: Path) -> dict[str, str]:
 
 def main(arguments: Sequence[str]) -> None:
     """Walk at each size; write the screens."""
-    capture, out, *sizes = arguments
+    out, *sizes = arguments
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     for size in sizes:
         columns, lines = map(int, size.split("x"))
         for number, (name, text) in enumerate(
-            walk(capture, columns, lines, folder / f"saved-{size}.pcapng").items(), 1
+            walk(columns, lines, folder / f"saved-{size}.pcapng").items(), 1
         ):
             (folder / f"{size}-{number}-{name.replace(' ', '-')}.txt").write_text(text)
             print(size, name)

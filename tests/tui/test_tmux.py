@@ -7,14 +7,13 @@ import pytest
 
 from benchmarks.screens.tmux import walk
 from kdissect.api import Dissection
-from tests.support.console import CAPTURES
 
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 def test_a_walk(tmp_path: Path) -> None:
     saved = tmp_path / "saved.pcapng"
-    screens = walk(str(CAPTURES / "kafka44_java_transactions.pcapng"), 100, 30, saved)
+    screens = walk(100, 30, saved)
     assert "commit0-2" in screens["records"]
     assert "ommit0-2" in screens["bytes of a record"], "the decompressed bytes as text"
     assert "severity" in screens["findings"]
