@@ -71,8 +71,9 @@ def test_records_of_many_batches_are_as_many_as_a_run_has(limits: Callable[..., 
 
 def test_those_that_are_asked_for_one_by_one_count_as_far_as_they_were(limits: Callable[..., None]) -> None:
     limits(run_records=100)
-    for _ in range(1000):
-        assert next(iter_records(batch_of(bomb(20_000)), [])).offset == 0
+    many = bomb(20_000)
+    for _ in range(200):
+        assert next(iter_records(batch_of(many), [])).offset == 0
     assert not take_met()
 
 

@@ -70,6 +70,7 @@ def ignoring() -> Callable[[Event], object]:
     return lambda _event: None
 
 
+@pytest.mark.exhaustive
 def test_an_open_connection_with_exchanges() -> None:
     # 2,500 bytes compiled, 4,900 in Python, which has two deques of 760; 6,700 and 8,400 before.
     assert held_of_each(hostile_load.connections, ignoring) < (3000 if native is not None else 5400)
@@ -90,6 +91,7 @@ def harvesting() -> Harvest:
     return Harvest(lambda _exchange: True)
 
 
+@pytest.mark.exhaustive
 def test_an_open_connection_whose_exchanges_are_extracted() -> None:
     """What is planned of each stays packed."""
     held = held_of_each(hostile_load.connections, lambda: harvesting().add)
@@ -125,6 +127,7 @@ def test_a_syn() -> None:
     assert held_of_each(hostile_load.syn_flood, ignoring) < 400
 
 
+@pytest.mark.exhaustive
 def test_an_open_connection_that_was_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The texts of a line are kept of those that were printed last: here of a few."""
     monkeypatch.setattr(linetexts, "_with_texts", deque(maxlen=50))
