@@ -224,11 +224,7 @@ def _warn_of(dissection: Dissection) -> None:
     from warnings import warn
 
     captures = dissection.captures
-    missing = [
-        f"{file.path}: {anomaly.detail}"
-        for file in captures.files
-        for anomaly in file.anomalies
-        if anomaly.kind in (AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS)
-    ]
+    kinds = AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS
+    missing = [text for file in captures.files for text in file.told(*kinds)]
     for what in [*map(str, captures.errors), *missing, *dissection.unread().lines()]:
         warn(what, CaptureWarning, stacklevel=4)  # whoever iterates over the exchanges

@@ -81,6 +81,10 @@ class CaptureFile:
         """Packets the capturing host says it lost (pcapng statistics)."""
         return self._parser.drops if self._parser else 0
 
+    def told(self, *kinds: AnomalyKind) -> list[str]:
+        """The anomalies of some kinds, with the file's path, for people."""
+        return [f"{self.path}: {anomaly.detail}" for anomaly in self.anomalies if anomaly.kind in kinds]
+
     @property
     def anomalies(self) -> list[Anomaly]:
         """Damage found so far, at most `Limits.anomalies`, and what the capturing host lost."""

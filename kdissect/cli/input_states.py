@@ -92,14 +92,10 @@ def _sought(options: Namespace) -> "tuple[SoughtState, ...]":
 def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
     if file.error is not None:
         return FileState(str(file.error), None, ())
-    cut, warnings = None, []
-    for anomaly in file.anomalies:
-        text = f"{file.path}: {anomaly.detail}"
-        if anomaly.kind is AnomalyKind.CUT_CAPTURE and not is_ours:
-            cut = text
-        elif anomaly.kind in (AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS):
-            warnings.append(text)
-    return FileState(None, cut, tuple(warnings))
+    if is_ours:
+        return FileState(None, None, tuple(file.told(AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS)))
+    cuts = file.told(AnomalyKind.CUT_CAPTURE)
+    return FileState(None, cuts[-1] if cuts else None, tuple(file.told(AnomalyKind.DROPPED_PACKETS)))
 
 
 def joined_states(shards: Iterable[InputStates]) -> InputStates:

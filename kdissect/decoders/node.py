@@ -33,6 +33,11 @@ class Node:
     def __repr__(self) -> str:
         return f"Node({self.name}: {self.type} {self.start}..{self.end})"
 
+    @property
+    def own_error(self) -> DecodeError | None:
+        """The error, where it is of no child."""
+        return None if any(child.error is self.error for child in self.children) else self.error
+
     def walk(self) -> Iterator["Node"]:
         """This node and all below it, in the order of the bytes."""
         yield self

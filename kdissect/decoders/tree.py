@@ -74,9 +74,10 @@ class TreeText:
     def lines(self, node: Node, depth: int) -> Iterator[str]:
         """The lines of a node and all below it."""
         yield self._line(node, depth)
-        if node.error and not any(child.error is node.error for child in node.children):
+        error = node.own_error
+        if error is not None:
             margin = " " * (2 * self._width + 4) + "  " * (depth + 1)
-            yield f"{margin}! {node.error.why} at byte {node.error.offset}"
+            yield f"{margin}! {error.why} at byte {error.offset}"
         for child in node.children:
             if self.is_shown(node, child):
                 yield from self.lines(child, depth + 1)

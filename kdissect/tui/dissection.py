@@ -202,11 +202,7 @@ class _Branches:
     def fill(self, item: Item, node: Node, buffer: Buffer) -> None:
         """Have the children of a line made when they are wanted; open what is small."""
         shown = [child for child in node.children if self._text.is_shown(node, child)]
-        error = (
-            node.error
-            if node.error and not any(child.error is node.error for child in node.children)
-            else None
-        )
+        error = node.own_error
         if not shown and error is None:
             return
 

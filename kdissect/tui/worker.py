@@ -46,9 +46,8 @@ RESULT_S = 1.0
 def _cut(captures: Captures) -> Iterator[str]:
     """Files that end inside a packet, other than those that are captured now."""
     for file in () if captures.is_live else captures.files:
-        for anomaly in file.anomalies if file.error is None else ():
-            if anomaly.kind is AnomalyKind.CUT_CAPTURE:
-                yield f"{file.path}: {anomaly.detail}"
+        if file.error is None:
+            yield from file.told(AnomalyKind.CUT_CAPTURE)
 
 
 class Worker:

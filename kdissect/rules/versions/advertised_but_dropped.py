@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Who
 from kdissect.rules.body import body_of
 from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.prompt_close import prompt_close
 from kdissect.rules.rule import REQUEST, ExchangeRule, Fault
 from kdissect.rules.versions.not_advertised import advertised_range
 from kdissect.session.exchange import Exchange, State
@@ -12,8 +13,6 @@ from kdissect.session.exchange import Exchange, State
 # SASL mechanisms fail by design. Fetch, JoinGroup, SyncGroup, ShareFetch and FetchSnapshot wait on purpose:
 # a broker that shuts down leaves them. An Envelope's own request may be what the broker could not read.
 LEFT_OUT = frozenset({36, 1, 11, 14, 78, 59, 58})
-# A close long after the request has causes of its own: shutdown, idle connections.
-PROMPT_NS = 1_000_000_000
 
 
 class AdvertisedButDropped(ExchangeRule):
@@ -40,19 +39,15 @@ class AdvertisedButDropped(ExchangeRule):
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """An unanswered request that nothing else explains."""
-        close, key, version = exchange.close, exchange.api_key, exchange.api_version
-        if exchange.state is not State.UNANSWERED or close is None or close.by != Who.BROKER:
+        closed, key, version = prompt_close(exchange), exchange.api_key, exchange.api_version
+        if exchange.state is not State.UNANSWERED or not closed:
             return
-        if key is None or version is None or key in LEFT_OUT or view.in_flight or exchange.request is None:
+        if key is None or version is None or key in LEFT_OUT or view.in_flight:
             return
         found = advertised_range(view, key)
         if found is None or not found[0] <= version <= found[1]:
             return
-        if close.time_ns - exchange.request.end_time_ns > PROMPT_NS:
-            return
         body = body_of(exchange, REQUEST)
         if body is not None and body.fits:
-            after = (close.time_ns - exchange.request.end_time_ns) / 1e6
             what = f"{body.api.name} v{version} is advertised ({found[0]} to {found[1]})"
-            seen = f"{what}; {close.how} after {after:.1f} ms"
-            yield Fault("an answer", seen, side=REQUEST)
+            yield Fault("an answer", f"{what}; {closed}", side=REQUEST)

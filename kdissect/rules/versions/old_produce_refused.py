@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.connection_view import UNSUPPORTED_VERSION, ConnectionView
+from kdissect.rules.prompt_close import prompt_close
 from kdissect.rules.rule import REQUEST, ExchangeRule, Fault
-from kdissect.rules.versions.advertised_but_dropped import PROMPT_NS
 from kdissect.rules.versions.not_advertised import advertised_range
 from kdissect.session.exchange import Exchange
 
@@ -56,11 +56,7 @@ class OldProduceRefused(ExchangeRule):
 
 def _refusal(exchange: Exchange) -> str:
     """How the broker refused; empty where it did not."""
-    if exchange.response is not None:
-        errors = exchange.response_summary().errors
-        return "UNSUPPORTED_VERSION" if UNSUPPORTED_VERSION in errors else ""
-    close, request = exchange.close, exchange.request
-    if close is None or close.by != Who.BROKER or request is None:
-        return ""
-    after = close.time_ns - request.end_time_ns
-    return f"{close.how} after {after / 1e6:.1f} ms" if after <= PROMPT_NS else ""
+    if exchange.response is None:
+        return prompt_close(exchange)
+    errors = exchange.response_summary().errors
+    return "UNSUPPORTED_VERSION" if UNSUPPORTED_VERSION in errors else ""

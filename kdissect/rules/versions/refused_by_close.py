@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.prompt_close import prompt_close
 from kdissect.rules.rule import REQUEST, ExchangeRule, Fault
 from kdissect.schema.releases import history
 from kdissect.session.exchange import Exchange
 
 # Brokers send these to brokers of their own cluster, and leave them when they shut down.
 BETWEEN_BROKERS = frozenset({4, 5, 6, 7})
-PROMPT_MS = 1000  # a later close has causes of its own
 
 
 class RefusedByClose(ExchangeRule):
@@ -40,14 +40,12 @@ class RefusedByClose(ExchangeRule):
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """A request without an answer, in a version that was dropped."""
-        close, key, request = exchange.close, exchange.api_key, exchange.request
-        if exchange.response is not None or close is None or close.by != Who.BROKER:
+        closed, key = prompt_close(exchange), exchange.api_key
+        if exchange.response is not None or not closed:
             return
-        if key is None or key in BETWEEN_BROKERS or request is None or view.advertised is not None:
+        if key is None or key in BETWEEN_BROKERS or view.advertised is not None:
             return
         known = history(key)
-        after = (close.time_ns - request.end_time_ns) / 1e6
-        if known is not None and exchange.api_version in known.gone and after <= PROMPT_MS:
+        if known is not None and exchange.api_version in known.gone:
             what = f"{known.name} v{exchange.api_version}, which Kafka dropped in {known.gone_in}"
-            seen = f"{close.how} after {after:.1f} ms, to {what}"
-            yield Fault("a connection that stays open", seen, start=2, end=4, side=REQUEST)
+            yield Fault("a connection that stays open", f"{closed}, to {what}", start=2, end=4, side=REQUEST)
