@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from kdissect.api import Dissection
+from kdissect.cli.connection_lines import ConnectionLines
 from kdissect.cli.filters import EventFilter, add_filter, filter_of, open_filtered
 from kdissect.cli.formats import Format, delimited
 from kdissect.cli.inputs import add_inputs, is_live
@@ -13,7 +14,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import add_printing, printing
 from kdissect.cli.progress import progress_of
-from kdissect.engine.connection_rows import CONNECTION_FIELDS, connection_row
+from kdissect.engine.connection_rows import CONNECTION_FIELDS
 from kdissect.session.events import ConnectionClosed, Event
 
 FORMATS = ("table", "tsv", "jsonl", "csv")
@@ -46,7 +47,8 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     progress = progress_of(dissection)
     if progress is not None and output.is_terminal:
         output.before_write = progress.clear
-    form = _format(dissection, options, output)
+    form, is_table = _format(dissection, options, output)
+    lines = ConnectionLines(form, not is_table)
     output.write(form.head())
     number = 0
     accepts = filter_of(options, dissection)
@@ -58,7 +60,7 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
         if isinstance(event, ConnectionClosed):
             number += 1
             if is_taken:
-                output.write(form.line(connection_row(number, event.connection)))
+                output.write(lines.line(number, event.connection))
 
     events = dissection.events()
     dissection.guard.each(events if progress is None else progress.ticking(events), take)
@@ -67,12 +69,13 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     output.write(form.tail())
 
 
-def _format(dissection: Dissection, options: Namespace, output: Output) -> Format:
+def _format(dissection: Dissection, options: Namespace, output: Output) -> tuple[Format, bool]:
+    """The format, and whether it is a table."""
     name = options.format or ("table" if output.is_terminal else "tsv")
     if name != "table":
         columns = () if name == "jsonl" else DEFAULT_COLUMNS
-        return delimited(name, columns, options.header, output.is_terminal)
+        return delimited(name, columns, options.header, output.is_terminal), False
     from kdissect.cli.formats.table import table
     from kdissect.report.columns.connections import connection_columns
 
-    return table(connection_columns(), options, output, is_live(dissection))
+    return table(connection_columns(), options, output, is_live(dissection)), True

@@ -214,9 +214,15 @@ class Analyzer:
 
         fed: Iterator[list[Event]] = native.InOrder(
             block.data, block.first_ref, packed, at, flows.lanes, self._due, self._events, self._others,
-            feed_unusual, self,
+            self._syns(), feed_unusual, self,
         )  # fmt: skip
         return fed
+
+    def _syns(self) -> tuple[dict[bytes, Flow], type[HalfOpen], int] | None:
+        """What the compiled `_first` of a SYN is given; None where each SYN is for this one."""
+        if not self._holds_syns or self._only_ports or self._others is not None:
+            return None
+        return self._flows, HalfOpen, self.limits.connections
 
     def _chosen(self, block: PacketBlock, at: int) -> Iterator[tuple[int, PlacedPacket]]:
         """The packets of a block from index `at` on that are to be taken: all of them."""

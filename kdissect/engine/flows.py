@@ -25,6 +25,7 @@ time_of = Struct(">q").unpack_from
 _ENDS = SYN | FIN | RST
 _ROLES = SYN | ACK
 
+_NOT_FIRST = 1 << 64  # later than any time in nanoseconds: of the way back of a flow
 NO_PLACE = (0, 0)  # of those whose places nobody asks for: one for all
 # The health of its TCP: one packet.
 ONE_SYN = TcpSummary(1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -129,12 +130,13 @@ def heard_longest_ago(tables: Mapping[str, Mapping[bytes, Flow]], number: int) -
     flows: list[bytes] = []
     heard: list[int] = []
     names: list[str] = []
-    # Hot: every connection there is, again and again in a flood; no tuple is made for any.
+    # Hot: every connection there is, again and again in a flood; each is looked at once, and no tuple is made.
     for name, table in tables.items():
-        keys = [key for key, flow in table.items() if not flow[1]]
-        ones = [flow[2] for flow in table.values() if not flow[1]]
-        heard += [time_of(one)[0] if type(one) is HalfOpen else one.last_ns for one in ones]
-        flows += keys
-        names += [name] * len(keys)
+        flows += table
+        heard += [
+            _NOT_FIRST if direction else time_of(one)[0] if fed is None else one.last_ns
+            for fed, direction, one, _ in table.values()
+        ]
+        names += [name] * len(table)
     by_time = sorted(range(len(flows)), key=heard.__getitem__)
-    return [(names[at], flows[at]) for at in by_time[:number]]
+    return [(names[at], flows[at]) for at in by_time[:number] if heard[at] is not _NOT_FIRST]

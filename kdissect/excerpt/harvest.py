@@ -132,7 +132,9 @@ class Harvest:
             raise PlanTooLargeError
 
     def _close(self, info: ConnectionInfo) -> None:
-        if info.kind not in (ConnectionKind.KAFKA, ConnectionKind.NO_DATA):
+        if info.kind is ConnectionKind.NO_DATA:  # its id, which nobody asked for yet, would be worked out
+            return
+        if info.kind is not ConnectionKind.KAFKA:
             self._foreign += 1
         mine = self._open.pop(info.id, None)
         if mine is None:

@@ -299,6 +299,9 @@ class Tap(Analyzer):
         self._holds_syns = info.id not in self._wanted
         return super()._first(plain, ref, time_ns)
 
+    def _syns(self) -> None:
+        """Each SYN is for `_first`."""
+
     def _connection(self, info: ConnectionInfo) -> tuple[Fed, Connection]:
         listening = self._listening(info.id) if info.id in self._wanted else ()
         heard = _Heard(info, listening, self._packet, self._over, self._store)

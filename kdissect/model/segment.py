@@ -1,5 +1,6 @@
 """One TCP segment as captured."""
 
+from struct import Struct
 from typing import NamedTuple
 
 from kdissect.model.endpoint import Endpoint
@@ -12,6 +13,7 @@ PSH = 0x08
 ACK = 0x10
 
 _PORTS = 4  # two 16-bit ports end a flow key
+_IPV4_KEY = Struct(">8B2H")
 
 
 # A `Segment` without its names, in the same order, as `packet.PlainPacket`.
@@ -58,6 +60,15 @@ def flow_ports(flow: bytes) -> tuple[int, int]:
 def flow_endpoints(flow: bytes) -> tuple[Endpoint, Endpoint]:
     """Source and destination of a flow key."""
     return flow_source(flow), flow_destination(flow)
+
+
+def flow_texts(flow: bytes) -> tuple[str, str]:
+    """Source and destination of a flow key as `str` of an `Endpoint` gives them."""
+    if len(flow) != _IPV4_KEY.size:
+        return str(flow_source(flow)), str(flow_destination(flow))
+    # Hot, once a connection: a flood has a million of them.
+    a, b, c, d, e, f, g, h, source, destination = _IPV4_KEY.unpack(flow)
+    return f"{a}.{b}.{c}.{d}:{source}", f"{e}.{f}.{g}.{h}:{destination}"
 
 
 def flow_source(flow: bytes) -> Endpoint:

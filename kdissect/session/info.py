@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.limits import DEFAULT_LIMITS
-from kdissect.model.segment import flow_destination, flow_endpoints, flow_source, reverse_flow
+from kdissect.model.segment import flow_destination, flow_source, flow_texts, reverse_flow
 from kdissect.model.stream import CloseKind
 from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog
 
@@ -227,6 +227,11 @@ class ConnectionInfo:
         self.broker, self.broker_address = _known(broker)
         self.broker_text = self._text(broker, self.broker_address)
 
+    def id_and_ends(self) -> tuple[str, str, str]:
+        """Id, client and broker as addresses, of a connection that `of_flow` made: for one line, not kept."""
+        client, broker = flow_texts(self._flow)
+        return _id_of(client, broker, self.capture_set, self.start_ns), client, broker
+
     def swap_ends(self) -> None:
         """Who was taken for the client is the broker."""
         client, broker = self.broker, self.client
@@ -285,9 +290,14 @@ _OF_BROKER = frozenset(("broker", "broker_text", "broker_address"))
 
 def connection_id(flow: bytes, capture_set: str, start_ns: int) -> str:
     """The name of a connection: of its capture set, both ends and the time of its first packet."""
-    ends = "|".join(sorted(map(str, flow_endpoints(flow))))
+    return _id_of(*flow_texts(flow), capture_set, start_ns)
+
+
+def _id_of(one: str, other: str, capture_set: str, start_ns: int) -> str:
+    if other < one:
+        one, other = other, one
     # The set is called by its files, whose names are bytes and need not be text.
-    named = f"{capture_set}|{ends}|{start_ns}".encode("utf-8", "surrogateescape")
+    named = f"{capture_set}|{one}|{other}|{start_ns}".encode("utf-8", "surrogateescape")
     return blake2b(named, digest_size=8).hexdigest()
 
 

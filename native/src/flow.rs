@@ -18,7 +18,26 @@ impl<'a> Flow<'a> {
             _ => None,
         }
     }
+
+    /// The key as Python has it.
+    pub fn key(&self) -> &'a [u8] {
+        match self {
+            Flow::V4(key) => *key,
+            Flow::V6(key) => *key,
+        }
+    }
+
+    /// The key of the other direction (`kdissect.model.segment.reverse_flow`).
+    pub fn reverse(&self) -> Vec<u8> {
+        let (addresses, ports) = self.key().split_at(self.key().len() - PORTS);
+        let (source, destination) = addresses.split_at(addresses.len() / 2);
+        let (from, to) = ports.split_at(PORTS / 2);
+        [destination, source, to, from].concat()
+    }
 }
+
+/// Two ports of two bytes end a key.
+const PORTS: usize = 4;
 
 /// What is known by flow. Each map has a number of its own in its hash, so that nobody can make up flows that
 /// fall together.

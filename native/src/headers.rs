@@ -21,6 +21,9 @@ const PROTOCOL_TCP: u8 = 6;
 /// FIN, SYN, RST and ACK; of these a segment has ACK that neither begins nor ends anything.
 pub const CONTROL: u8 = 0x17;
 pub const ACK: u8 = 0x10;
+/// SYN alone begins something; with FIN or RST it also ends it.
+const SYN: u8 = 0x02;
+const ENDS: u8 = 0x07;
 
 /// A TCP packet; it and what is in it lie in `data` of a chunk.
 pub struct Packet<'a> {
@@ -39,6 +42,14 @@ pub struct Plain {
     pub ack: u32,
     pub begin: usize,
     pub end: usize,
+}
+
+/// A segment that is a SYN and nothing else, whatever it acknowledges.
+pub struct Syn {
+    pub seq: u32,
+    pub ack: u32,
+    pub flags: u8,
+    pub window: u16,
 }
 
 fn two(bytes: &[u8; 2]) -> u16 {
@@ -108,6 +119,17 @@ impl<'a> Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
+    /// Its segment if it is a SYN without payload; None if it also ends something or is cut.
+    pub fn syn(&self) -> Option<Syn> {
+        let words = usize::from(self.tcp[12] >> 4);
+        let flags = self.tcp[13];
+        if words < 5 || flags & ENDS != SYN || self.at + 4 * words != self.stop || self.stop > self.limit {
+            return None;
+        }
+        let (seq, ack) = (u32::from_be_bytes(*part(self.tcp, 4)), u32::from_be_bytes(*part(self.tcp, 8)));
+        Some(Syn { seq, ack, flags, window: two(part(self.tcp, 14)) })
+    }
+
     /// Its segment as `kdissect.model.segment.PlainSegment`, whatever it begins or ends; None if it is cut.
     pub fn segment<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let words = usize::from(self.tcp[12] >> 4);

@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
+use crate::half_open::Syns;
 use crate::headers::Packet;
 use crate::lanes::{Lane, Lanes, PassedBy};
 use crate::places::{Place, Places};
@@ -20,6 +21,7 @@ pub struct InOrder {
     due: Py<PyAny>,
     events: Py<PyList>,
     others: Option<Py<PassedBy>>,
+    syns: Option<Syns>,
     unusual: Py<PyAny>,
     analyzer: Py<PyAny>,
 }
@@ -34,10 +36,10 @@ enum Taken {
 #[pymethods]
 impl InOrder {
     /// Packets of a block from index `at` on; `lanes` to `events` as for `take_in_order`. Packets of the flows in
-    /// `others` are passed by. `unusual` is called with the index of each packet that is for Python;
+    /// `others` are passed by; `syns` take those of flows nobody knows. `unusual` is called with the index of each packet that is for Python;
     /// `analyzer.index` is that of the packet whose events are given, or at which something raised.
     #[new]
-    #[pyo3(signature = (data, first_ref, places, at, lanes, due, events, others, unusual, analyzer))]
+    #[pyo3(signature = (data, first_ref, places, at, lanes, due, events, others, syns, unusual, analyzer))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         data: Py<PyBytes>,
@@ -48,10 +50,11 @@ impl InOrder {
         due: Py<PyAny>,
         events: Py<PyList>,
         others: Option<Py<PassedBy>>,
+        syns: Option<Syns>,
         unusual: Py<PyAny>,
         analyzer: Py<PyAny>,
     ) -> Self {
-        InOrder { data, first_ref, places, at, lanes, due, events, others, unusual, analyzer }
+        InOrder { data, first_ref, places, at, lanes, due, events, others, syns, unusual, analyzer }
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -91,6 +94,8 @@ impl InOrder {
             until_ns: due.extract().unwrap_or(i64::MAX), // the round number behind the last time there is
             lanes: self.lanes.bind(py).try_borrow()?,
             others: self.others.as_ref().map(|others| others.bind(py).try_borrow()).transpose()?,
+            syns: self.syns.as_ref(),
+            analyzer: self.analyzer.bind(py),
             events: self.events.bind(py),
         };
         while let Some(place) = self.places.get().items.get(self.at) {
@@ -111,6 +116,8 @@ struct Block<'a, 'py> {
     until_ns: i64,
     lanes: PyRef<'py, Lanes>,
     others: Option<PyRef<'py, PassedBy>>,
+    syns: Option<&'a Syns>,
+    analyzer: &'a Bound<'py, PyAny>,
     events: &'a Bound<'py, PyList>,
 }
 
@@ -125,7 +132,10 @@ impl Block<'_, '_> {
         match self.lanes.by_flow.get(&packet.flow) {
             Some(lane) => self.give(lane, &packet, place.time_ns, reference),
             None if self.is_of_others(&packet) => Ok(Taken::Done),
-            None => Ok(Taken::Unusual),
+            None => match self.syns {
+                Some(syns) if syns.hold(self.analyzer, &packet, place.time_ns, reference)? => Ok(Taken::Done),
+                _ => Ok(Taken::Unusual),
+            },
         }
     }
 

@@ -16,6 +16,7 @@ mod dialogue;
 mod exchange;
 mod flow;
 mod frame;
+mod half_open;
 mod headers;
 mod in_order;
 mod json_out;
@@ -43,7 +44,7 @@ mod walk;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
-const INTERFACE: u32 = 3;
+const INTERFACE: u32 = 4;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {

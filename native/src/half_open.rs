@@ -1,0 +1,61 @@
+//! A flow of which nothing but one SYN was seen: `kdissect.engine.flows.HalfOpen`, and how `Analyzer` takes one.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::headers::{Packet, Syn};
+
+/// What `struct` makes of `>qQqQIIBHi`: `kdissect.engine.flows`.
+const BYTES: usize = 47;
+
+/// The flows of a capture set, the type of what is held of one, and how many connections may be open.
+#[derive(FromPyObject)]
+pub struct Syns(Py<PyDict>, Py<PyAny>, usize);
+
+impl Syns {
+    /// Hold a SYN; false where that is for Python: its flow or the way back is known, or there are too many.
+    pub fn hold(
+        &self,
+        analyzer: &Bound<'_, PyAny>,
+        packet: &Packet<'_>,
+        time_ns: i64,
+        reference: i64,
+    ) -> PyResult<bool> {
+        let Some(syn) = packet.syn() else { return Ok(false) };
+        let py = analyzer.py();
+        let flows = self.0.bind(py);
+        let flow = PyBytes::new(py, packet.flow.key());
+        if flows.contains(&flow)? || flows.contains(PyBytes::new(py, &packet.flow.reverse()))? {
+            return Ok(false);
+        }
+        let count: usize = analyzer.getattr(intern!(py, "_count"))?.extract()?;
+        if count >= self.2 {
+            return Ok(false);
+        }
+        let half =
+            self.1.bind(py).call1((PyBytes::new(py, &packed(&syn, packet.ip_id, time_ns, reference)),))?;
+        analyzer.setattr(intern!(py, "_count"), count + 1)?;
+        flows.set_item(flow, (py.None(), 0, half, py.None()))?;
+        Ok(true)
+    }
+}
+
+fn packed(syn: &Syn, ip_id: i64, time_ns: i64, reference: i64) -> [u8; BYTES] {
+    let mut made = [0; BYTES];
+    let parts: [(usize, &[u8]); 7] = [
+        (0, &time_ns.to_be_bytes()),
+        (8, &reference.to_be_bytes()), // its place, behind it, is that of nobody who asks
+        (32, &syn.seq.to_be_bytes()),
+        (36, &syn.ack.to_be_bytes()),
+        (40, &[syn.flags]),
+        (41, &syn.window.to_be_bytes()),
+        (43, &(ip_id as i32).to_be_bytes()),
+    ];
+    for (at, bytes) in parts {
+        if let Some(room) = made.get_mut(at..at + bytes.len()) {
+            room.copy_from_slice(bytes);
+        }
+    }
+    made
+}
