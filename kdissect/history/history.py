@@ -1,6 +1,7 @@
 """All histories together, fed with the analyzer's events."""
 
 from collections.abc import Collection
+from copy import copy
 
 from kdissect.history.apis import API_VERSIONS
 from kdissect.history.broker_epochs import BrokerEpochs
@@ -119,7 +120,7 @@ class History:
                 return [exchange], facts
         turn = self._turn(exchange)
         facts = self._feed(self._watching(turn.key, turn.version).as_completed, turn)
-        due = track.order.add(exchange)
+        due = track.add(exchange)
         for other in due:
             facts += self._feed_in_order(turn if other is exchange else self._turn(other), track)
         return due, facts
@@ -142,7 +143,7 @@ class History:
                 return None
         elif exchange.response is not None:
             return None
-        if not track.order.is_next(exchange):
+        if not track.is_next(exchange):
             return None
         if kind[0] == API_VERSIONS:
             self.versions.offer_again(exchange)
@@ -173,23 +174,20 @@ class History:
         return turn
 
     def _flush(self, track: Track) -> tuple[list[Exchange], list[Fact]]:
-        due = track.order.flush()
+        due = track.flush()
         return due, [fact for exchange in due for fact in self._feed_in_order(self._turn(exchange), track)]
 
     def _feed_in_order(self, turn: Turn, track: Track) -> list[Fact]:
         connection, negotiations = turn.info.id, self.versions.connections
         if track.negotiation is not None and connection not in negotiations:
-            negotiations.put(connection, track.negotiation)  # settled ones do not count as used
+            negotiations.put(connection, copy(track.negotiation))  # settled ones do not count as used
         facts = self._feed(self._watching(turn.key, turn.version).in_stream_order, turn)
-        track.negotiation = negotiations.peek(connection)
-        if (
-            track.negotiation is None
-            or connection in self.sasl.connections
-            or (connection in self.throttling.connections)
-        ):
+        known = negotiations.peek(connection)
+        track.negotiation = None if known is None else known.at_rest()
+        if known is None or connection in self.sasl.connections or connection in self.throttling.connections:
             track.unsettle()
         else:
-            track.settled = track.negotiation.settled
+            track.settled = known.settled
         return facts
 
     def _feed(self, watchers: Watchers, turn: Turn) -> list[Fact]:

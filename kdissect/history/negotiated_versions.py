@@ -5,6 +5,7 @@ connection, so that not asking is a fact and no difference.
 """
 
 from collections.abc import Mapping
+from copy import copy
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -68,6 +69,21 @@ class Negotiation:
         self.used: Pairs = _NO_PAIRS
         self.settled: Pairs = _NO_PAIRS
         """Of these pairs those used as offered, so that they need not be compared again."""
+
+    def at_rest(self) -> "Negotiation":
+        """What is kept of a silent connection, not to be changed: one for all that used the same and never asked."""
+        if self.asked_in:
+            return self
+        pairs = self.used, self.settled
+        known = _at_rest.get(pairs)
+        if known is None:
+            if len(_at_rest) >= SHARED_KEPT:
+                _at_rest.clear()
+            known = _at_rest[pairs] = copy(self)
+        return known
+
+
+_at_rest: dict[tuple[Pairs, Pairs], Negotiation] = {}
 
 
 class NegotiatedVersions:

@@ -12,17 +12,17 @@ Kind = tuple[int | None, int | None]
 _NOTHING: frozenset[Kind] = frozenset()
 
 
-class Track:
+class Track(StreamOrder):
     """One connection: the order of its exchanges, and the kinds of them that are settled.
 
     Of a settled kind the machines that watch every exchange learn nothing: its version was used as offered,
     and the connection is neither one with SASL nor throttled.
     """
 
-    __slots__ = ("negotiation", "order", "settled")
+    __slots__ = ("negotiation", "settled")
 
     def __init__(self) -> None:
-        self.order = StreamOrder()
+        super().__init__()
         self.negotiation: Negotiation | None = None
         self.settled: AbstractSet[Kind] | AbstractSet[tuple[int, int]] = _NOTHING
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Self, Union
 
@@ -41,6 +41,9 @@ _HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP
 # Of a connection of which nothing was silenced: most. A dict of its own comes with the first.
 _NONE_SHADOWED: dict[int, frozenset[str]] = {}
 _NEVER = 1 << 64  # later than any time in nanoseconds
+Earlier = Union[Exchange, "AtRest"]
+# Stands for a list of `previous` alone, as most connections at rest have one: for all of them, pickled too.
+_PREVIOUS_ALONE: tuple[Earlier, ...] = ()
 
 # A module's own name is found faster than an enum's member, once an exchange.
 NO_RESPONSE_EXPECTED = State.NO_RESPONSE_EXPECTED
@@ -63,9 +66,6 @@ _NOTHING_SETTLED: Settled = {}
 _NOTHING_SPOKEN: frozenset[str] = frozenset()  # Python makes a new one of 216 bytes with each call
 _shared: dict[frozenset[tuple[SettledKey, int]], Settled] = {}
 SHARED_KEPT = 1000
-
-
-Earlier = Union[Exchange, "AtRest"]
 
 
 class ConnectionView:
@@ -96,7 +96,7 @@ class ConnectionView:
         self.refused_versions: tuple[int, int] | None = None
         self.first: int | None = None
         self.previous: Earlier | None = None
-        self.in_flight: list[Earlier] = []
+        self.in_flight: Sequence[Earlier] = []
         """Earlier requests not answered yet when the one judged was sent."""
         self.cut: tuple[Exchange, str] | None = None
         """The last exchange with a frame inside of which its stream ended, and the side."""
@@ -116,7 +116,7 @@ class ConnectionView:
         """API, version and client id of which the rules found nothing to say -> length of the header."""
         self._large = large or LargeExchanges()
         self._recent = recent or RecentExchanges(ConnectionView.rest)
-        self._waiting: list[Earlier] = []
+        self._waiting: Sequence[Earlier] = []
         self._looked_ns = _NEVER
         """Which of them wait, but for the last one, is known for this time."""
 
@@ -188,6 +188,8 @@ class ConnectionView:
 
     def begin(self, exchange: Exchange) -> None:
         """The next request in stream order is about to be judged."""
+        if self._waiting is _PREVIOUS_ALONE and self.previous is not None:
+            self._waiting = self.in_flight = [self.previous]
         request = exchange.request
         if request is None:
             return
@@ -280,10 +282,13 @@ class ConnectionView:
         self.info.forget_ends()
         self.repeated = None  # of what is at rest nothing comes again
         if self.previous is not None:
-            before, self.previous = self.previous, AtRest(self.previous)
+            before, self.previous = self.previous, AtRest(self.previous, self._answered_ns)
             waiting = self._waiting
-            if waiting:
-                self._waiting = [self.previous if e is before else AtRest(e) for e in waiting]
+            if len(waiting) == 1 and waiting[0] is before:
+                self._waiting = _PREVIOUS_ALONE
+            elif waiting:
+                ns = self._answered_ns
+                self._waiting = [self.previous if e is before else AtRest(e, ns) for e in waiting]
         self.in_flight = self._waiting
 
     def _light(self, exchange: Exchange) -> Exchange:
@@ -330,14 +335,16 @@ class AtRest:
 
     __slots__ = ("api_key", "client_id", "correlation_id", "is_answered", "ordinal", "time_ns")
 
-    def __init__(self, exchange: Earlier) -> None:
+    def __init__(self, exchange: Earlier, known_ns: int) -> None:
+        """`known_ns` is held anyway: the time of the answer is mostly this one."""
         response = exchange.response
         self.ordinal: int = exchange.ordinal
         self.api_key: int | None = exchange.api_key
         self.correlation_id: int | None = exchange.correlation_id
         self.client_id: str | None = exchange.client_id
         self.is_answered = response is not None
-        self.time_ns: int = 0 if response is None else response.time_ns
+        time_ns: int = 0 if response is None else response.time_ns
+        self.time_ns = known_ns if time_ns == known_ns else time_ns
 
     @property
     def response(self) -> Self | None:
