@@ -134,8 +134,8 @@ def heard_longest_ago(tables: Mapping[str, Mapping[bytes, Flow]], number: int) -
     for name, table in tables.items():
         flows += table
         heard += [
-            _NOT_FIRST if direction else time_of(one)[0] if fed is None else one.last_ns
-            for fed, direction, one, _ in table.values()
+            _NOT_FIRST if direction else time_of(one)[0] if type(one) is HalfOpen else one.last_ns
+            for _, direction, one, _ in table.values()
         ]
         names += [name] * len(table)
     by_time = sorted(range(len(flows)), key=heard.__getitem__)

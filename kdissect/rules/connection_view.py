@@ -344,7 +344,7 @@ class AtRest:
         self.client_id: str | None = exchange.client_id
         self.is_answered = response is not None
         time_ns: int = 0 if response is None else response.time_ns
-        self.time_ns = known_ns if time_ns == known_ns else time_ns
+        self.time_ns: int = known_ns if time_ns == known_ns else time_ns
 
     @property
     def response(self) -> Self | None:

@@ -11,8 +11,8 @@ from kdissect.engine.tables.registry import TABLES
 
 US = 1000
 DAY_NS = 86_400_000_000_000
-# Rows kept as Python objects before they become Arrow: 1 KB each, and the bytes of records in them.
-BATCH_ROWS = 4096
+# Rows kept as Python objects before they become Arrow: up to 6 KB each, and the bytes of records in them.
+BATCH_ROWS = 1024
 BATCH_BYTES = 16 << 20
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
