@@ -61,7 +61,9 @@ def _pattern_of(line: str) -> str:
         found = pattern.find(mark)
         if pattern.count(mark) > 1 or -1 < found < at:  # the capture set is called so
             return _NONE
-        before, behind = (pattern[:found], pattern[found + len(mark) :]) if found >= 0 else (pattern[:at], pattern[at:])
+        before, behind = (
+            (pattern[:found], pattern[found + len(mark) :]) if found >= 0 else (pattern[:at], pattern[at:])
+        )
         before += "%s" if found >= 0 else "%.0s"
         pattern, at = before + behind, len(before)
     return pattern

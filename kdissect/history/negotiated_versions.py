@@ -71,7 +71,10 @@ class Negotiation:
         """Of these pairs those used as offered, so that they need not be compared again."""
 
     def at_rest(self) -> "Negotiation":
-        """What is kept of a silent connection, not to be changed: one for all that used the same and never asked."""
+        """What is kept of a silent connection: one for all that used the same and never asked for versions.
+
+        It is not to be changed.
+        """
         if self.asked_in:
             return self
         pairs = self.used, self.settled

@@ -4,13 +4,15 @@ from random import Random
 
 import pytest
 
-from benchmarks.hostile_load import ACK, FIN, PSH, START_NS, SYN, Wire, request, response
+from benchmarks.hostile_load import ACK, FIN, PSH, START_NS, SYN, Wire, request, response, syn_flood
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.flows import HalfOpen
+from kdissect.engine.flows import HalfOpen, Open
 from kdissect.model.limits import Limits
+from kdissect.model.native import native
 from kdissect.model.packet import PlainPacket
 from kdissect.model.ports import Ports
-from tests.engine.test_in_order import plain
+from kdissect.model.segment import PlainSegment
+from tests.engine.test_in_order import blocks, plain
 
 RST = 4
 SECOND_NS = 1_000_000_000
@@ -69,3 +71,40 @@ def test_one_syn_is_half_open_and_any_more_is_not() -> None:
         analyzer.feed_batch([(number, START_NS + number, 1, said, len(said))])
         assert isinstance(next(iter(analyzer._flows.values()))[2], HalfOpen) is is_half
         assert analyzer._count == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("most", [200_000, 20])
+def test_nobody_can_tell_in_blocks(seed: int, most: int) -> None:
+    given = packets(seed)
+    held, opened = (Analyzer(limits=Limits(connections=most)) for _ in "ab")
+    opened._holds_syns = False
+    said = [[plain(events) for events in held.feed_each(block)] for block in blocks(given, [3, 50, 1])]
+    expected = [plain(events) for events in (opened.feed_batch([packet]) for packet in given) if events]
+    assert [events for block in said for events in block] == expected
+    assert plain(held.close({"": given[-1][1]})) == plain(opened.close({"": given[-1][1]}))
+    assert repr(held.anomalies) == repr(opened.anomalies)
+
+
+@pytest.mark.parametrize("ports", [Ports(), Ports((), (9092,))])
+def test_a_flood_in_a_block_is_held_as_packet_by_packet(
+    ports: Ports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compiled, without a call for each."""
+    given = [(n, START_NS + n, 1, data, len(data)) for n, data in enumerate(syn_flood(1000), 1)]
+    one, other = Analyzer(ports), Analyzer(ports)
+    for packet in given:
+        one.feed_batch([packet])
+    calls, first = [], Analyzer._first
+
+    def counted(self: Analyzer, plain: PlainSegment, ref: int, time_ns: int) -> Open | None:
+        calls.append(ref)
+        return first(self, plain, ref, time_ns)
+
+    monkeypatch.setattr(Analyzer, "_first", counted)
+    for block in blocks(given, [300]):
+        assert list(other.feed_each(block)) == []
+    assert list(other._flows.items()) == list(one._flows.items())
+    assert {type(flow[2]) for flow in other._flows.values()} == {HalfOpen}
+    assert other.open_connections() == 1000
+    assert len(calls) == (1 if native is not None and not ports.only else 1000)
