@@ -1,4 +1,4 @@
-"""The lines of `kdissect connections`: those of one SYN each, of which a flood has a million, from one pattern."""
+"""The lines of `kdissect connections`. Those of one SYN, of which a flood has a million, have a pattern."""
 
 from __future__ import annotations
 

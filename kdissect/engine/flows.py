@@ -130,7 +130,7 @@ def heard_longest_ago(tables: Mapping[str, Mapping[bytes, Flow]], number: int) -
     flows: list[bytes] = []
     heard: list[int] = []
     names: list[str] = []
-    # Hot: every connection there is, again and again in a flood; each is looked at once, and no tuple is made.
+    # Hot: every connection there is, again and again in a flood: each is looked at once, no tuple is made.
     for name, table in tables.items():
         flows += table
         heard += [

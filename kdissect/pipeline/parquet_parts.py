@@ -3,8 +3,8 @@
 Rules:
 - Batches wait for a row group of `GROUP_BYTES`: readers skip and decompress by row groups, and small ones are
   what makes small files slow.
-- What waits is compressed: a group of 32 MB takes one to three. All of it, of all tables of a task, is bounded
-  by `WAITING_BYTES`; the largest is written first.
+- What waits is compressed: a group of 32 MB takes one to three. All of it, of all tables of a task, is
+  bounded by `WAITING_BYTES`; the largest is written first.
 - A file that grew to `FILE_BYTES` is closed and another begun.
 - Names hold the attempt: two attempts of one task never write the same file. What counts is what is told at
   the end (`WrittenFile`).

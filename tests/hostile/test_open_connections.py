@@ -24,7 +24,9 @@ from kdissect.model.ports import ANY_PORTS
 from kdissect.rules import recent_exchanges
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
+from kdissect.session import info
 from kdissect.session.events import Event
+from kdissect.session.info import connection_id
 
 SOME, MORE = 1000, 4000
 
@@ -127,6 +129,24 @@ def test_an_open_connection_whose_frames_are_written() -> None:
 def test_a_syn() -> None:
     # A key, a flow and a packed segment: 250 bytes; 4,150 before.
     assert held_of_each(hostile_load.syn_flood, ignoring) < 400
+
+
+def test_no_id_is_worked_out_for_a_flood_that_is_extracted(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bytes] = []
+
+    def counted(flow: bytes, capture_set: str, start_ns: int) -> str:
+        asked.append(flow)
+        return connection_id(flow, capture_set, start_ns)
+
+    monkeypatch.setattr(info, "connection_id", counted)
+    analyzer, harvest = Analyzer(), harvesting()
+    for packet in packets_of(hostile_load.syn_flood, 500):
+        for event in analyzer.feed_batch([packet]):
+            harvest.add(event)
+    for event in analyzer.close():
+        harvest.add(event)
+    assert analyzer.open_connections() == 0
+    assert asked == []
 
 
 @pytest.mark.exhaustive

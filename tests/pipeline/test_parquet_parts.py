@@ -1,0 +1,65 @@
+"""What waits for its row group: few bytes, bounded over all tables, and nothing of it is lost."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="needs the extra arrow")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from kdissect.pipeline import parquet_parts
+from kdissect.pipeline.parquet_parts import ParquetParts
+
+
+def rows(number: int, noise: int = 0) -> pa.RecordBatch:
+    """A thousand rows that are much the same, and `noise` bytes in each that no codec shortens."""
+    dice = Random(number)
+    return pa.record_batch(
+        {
+            "at": pa.array(range(number * 1000, number * 1000 + 1000), pa.int64()),
+            "client": [f"10.0.0.{row % 7}:40000" for row in range(1000)],
+            "tags": [["a", None] for _ in range(1000)],
+            "noise": [dice.randbytes(noise) for _ in range(1000)],
+        }
+    )
+
+
+def test_rows_that_wait_take_a_tenth_of_their_bytes(tmp_path: Path) -> None:
+    parts = ParquetParts(fs.LocalFileSystem(), str(tmp_path), (), "a")
+    before, given = pa.total_allocated_bytes(), 0
+    for number in range(40):
+        batch = rows(number)
+        given += batch.nbytes
+        parts.add("exchanges", batch)
+        del batch
+    held = pa.total_allocated_bytes() - before
+    assert parts._waiting * 5 < given
+    assert held < 2 * parts._waiting + (1 << 16)
+    parts.close()
+
+
+def test_what_waits_is_bounded_over_all_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_parts, "WAITING_BYTES", 1 << 20)
+    parts = ParquetParts(fs.LocalFileSystem(), str(tmp_path), (), "a")
+    most = 0
+    for number in range(30):
+        parts.add("exchanges" if number % 3 else "connections", rows(number, 150))
+        most = max(most, parts._waiting)
+    assert 1 << 19 < most <= 1 << 20
+    written = parts.close()
+    assert parts._waiting == 0
+    found = {file.table: pq.read_table(tmp_path / file.path) for file in written}
+    for table, numbers in (("exchanges", range(30)), ("connections", range(0, 30, 3))):
+        wanted = [n for n in numbers if bool(n % 3) == (table == "exchanges")]
+        assert found[table].equals(pa.Table.from_batches([rows(n, 150) for n in wanted]))
+
+
+def test_a_table_without_rows_is_a_file(tmp_path: Path) -> None:
+    parts = ParquetParts(fs.LocalFileSystem(), str(tmp_path), (), "a")
+    parts.add("exchanges", rows(0)[:0])
+    (file,) = parts.close()
+    assert pq.read_table(tmp_path / file.path).schema == rows(0).schema
