@@ -85,7 +85,7 @@ def test_a_wheel_that_must_have_it_is_not_built_without(
 ) -> None:
     monkeypatch.setenv("KDISSECT_NATIVE", "1")
     hook, _ = _hook(checkout)
-    with pytest.raises(RuntimeError, match="KDISSECT_NATIVE=1, .* no Rust compiler"):
+    with pytest.raises(RuntimeError, match=r"KDISSECT_NATIVE=1, .* no Rust compiler"):
         hook.initialize("standard", _data())
 
 
