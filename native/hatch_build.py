@@ -2,8 +2,8 @@
 
 Without one, or with `KDISSECT_NATIVE=0` in the environment, the wheel is pure Python, and kdissect does the
 same, slower. pip shows nothing of it unless asked (`pip install -v`), so the reason is put into the wheel, in
-a file that `kdissect --version` reads. With `KDISSECT_NATIVE=1` the build fails instead: wheels for others are
-made so.
+a file that `kdissect --version` reads. With `KDISSECT_NATIVE=1` the build fails instead: wheels for others
+are made so.
 """
 
 import atexit
@@ -24,7 +24,7 @@ TIMEOUT_S = 900
 # In the package, and looked for there by kdissect/model/native.py.
 WHY_NOT = "_native_missing.txt"
 _LIBRARY = {"Darwin": "lib_native.dylib", "Windows": "_native.dll"}
-# The stable ABI since 3.11 (`abi3-py311` in Cargo.toml): one wheel of a platform is for every CPython from there on.
+# The stable ABI since 3.11 (`abi3-py311` in Cargo.toml): one wheel of a platform for every CPython since.
 _MODULE = {"Windows": "_native.pyd"}
 _PYTHON = "cp311-abi3"
 
@@ -98,5 +98,5 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
 def _platform_tag() -> str:
     """The wheel's platform (PEP 425): this machine's, or the one an environment says it builds for."""
-    name = sysconfig.get_platform().replace("universal2", platform.machine())  # the library is of one processor
+    name = sysconfig.get_platform().replace("universal2", platform.machine())  # of one processor alone
     return name.replace("-", "_").replace(".", "_")

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 # What this version and the library expect of each other.
-INTERFACE = 3
+INTERFACE = 4
 
 
 def _load() -> tuple[Any, str]:
