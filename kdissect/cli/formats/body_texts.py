@@ -1,4 +1,4 @@
-"""Both bodies of exchanges as JSON text, by the compiled hot path; `engine.bodies` is the way for the rest."""
+"""Both bodies of exchanges as JSON text, by the compiled hot path; the rest goes by `engine.bodies`."""
 
 from collections.abc import Callable
 from functools import lru_cache
