@@ -194,6 +194,8 @@ class Analyzer:
             at += 1
             if events:
                 yield self._take()
+        if not isinstance(self._flows, FlowTable):
+            return  # no segment came yet, and the block is over
         parser.packets += len(block) - at
         packed = block.pack()
 
@@ -206,7 +208,6 @@ class Analyzer:
             parser.packets -= 1
             self._feed_packet(block[index])
 
-        assert isinstance(self._flows, FlowTable)
         yield from native.InOrder(
             block.data, block.first_ref, packed, at, self._flows.lanes, self._due, events, self._others,
             feed_unusual, self,
