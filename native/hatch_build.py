@@ -2,7 +2,8 @@
 
 Without one, or with `KDISSECT_NATIVE=0` in the environment, the wheel is pure Python, and kdissect does the
 same, slower. pip shows nothing of it unless asked (`pip install -v`), so the reason is put into the wheel, in
-a file that `kdissect --version` reads.
+a file that `kdissect --version` reads. With `KDISSECT_NATIVE=1` the build fails instead: wheels for others
+are made so.
 """
 
 import atexit
@@ -23,6 +24,9 @@ TIMEOUT_S = 900
 # In the package, and looked for there by kdissect/model/native.py.
 WHY_NOT = "_native_missing.txt"
 _LIBRARY = {"Darwin": "lib_native.dylib", "Windows": "_native.dll"}
+# The stable ABI since 3.11 (`abi3-py311` in Cargo.toml): one wheel of a platform for every CPython since.
+_MODULE = {"Windows": "_native.pyd"}
+_PYTHON = "cp311-abi3"
 
 
 class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -36,14 +40,15 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         built = self._compiled()
         if isinstance(built, Path):
-            name = f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
+            name = _MODULE.get(platform.system(), "_native.abi3.so")
             build_data["pure_python"] = False
-            build_data["infer_tag"] = True
+            build_data["tag"] = f"{_PYTHON}-{_platform_tag()}"
         else:
             name, built = WHY_NOT, self._written(built)
         if version == "editable":
             package = Path(self.root, "kdissect")
-            (package / WHY_NOT).unlink(missing_ok=True)  # an older build's
+            for old in (package / WHY_NOT, *package.glob("_native.*.so"), *package.glob("_native.*.pyd")):
+                old.unlink(missing_ok=True)  # an older build's
             shutil.copy(built, package / name)
         else:
             build_data["force_include"][str(built)] = f"kdissect/{name}"
@@ -77,6 +82,8 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         return "; ".join([*errors[:1], *causes[-1:]]) or str(error)
 
     def _do_without(self, why: str) -> str:
+        if os.environ.get("KDISSECT_NATIVE") == "1":
+            raise RuntimeError(f"KDISSECT_NATIVE=1, and the compiled hot path cannot be had: {why}")
         self.app.display_warning(
             f"kdissect: installed without the compiled hot path, see docs/native.md: {why}"
         )
@@ -87,3 +94,9 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         (folder / WHY_NOT).write_text(" ".join(why.split()) + "\n", "utf-8")
         return folder / WHY_NOT
+
+
+def _platform_tag() -> str:
+    """The wheel's platform (PEP 425): this machine's, or the one an environment says it builds for."""
+    name = sysconfig.get_platform().replace("universal2", platform.machine())  # of one processor alone
+    return name.replace("-", "_").replace(".", "_")

@@ -68,12 +68,12 @@ class CaptureParser:
         """The same packets as they lie in the bytes, without a copy of each."""
         first_ref = packet_ref(self.file, self.packets + 1)
         if self.stopped:
-            return PacketBlock(b"", first_ref, [], [])
+            return PacketBlock(b"", first_ref, [])
         if self._have:
             self._parts.append(data)
             self._have += len(data)
             if self._have < self._need:  # joined once when whole: byte by byte feeding stays linear
-                return PacketBlock(b"", first_ref, [], [])
+                return PacketBlock(b"", first_ref, [])
             data = b"".join(self._parts)
         block, used = self._block_of(data, first_ref)
         self._offset += used
@@ -86,9 +86,8 @@ class CaptureParser:
         if native is not None:
             return self._packed_block(data, first_ref)
         places: list[PlacedPacket] = []
-        turns: list[int] = []
-        used = self._parse(data, 0, places, turns)
-        return PacketBlock(data, first_ref, places, turns), used
+        used = self._parse(data, 0, places)
+        return PacketBlock(data, first_ref, places), used
 
     def _packed_block(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
         """The same by the compiled hot path, as far as everything is plain, and `_parse` in turns."""
@@ -101,7 +100,7 @@ class CaptureParser:
                 break
             turn += 1
             places: list[PlacedPacket] = []
-            position = self._parse(data, position, places, [], once=turn < _TURNS)
+            position = self._parse(data, position, places, once=turn < _TURNS)
             packed = packed.joined(native.Places(places)) if places else packed
             if self._is_done():
                 break
@@ -155,11 +154,8 @@ class CaptureParser:
             at = bisect_left(self.anomalies, ref, key=_ref_of)  # what is behind it may be known already
             self.anomalies.insert(at, Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
 
-    def _parse(
-        self, data: bytes, position: int, places: list[PlacedPacket], turns: list[int], once: bool = False
-    ) -> int:
-        """Append the complete packets of `data` from `position` on to `places`, and the numbers of those that
-        are not like the one before to `turns`, both empty.
+    def _parse(self, data: bytes, position: int, places: list[PlacedPacket], once: bool = False) -> int:
+        """Append the complete packets of `data` from `position` on to `places`, which is empty.
 
         Returns the position behind them, and sets `_need` for the rest. With `once` it may return behind a
         piece that is no packet, without setting `_need`.

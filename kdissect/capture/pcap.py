@@ -63,17 +63,15 @@ class PcapParser(CaptureParser):
         self._link_type = 0
         self._zero_noted = False
 
-    def _parse(
-        self, data: bytes, position: int, places: list[PlacedPacket], turns: list[int], once: bool = False
-    ) -> int:
+    def _parse(self, data: bytes, position: int, places: list[PlacedPacket], once: bool = False) -> int:
         if self._record is not None:
-            return self._packets(data, position, places, turns)
+            return self._packets(data, position, places)
         if len(data) < FILE_HEADER:
             self._need = FILE_HEADER
             return 0
         self.preamble = data[:FILE_HEADER]
         self._file_header(data)
-        return FILE_HEADER if self.stopped or once else self._packets(data, FILE_HEADER, places, turns)
+        return FILE_HEADER if self.stopped or once else self._packets(data, FILE_HEADER, places)
 
     def _plain(self, data: bytes, position: int) -> tuple[PackedPlaces, int, int] | None:
         if self._record is None:  # the file header comes first
@@ -107,13 +105,13 @@ class PcapParser(CaptureParser):
         self._record = Struct(order + "IIII")
         return None
 
-    def _packets(self, data: bytes, position: int, places: list[PlacedPacket], turns: list[int]) -> int:
+    def _packets(self, data: bytes, position: int, places: list[PlacedPacket]) -> int:
         # Hot, one round a packet: locals instead of attributes, one comparison chain for all sane lengths.
         assert self._record is not None
         unpack = self._record.unpack_from
         append, header, limit = places.append, self._header_bytes, self._limit
         unit, link_type = self._unit, self._link_type
-        size, first, known, like = len(data), position, self.packets, -1
+        size, first, known = len(data), position, self.packets
         while True:
             start = position + header
             if start > size:
@@ -129,9 +127,6 @@ class PcapParser(CaptureParser):
             if end > size:
                 self._need = end - position
                 break
-            if length != like:
-                like = length
-                turns.append(len(places))
             append((start, seconds * _SECOND + fraction * unit, link_type, end, wire))
             position = end
         self.packets = known + len(places)

@@ -99,14 +99,12 @@ class PcapngParser(CaptureParser):
             self._time_ns = found[0].place(len(found[0]) - 1)[1]
         return found
 
-    def _parse(
-        self, data: bytes, position: int, places: list[PlacedPacket], turns: list[int], once: bool = False
-    ) -> int:
+    def _parse(self, data: bytes, position: int, places: list[PlacedPacket], once: bool = False) -> int:
         # Hot for Enhanced Packet Blocks that are whole and sane; everything else goes through _block, which
         # judges.
         append, most_ns = places.append, MAX_TIME_NS
         unpack, trailer = self._enhanced.unpack_from, self._trailer.unpack_from
-        known, captured, like, like_total, at = self.packets, 0, -1, -1, -1
+        known, captured, at = self.packets, 0, -1
         interface, multiplier, link_type = _NO_INTERFACE, 0, 0
         while True:
             try:
@@ -114,7 +112,7 @@ class PcapngParser(CaptureParser):
                 (closing,) = trailer(data, position + total - 4)
                 if index != at:
                     interface = self._interfaces[index]
-                    at, like = index, -1
+                    at = index
                     multiplier, link_type = interface.plain_multiplier, interface.link_type
             except (StructError, IndexError):
                 kind = _NOTHING
@@ -126,22 +124,18 @@ class PcapngParser(CaptureParser):
                 if not 0 < time_ns <= most_ns:
                     time_ns = self._odd_time(interface, high << 32 | low, known + len(places))
                 start = position + 28
-                if length != like or total != like_total:
-                    like, like_total = length, total
-                    turns.append(len(places))
                 append((start, time_ns, link_type, start + length, wire))
                 captured += length
                 position += total
                 continue
             self.packets = known + len(places)
-            turns.append(len(places))
             used = self._block(data, position, places)
             if not used:
                 break
             position += used  # a block may have begun a section or delivered a packet
             if self.stopped or once:
                 break
-            unpack, trailer, like, at = self._enhanced.unpack_from, self._trailer.unpack_from, -1, -1
+            unpack, trailer, at = self._enhanced.unpack_from, self._trailer.unpack_from, -1
         self.packets = known + len(places)
         self.captured_bytes += captured
         if places:

@@ -7,11 +7,12 @@ from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import CACHE_SIZE, body_message, known_body
 from kdissect.decoders.compiled import decoder, fits
 from kdissect.decoders.headers import response_body_offset
-from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
+from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.schema.secrets import may_hold_secrets
+from kdissect.schema.types import Message
 
 if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
@@ -157,15 +158,19 @@ def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer
     message = known_body(api_key, api_version, is_response)
     if message is None:
         return _nothing_known
-    if native is None:
-        from kdissect.decoders.remembered import remembering  # each only where the other is not
-
-        summarize = remembering(message, api_version)
-    else:
-        from kdissect.decoders.walked import walking
-
-        summarize = walking(message, api_version)
+    summarize = summarizer(message, api_version) if native is None else _walking(message, api_version)
     return _without_secrets(summarize) if may_hold_secrets(message) else summarize
+
+
+def _walking(message: Message, version: int) -> Summarizer:
+    """`summarizer` of the same, compiled (native/src/summaries.rs); what is not ordinary is left to that."""
+    from kdissect.decoders.native_layout import native_layout  # compiled only
+
+    def odd(data: bytes, offset: int) -> Summary:
+        return summarizer(message, version)(data, offset)
+
+    summarize: Summarizer = native.Summaries(native_layout(message, version)[0], Summary, odd).summarize
+    return summarize
 
 
 def _without_secrets(summarize: Summarizer) -> Summarizer:

@@ -1,20 +1,24 @@
-"""Bodies as JSON text, compiled: what orjson makes of the dicts of `nested_json`.
+"""Bodies as JSON text, compiled: what orjson makes of the dicts of `json_bodies`.
 
 The compiled reader goes by the layout that all of them share (`native_layout`). It says nothing about bodies
-that do not fit, are not UTF-8 where they should be, hold payloads or floats, or have tags out of order;
-`nested_json` and what stands behind it do.
+that do not fit, are not UTF-8 where they should be, hold payloads or floats, or have tags out of order.
 """
 
 from functools import cache, lru_cache
+from struct import error as StructError  # noqa: N812  an exception class, whatever its case
 from typing import Any, Protocol
 
-from kdissect.decoders.body_schemas import CACHE_SIZE
+from kdissect.decoders.body_schemas import CACHE_SIZE, known_body
+from kdissect.decoders.compression.codec import decompress_usual
 from kdissect.decoders.native_layout import native_layout
-from kdissect.decoders.nested_json import foreign_start, plain_body
-from kdissect.decoders.records.json_batches import inflated
+from kdissect.decoders.quirks import UNSUPPORTED_START, may_answer_in_other_version
 from kdissect.decoders.records.plain_records import PLAIN_BYTES, PLAIN_RECORDS
+from kdissect.decoders.records.sections import has_pieces
+from kdissect.model.errors import DecodeError
 from kdissect.model.native import native
 from kdissect.schema.logs import all_logs
+from kdissect.schema.secrets import may_hold_secrets
+from kdissect.schema.types import Message
 
 
 class Nest(Protocol):
@@ -44,11 +48,34 @@ def body_text(api_key: int, api_version: int, is_response: bool) -> BodyText | N
     if native is None or message is None:
         return None
     layout, *_ = native_layout(message, api_version)
-    made: BodyText = native.BodyText(layout, _batches(), foreign_start(api_key, is_response))
+    made: BodyText = native.BodyText(layout, _batches(), _foreign_start(api_key, is_response))
     return made
+
+
+def plain_body(api_key: int, api_version: int, is_response: bool) -> Message | None:
+    """The schema of a body that shows what it has as it is, but for payloads.
+
+    None for bodies that may hold secrets, for pieces of snapshots, and for what the schema does not know.
+    """
+    message = known_body(api_key, api_version, is_response)
+    return None if message is None or may_hold_secrets(message) or has_pieces(message) else message
+
+
+def _foreign_start(api_key: int, is_response: bool) -> bytes:
+    """What bodies begin with whose version the bytes decide; empty where that cannot be."""
+    return UNSUPPORTED_START if is_response and may_answer_in_other_version(api_key) else b""
 
 
 @cache
 def _batches() -> Any:
     own = [log.name.encode() for log in all_logs()]
-    return native.BatchText(inflated, own, PLAIN_BYTES, PLAIN_RECORDS)
+    return native.BatchText(_inflated, own, PLAIN_BYTES, PLAIN_RECORDS)
+
+
+def _inflated(codec: int, content: bytes) -> bytes | None:
+    """What a batch holds, decompressed; None where that fails or is much. Raises nothing."""
+    try:
+        data = decompress_usual(codec, content)
+    except (DecodeError, KeyError, ValueError, IndexError, StructError):
+        return None
+    return None if len(data) > PLAIN_BYTES else data

@@ -32,13 +32,12 @@ from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
-from kdissect.model.packet import FILE_SHIFT, Packet, PacketBlock, PlacedPacket, PlainPacket
+from kdissect.model.packet import FILE_SHIFT, Packet, PacketBlock, PlainPacket
 from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, flow_ports, reverse_flow
 from kdissect.model.stream import CloseKind
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.flow_table import FlowTable, flow_table
-from kdissect.net.in_order import Due, take_in_order
 from kdissect.net.parser import SegmentParser
 from kdissect.net.store import Store
 from kdissect.session.brokers import Brokers
@@ -53,6 +52,16 @@ if TYPE_CHECKING:
 # Past the cap on connections (`Limits.connections`) so many of them go at once: to find the one heard longest
 # ago takes a look at all, which a flood of SYNs must not cause with every packet.
 EVICTED_AT_ONCE = 20_000
+
+
+class Due:
+    """When the next sweep of the capture set at hand is due: until then nothing but packets happens."""
+
+    __slots__ = ("time_ns",)
+
+    def __init__(self) -> None:
+        self.time_ns = 0
+
 
 Rest = Iterator[tuple[int, tuple[PlainPacket, PlainSegment | None]]]
 """Packets and their segments, by index, that are yet to be taken."""
@@ -103,8 +112,8 @@ class Analyzer:
         self._capture_set = ""
         self._flows: dict[bytes, Flow] = {}
         self._events: list[Event] = []
-        self._others: Any = None  # flows that the twin of `take_in_order` passes by (`shards`)
-        self._due = Due()  # when the next sweep of the capture set at hand is due
+        self._others: Any = None  # flows that the compiled hot path passes by (`shards`)
+        self._due = Due()
         self._sweeps: dict[str, int] = {}
         """When the next sweep of each capture set is due."""
         self.place: tuple[int, int] = (0, 0)
@@ -148,7 +157,9 @@ class Analyzer:
         batches.
         """
         self._rest = iter(())  # of a block, which is of one file, nothing is left where it is given up
-        return self._feed_block(packets) if isinstance(packets, PacketBlock) else self._feed_plain(packets)
+        if native is not None and isinstance(packets, PacketBlock):
+            return self._feed_block(packets)
+        return self._feed_packets(packets)
 
     def feed_on(self, without: Collection[int]) -> Iterator[list[Event]]:
         """`feed_each` behind the packet at which it raised or was left, without those of some files.
@@ -157,7 +168,7 @@ class Analyzer:
         """
         return self._feed_rest(rest_without(self._rest, without))
 
-    def _feed_plain(self, packets: Sequence[PlainPacket]) -> Iterator[list[Event]]:
+    def _feed_packets(self, packets: Sequence[PlainPacket]) -> Iterator[list[Event]]:
         self.index = 0  # until a packet is taken the first is at hand
         segments = self.parser.parse_batch(packets)
         yield from self._feed_rest(enumerate(zip(packets, segments, strict=True)))
@@ -173,9 +184,9 @@ class Analyzer:
         self._rest = iter(())
 
     def _feed_block(self, block: PacketBlock) -> Iterator[list[Event]]:
-        """The bulk path (`net.in_order`), with the other way for each packet that is unusual."""
+        """The same, compiled: what is unusual about a packet is left to `_feed_packet`."""
         events, parser = self._events, self.parser
-        self.index = self._due.told = 0
+        self.index = 0
         at, file = 0, block.first_ref >> FILE_SHIFT
         while at < len(block) and file != self._file:  # until a segment of the file comes
             self.index = at
@@ -183,24 +194,9 @@ class Analyzer:
             at += 1
             if events:
                 yield self._take()
+        if not isinstance(self._flows, FlowTable):
+            return  # no segment came yet, and the block is over
         parser.packets += len(block) - at
-        if isinstance(self._flows, FlowTable):
-            yield from self._feed_compiled(block, at, self._flows)
-            return
-        try:
-            for index in take_in_order(block, self._chosen(block, at), self._flows, self._due, events):
-                self.index = index if index >= 0 else ~index
-                if index >= 0:
-                    parser.packets -= 1
-                    self._feed_packet(block[index])
-                if events:
-                    yield self._take()
-        except Exception:
-            self.index = max(self.index, self._due.told)
-            raise
-
-    def _feed_compiled(self, block: PacketBlock, at: int, flows: FlowTable) -> Iterator[list[Event]]:
-        """The same from index `at` on, compiled."""
         packed = block.pack()
 
         def feed_unusual(index: int) -> None:
@@ -209,24 +205,19 @@ class Analyzer:
             if found is not None:
                 self._feed_segment(found[0], block.first_ref + index, found[1])
                 return
-            self.parser.packets -= 1
+            parser.packets -= 1
             self._feed_packet(block[index])
 
-        fed: Iterator[list[Event]] = native.InOrder(
-            block.data, block.first_ref, packed, at, flows.lanes, self._due, self._events, self._others,
+        yield from native.InOrder(
+            block.data, block.first_ref, packed, at, self._flows.lanes, self._due, events, self._others,
             self._syns(), feed_unusual, self,
         )  # fmt: skip
-        return fed
 
     def _syns(self) -> tuple[dict[bytes, Flow], type[HalfOpen], int] | None:
         """What the compiled `_first` of a SYN is given; None where each SYN is for this one."""
         if not self._holds_syns or self._only_ports or self._others is not None:
             return None
         return self._flows, HalfOpen, self.limits.connections
-
-    def _chosen(self, block: PacketBlock, at: int) -> Iterator[tuple[int, PlacedPacket]]:
-        """The packets of a block from index `at` on that are to be taken: all of them."""
-        return block.numbered(at)
 
     def _feed_packet(self, packet: PlainPacket) -> None:
         segment = self.parser.parse_batch((packet,))[0]

@@ -15,10 +15,10 @@ from kdissect.capture.resume import ResumePoint
 from kdissect.decoders.summary import Summary
 from kdissect.engine import log_columns as columns
 from kdissect.engine.log_columns import STATE_MASK, STATES, Anomalies, Batch, new_columns
-from kdissect.engine.logged import FrameStore, LoggedExchange, LoggedFrame, Want
+from kdissect.engine.logged_frames import FrameStore, LoggedFrame, Want
 from kdissect.engine.rows import topic_id_text
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
-from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, State
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 
 # Exchanges whose findings are remembered, some 100 bytes each. A capture with more is broken throughout.
@@ -301,3 +301,55 @@ def find_in(flags: bytearray, row: int, step: int, shown: Sequence[int] | None) 
         if at < len(shown) and shown[at] == found:
             return found
         row = found
+
+
+class LoggedExchange(Exchange):
+    """A row of a log as an exchange. Its summaries are those of the log: of both sides together."""
+
+    __slots__ = ("_log", "row")
+
+    def __init__(self, log: ExchangeLog, row: int) -> None:
+        get = log.columns
+        super().__init__(log.connection(row), get["ordinal"][row])
+        self._log = log
+        self.row = row
+        flags = get["flags"][row]
+        if flags & columns.IS_TOKEN:
+            self.kind = ExchangeKind.SASL_TOKEN
+        self.api_key = log.api_key(row)
+        self.api_version = log.api_version(row)
+        self.correlation_id = log.correlation_id(row)
+        self.client_id = log.client_id(row)
+        self.state = log.state(row)
+        self.request_body_offset = get["request_body"][row]
+        self.response_body_offset = get["response_body"][row]
+        self.request = log.frame(row, "request")
+        self.response = log.frame(row, "response")
+        if flags & columns.HAS_CLOSE:
+            self.close = self.connection.close
+        if flags & columns.IS_ODD:
+            self._take_anomalies()
+
+    def _take_anomalies(self) -> None:
+        own, request, response = self._log.anomalies(self.row)
+        self.anomalies = list(own) or None
+        if self.request is not None:
+            self.request.anomalies = list(request) or None
+        if self.response is not None:
+            self.response.anomalies = list(response) or None
+
+    def request_summary(self) -> Summary:
+        """Topics of both sides."""
+        return self._log.summary(self.row)
+
+    def response_summary(self) -> Summary:
+        """Error codes, and topics of both sides."""
+        return self._log.summary(self.row)
+
+    def topics(self) -> tuple[str, ...]:
+        """Topics by name, also those of ids."""
+        return self._log.topics(self.row)
+
+    def codes(self) -> tuple[str, ...]:
+        """Codes of the findings about it."""
+        return self._log.codes(self.row)

@@ -14,7 +14,7 @@ from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
-    from kdissect.decoders.shapes import Glancer
+    from kdissect.decoders.glance import Glancer
     from kdissect.engine.record_sets import RecordSet
     from kdissect.model.frame import Frame
     from kdissect.model.record_batch import RecordBatch, RecordFault

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from zlib import crc32
 
 from kdissect.engine.log_columns import MARK_BYTES
-from kdissect.engine.logged import Found, Span, Want
+from kdissect.engine.logged_frames import Found, Span, Want
 from kdissect.model.packet import PlainPacket
 from kdissect.model.segment import flow_key
 from kdissect.net.parser import SegmentParser

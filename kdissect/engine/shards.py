@@ -18,10 +18,7 @@ from zlib import crc32
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.native import native
-from kdissect.model.packet import PacketBlock, PlacedPacket
 from kdissect.model.segment import PlainSegment, reverse_flow
-from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4
-from kdissect.net.protocols import TCP
 from kdissect.session.events import Event
 
 # Flows of other shards that are known to be passed by, 45 bytes and a place in a set each. Past it they are
@@ -29,8 +26,6 @@ from kdissect.session.events import Event
 MAX_OTHERS = 100_000
 # Behind every batch of packets.
 LAST_BATCH = (1 << 63) - 1
-# IPv4 and TCP without options.
-_HEADERS = 40
 
 Place = bytes
 """Compares as events stand in one analyzer: batch, packet in it, and a number; or, for ends by silence that
@@ -94,30 +89,16 @@ class ShardAnalyzer(Analyzer):
             self.place = self._batch, self.index
             super()._feed_segment(segment, ref, time_ns)
             return
-        if len(self._others) >= MAX_OTHERS:
-            self._others.clear()
-        self._others.add(flow)
+        if self._others is not None:
+            if len(self._others) >= MAX_OTHERS:
+                self._others.clear()
+            self._others.add(flow)
         self._events += self.advance(ref, time_ns)
-
-    def _chosen(self, block: PacketBlock, at: int) -> Iterator[tuple[int, PlacedPacket]]:
-        """The packets but for those of others that can only be passed by."""
-        # Hot, once a packet.
-        data, others, due, links = block.data, self._others, self._due, FUSED
-        for packet in block.numbered(at):
-            start, time_ns, link_type, limit, _ = packet[1]
-            if time_ns <= due.time_ns and link_type in links:
-                unpack, expected, network = links[link_type]
-                ip = start + network
-                if data[ip + 12 : ip + 24] in others and ip + _HEADERS <= limit:
-                    link, version, _, _, fragment, _, _, _, _, _ = unpack(data, start)
-                    if link == expected and version == PLAIN_IPV4 and fragment & FRAGMENT_AND_PROTOCOL == TCP:
-                        continue
-            yield packet
 
 
 def _none_passed() -> Any:
-    """A set of flows, as the bulk path that is there wants it."""
-    return set() if native is None else native.PassedBy()
+    """A set of flows for the compiled hot path; None without, where each packet is taken apart anyway."""
+    return None if native is None else native.PassedBy()
 
 
 def before_batch(batch: int) -> Place:

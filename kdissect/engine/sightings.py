@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from kdissect.engine.twin_index import Between
-from kdissect.engine.twins import Seen, Span, Twins
+from kdissect.engine.twin_index import Between, Seen, Span
+from kdissect.engine.twins import Twins
 from kdissect.model.segment import reverse_flow
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING
 
 from kdissect.model.segment import ACK, SYN
-from kdissect.net.sequence import HALF, MASK, add
+from kdissect.net.sequence import HALF, MASK, add, distance
 
 if TYPE_CHECKING:
-    from kdissect.engine.twins import Seen, Span
     from kdissect.model.segment import Segment
+    from kdissect.net.tcp import TcpConnection
 
 # Clocks further apart are not two clocks of one network: a summer time that one host has not heard of is an
 # hour.
@@ -37,6 +37,53 @@ FEW = 16
 # Shorter streams share the cells of those of 4 KB.
 _SHORTEST = 12
 _WHOLE = 32  # level of the cell that is all of the sequence space
+
+
+Span = tuple[int, int, bool]
+"""Sequence number of the first byte (-1: not known), of the next one, and whether the SYN was seen."""
+
+
+class Seen:
+    """A connection of one capture set. `root` is the connection that is counted, `home` that one's set."""
+
+    __slots__ = ("capture_set", "flow", "home", "last_ns", "root", "spans", "start_ns", "tcp")
+
+    def __init__(
+        self, connection: str, capture_set: str, flow: bytes, start_ns: int, tcp: TcpConnection | None
+    ) -> None:
+        self.capture_set = self.home = capture_set
+        self.root = connection
+        self.flow = flow  # of direction 0 in `tcp`
+        self.start_ns = self.last_ns = start_ns
+        self.tcp = tcp
+        self.spans: tuple[Span, Span] = ((-1, -1, False), (-1, -1, False))
+
+    def join(self, found: Seen | None) -> str | None:
+        """Be the same as another connection, unless that is one of this set; gives the one that counts."""
+        if found is None or found.home == self.capture_set:
+            return None
+        self.root, self.home = found.root, found.home
+        return self.root
+
+    def look(self) -> tuple[Span, Span]:
+        """What its two streams cover so far."""
+        if self.tcp is not None:
+            self.spans = self.tcp.span(0), self.tcp.span(1)
+            self.last_ns = self.tcp.last_time_ns or self.start_ns
+        return self.spans
+
+    def distance(self, segment: Segment, time_ns: int) -> int:
+        """How far the first packet of a connection is off its stream, in bytes; NO_MATCH for another one."""
+        spans = self.look()
+        direction = 0 if segment.flow == self.flow else 1
+        mine, peer = spans[direction], spans[1 - direction]
+        if segment.seq < SMALL or not self.start_ns - CLOCK_NS <= time_ns <= self.last_ns + CLOCK_NS:
+            return NO_MATCH
+        if segment.flags & SYN:
+            return _syn_distance(segment, mine, peer)
+        if mine[0] >= 0:
+            return _outside(segment.seq, mine)
+        return _outside(segment.ack, peer) if segment.flags & ACK and peer[0] >= 0 else NO_MATCH
 
 
 class Between:
@@ -275,3 +322,25 @@ def _ask_below(search: _Search, points: list[tuple[int, int]], place: int) -> No
         if away >= AHEAD or not search.may_win(away, number):
             return
         search.ask(number)
+
+
+def _syn_distance(segment: Segment, mine: Span, peer: Span) -> int:
+    first = add(segment.seq, 1)  # a SYN takes one sequence number, RFC 9293 section 3.4
+    start, _, is_start = mine
+    if start >= 0 and is_start:
+        return 0 if first == start else NO_MATCH
+    if start >= 0:  # the other set has the stream from later on
+        off = distance(start, first)
+        return off if 0 <= off < AHEAD else NO_MATCH
+    if segment.flags & ACK and peer[0] >= 0 and peer[2]:
+        return 0 if segment.ack == peer[0] else NO_MATCH
+    return NO_MATCH
+
+
+def _outside(seq: int, span: Span) -> int:
+    """How far a number lies outside of what a stream covered: 0 within it."""
+    start, end, _ = span
+    behind, before = distance(seq, end), distance(start, seq)
+    is_long = (end - start) & MASK >= HALF
+    off = max(0, behind, 0 if is_long else before)
+    return off if off < AHEAD else NO_MATCH

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 # What this version and the library expect of each other.
-INTERFACE = 4
+INTERFACE = 5
 
 
 def _load() -> tuple[Any, str]:

@@ -101,28 +101,23 @@ class PackedPlaces(Protocol):
 class PacketBlock(Sequence[PlainPacket]):
     """Packets of one file, numbered on from `first_ref`, as they lie in `data`.
 
-    A sequence of `PlainPacket`, each made when it is asked for: whoever can read a packet where it lies
-    (`net.in_order`) saves the copy and the tuple. `places` are the packets' places, by number. `turns` are
-    the numbers, ascending, of packets that are not like the one before; packets from one turn to the next
-    have one length and one link type and lie at equal distances. With `packed` the rows are made when
-    they are asked for, and nobody looked for what is alike: every packet is a turn.
+    A sequence of `PlainPacket`, each made when it is asked for: the compiled hot path reads them where they
+    lie. `places` are the packets' places, by number; with `packed` they are made when they are asked for.
     """
 
-    __slots__ = ("_places", "_turns", "data", "first_ref", "packed")
+    __slots__ = ("_places", "data", "first_ref", "packed")
 
     def __init__(
         self,
         data: bytes,
         first_ref: int,
         places: list[PlacedPacket] | None = None,
-        turns: Sequence[int] | None = None,
         packed: PackedPlaces | None = None,
     ) -> None:
         self.data = data
         self.first_ref = first_ref
         self.packed = packed
         self._places = places
-        self._turns = turns
 
     @property
     def places(self) -> list[PlacedPacket]:
@@ -130,11 +125,6 @@ class PacketBlock(Sequence[PlainPacket]):
         if self._places is None:
             self._places = [] if self.packed is None else self.packed.places()
         return self._places
-
-    @property
-    def turns(self) -> Sequence[int]:
-        """Numbers of packets that are not like the one before."""
-        return range(len(self)) if self._turns is None else self._turns
 
     def pack(self) -> PackedPlaces:
         """The places packed, for the compiled hot path, which must be there."""
@@ -165,17 +155,13 @@ class PacketBlock(Sequence[PlainPacket]):
             latest, found = self.packed.steps_back(latest, least_ns)
             return latest, [(self.first_ref + at, time_ns, step_ns) for at, time_ns, step_ns in found]
         steps: list[StepBack] = []
-        for ref, (_, time_ns, *_) in self.numbered(0):
+        for ref, (_, time_ns, *_) in enumerate(self.places, self.first_ref):
             if latest is not None and time_ns < latest - least_ns:
                 steps.append((ref, time_ns, latest - time_ns))
                 latest = time_ns
             elif latest is None or time_ns > latest:
                 latest = time_ns
         return latest, steps
-
-    def numbered(self, at: int) -> Iterator[tuple[int, PlacedPacket]]:
-        """Reference and place of the packets from index `at` on."""
-        return enumerate(self.places[at:] if at else self.places, self.first_ref + at)
 
     def __len__(self) -> int:
         return len(self.places) if self.packed is None else len(self.packed)
@@ -205,5 +191,4 @@ class PacketBlock(Sequence[PlainPacket]):
     def _slice(self, start: int, stop: int) -> "PacketBlock":
         if self.packed is not None:
             return PacketBlock(self.data, self.first_ref + start, packed=self.packed.cut(start, stop))
-        turns = [turn - start for turn in self.turns if start <= turn < stop]
-        return PacketBlock(self.data, self.first_ref + start, self.places[start:stop], turns)
+        return PacketBlock(self.data, self.first_ref + start, self.places[start:stop])

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kdissect.model.link import LinkType
-from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment
+from kdissect.model.segment import PlainSegment
 from kdissect.net.protocols import TCP
 
 # Version and length, total length, identification, fragment with time to live and protocol, addresses with
@@ -40,22 +40,6 @@ FUSED: dict[int, tuple[Callable[..., tuple[Any, ...]], int | bytes, int]] = {
     link_type: (struct.Struct(f">{header}{_IPV4_TCP}").unpack_from, expected, length)
     for link_type, (header, expected, length) in _LINKS.items()
 }
-
-_WITHOUT_OPTIONS = 20  # bytes of an IPv4 header, RFC 791 section 3.1
-
-
-def _headers_in_order() -> bytes:
-    """Bytes of IPv4 and TCP header by the 16 bits of data offset and flags, 0 where they are not plain."""
-    control = FIN | SYN | RST | ACK
-    plain = bytes(flags & control == ACK for flags in range(256)) * 16  # the four bits above mean nothing yet
-    table = bytes(SHORTEST_TCP)
-    for words in range(SHORTEST_TCP >> 12, 16):
-        table += plain.replace(b"\1", bytes([_WITHOUT_OPTIONS + 4 * words]))
-    return table
-
-
-# Data offset and flags of a segment that neither begins nor ends anything -> bytes of both headers.
-HEADERS_IN_ORDER = _headers_in_order()
 
 _unpack_ipv4 = struct.Struct(f">{_IPV4_TCP}").unpack_from
 _unpack_ipv6 = struct.Struct(f">{_IPV6_TCP}").unpack_from

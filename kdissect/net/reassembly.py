@@ -5,7 +5,6 @@ in the middle; the sequence number of offset `o` is `(start_seq + o) mod 2**32`.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
 from operator import attrgetter
 from typing import Self
 
@@ -17,10 +16,10 @@ from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
 from kdissect.net.oddities import NOTHING_ODD, Oddities
 from kdissect.net.parked import Parked
-from kdissect.net.recent import RECENT_BYTES, first_difference, holds_copy, is_copy
+from kdissect.net.recent import first_difference, holds_copy, is_copy
 from kdissect.net.sequence import MASK
 from kdissect.net.store import Store
-from kdissect.net.stream_state import PlainStreamState, StreamState, forget_before
+from kdissect.net.stream_state import PlainStreamState, StreamState
 
 # Parked segments compared with a new one for the same place: one is usual, a few differ in length.
 PARKED_TWINS = 4
@@ -37,7 +36,7 @@ _by_offset = attrgetter("offset")
 
 
 class Reassembly(StreamState, Pickled):
-    """State of one direction. `TcpConnection` and `in_order` alone drive it and read its attributes.
+    """State of one direction. `TcpConnection` alone drives it and reads its attributes.
 
     What the fast path needs stands in `StreamState`, what few directions have in `odd`: shared by all that
     have nothing of it, and changed by way of `oddities` alone.
@@ -189,21 +188,6 @@ class Reassembly(StreamState, Pickled):
         odd.gap_bytes += length
         self._log.note(AnomalyKind.GAP, f"{length} bytes were not captured", ref, time_ns)
         self.sink.gap(length, False, ref, time_ns)
-
-    def advance_by_run(
-        self, payloads: Sequence[bytes], size: int, ids: Sequence[int], times: Sequence[int]
-    ) -> None:
-        """Go on by segments of one size; `recent` is as if each had come alone."""
-        start = self.offset
-        self.offset = end = start + len(payloads) * size
-        self.next_seq = (self.start_seq + end) & MASK
-        self.recent.extend(zip(range(start, end, size), payloads, ids, times, strict=True))
-        trimmed_at = -1
-        while end > self.trim_at:  # where the first segment ended beyond it
-            trimmed_at = start + ((self.trim_at - start) // size + 1) * size
-            self.trim_at = trimmed_at + RECENT_BYTES
-        if trimmed_at >= 0:
-            forget_before(self.recent, trimmed_at - RECENT_BYTES)
 
     def _advance(self, length: int) -> None:
         self.offset += length

@@ -59,7 +59,7 @@ class TcpConnection(TcpState, Pickled):
         return Repair(((first, second), (second, first)), self.log)
 
     def lane(self, direction: int, sink: CollectingSink) -> "Lane":
-        """What takes the segments of a direction that are in order (`net.in_order`); `sink` is its sink."""
+        """What takes the segments of a direction that are in order in the compiled hot path."""
         return self._streams[direction], self._streams[1 - direction], self, sink
 
     @property

@@ -40,6 +40,7 @@ from kdissect.rules.batch import (
 from kdissect.rules.body import Body
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.plain_batch import (
+    SILENT_OF_PLAIN,
     are_given_plainly,
     are_produced_plainly,
     plain_attributes,
@@ -58,6 +59,9 @@ from kdissect.schema.logs import all_logs
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
 
+# The rules about records that cannot speak of records that are usual (`decoders.records.usual`); others are
+# shown all records.
+_SILENT_OF_USUAL = frozenset(f"REC{number:03}" for number in range(30, 43))
 # Batches remembered as usual, by what their checksum covers; 200 bytes each.
 MOST_USUAL = 1024
 Spoken = Iterator[tuple[Rule, Fault]]
@@ -102,13 +106,18 @@ def _by_kind(rules: Sequence[BatchSubject]) -> dict[tuple[bool, int], _Rules]:
     }
 
 
+def _has_others(rules: Sequence[Rule], of: type[Rule], known: frozenset[str]) -> bool:
+    """Whether there is a rule of a kind that is none of those known."""
+    return any(isinstance(rule, of) and rule.code not in known for rule in rules)
+
+
 class BatchJudge:
     """`faults(body)` gives what rules say of the batches in a body. Raises nothing."""
 
     def __init__(self, rules: Sequence[Rule], coverage: Coverage) -> None:
         self._coverage = coverage
         self._rules = [rule for rule in rules if isinstance(rule, BatchSubject)]
-        self._by_kind = _by_kind(self._rules)
+        self._sort()
         self._names = TopicNames()
         self._usual: set[tuple[int, ...]] = set()
 
@@ -118,8 +127,13 @@ class BatchJudge:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._coverage, self._rules, self._names = state
-        self._by_kind = _by_kind(self._rules)
+        self._sort()
         self._usual = set()
+
+    def _sort(self) -> None:
+        self._by_kind = _by_kind(self._rules)
+        self._looks_at_records = _has_others(self._rules, RecordRule, _SILENT_OF_USUAL)
+        self._looks_at_all = self._looks_at_records or _has_others(self._rules, BatchRule, SILENT_OF_PLAIN)
 
     def forget_names(self) -> None:
         """Forget what other connections told of topic ids."""
@@ -137,7 +151,8 @@ class BatchJudge:
         if not sections:
             return ()
         # Of a plain body the topics are those of the records fields.
-        count = self._plain_ones(exchange, carriage, sections, body.other()) if body.is_plain else None
+        is_quick = body.is_plain and not self._looks_at_all
+        count = self._plain_ones(exchange, carriage, sections, body.other()) if is_quick else None
         if count is None:
             return self._closer(body, sections)
         self._coverage.look(self._by_kind[carriage.is_produce, CURRENT_MAGIC].codes, count)
@@ -155,6 +170,8 @@ class BatchJudge:
         # Hot, once an exchange with records.
         if not self._rules:
             return 0
+        if self._looks_at_all:
+            return None
         carriage = _carriage_of(exchange.api_key, exchange.api_version)
         if carriage is None:
             return None
@@ -278,6 +295,8 @@ class BatchJudge:
     def _is_usual(self, found: RecordBatch, name: str | None, is_produce: bool) -> bool:
         """Whether no rule about records could speak of a batch of a topic."""
         if found.magic != CURRENT_MAGIC or found.is_control or record_log(name) is not None:
+            return False
+        if self._looks_at_records:
             return False
         return self._has_usual_records(found, is_produce)
 

@@ -35,7 +35,7 @@ from kdissect.rules.recent_exchanges import RecentExchanges
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.repeated import LOOKS_EVERY, Before, Outcome, outcome_of
 from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, MisfitRule, Once, Rule
-from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, Subjects
+from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, NodeRules, Subjects
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo, ConnectionKind
@@ -265,7 +265,9 @@ class Judge:
         """Whether no rule looks at a response, as it is plain and others like it were seen; counts it."""
         looked_at = self.coverage.exercises.now
         kind = looked_at.kinds.get((exchange.api_key, RESPONSE, response.version))
-        if kind is None or not kind.is_free or exchange.api_key == API_VERSIONS:
+        if kind is None or not kind.is_free or self._subjects.open_node_rules:
+            return False
+        if exchange.api_key == API_VERSIONS:
             return False
         if not (response.is_plain and response.fits):
             return False
@@ -293,21 +295,24 @@ class Judge:
                 self.coverage.pass_over(rule.code)
             elif is_suspect(body):
                 self._speak_all(rule, rule.check(body), view, exchange)
-        if not is_plain:
-            self._pieces(body, view)
-        elif self._at_ns <= kind.first_ns and kind.is_first(exchange):
-            self._pieces_of_all(body, kind, view)
+        if not is_plain or self._subjects.open_node_rules or self._at_ns <= kind.first_ns:
+            self._all_pieces(body, kind, view)
         if kind.is_watched:
             for batch_rule, fault in self._batches.faults(body):
                 self._speak(batch_rule, fault, view, exchange)
         if exchange.api_key == API_VERSIONS and side == RESPONSE:
             view.learn_versions(exchange, body.value)
 
-    def _pieces_of_all(self, body: Body, kind: BodyKind, view: ConnectionView) -> None:
-        """Look at the pieces of the first plain body, which stands for all others of its kind."""
-        kind.lead(body.exchange)
-        with self.coverage.aside(kind.pieces):
-            self._pieces(body, view)
+    def _all_pieces(self, body: Body, kind: BodyKind, view: ConnectionView) -> None:
+        """Show a body's pieces: of plain bodies of a kind the first stands for all, but to open rules."""
+        if self._subjects.open_node_rules:
+            self._pieces(body, self._subjects.open_node_rules, view)
+        if not body.is_plain:
+            self._pieces(body, self._subjects.node_rules, view)
+        elif self._at_ns <= kind.first_ns and kind.is_first(body.exchange):
+            kind.lead(body.exchange)
+            with self.coverage.aside(kind.pieces):
+                self._pieces(body, self._subjects.node_rules, view)
 
     def _misfit(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
         """The first rule that explains the bytes has the word."""
@@ -317,10 +322,9 @@ class Judge:
             if self._apply(rule, view, body.exchange, rule.check(body, error)):
                 return
 
-    def _pieces(self, body: Body, view: ConnectionView) -> None:
-        by_sort = self._subjects.node_rules
+    def _pieces(self, body: Body, by_sort: NodeRules, view: ConnectionView) -> None:
         for sort, node, path in pieces.pieces(body.tree):
-            for rule in by_sort[sort]:
+            for rule in by_sort.get(sort, ()):
                 self.coverage.exercise(rule.code)
                 for found in rule.check(node, body):
                     fault = found._replace(path=path, start=node.start, end=node.end, side=body.side)

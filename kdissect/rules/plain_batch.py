@@ -1,6 +1,7 @@
 """Tells by the headers that no rule about a batch could speak of it: then none is asked.
 
-Every `BatchRule` has its part here. Nearly all batches are plain; of the others each rule says what it sees.
+Nearly all batches are plain; of the others each rule says what it sees. A rule that has no part here is shown
+every batch.
 """
 
 from functools import cache
@@ -9,6 +10,8 @@ from kdissect.decoders.records.batches import BatchList
 from kdissect.decoders.records.layout import CURRENT_MAGIC
 from kdissect.model.record_batch import LOG_APPEND_TIME, TRANSACTIONAL, Codec
 
+SILENT_OF_PLAIN = frozenset(f"REC{number:03}" for number in range(13, 30))
+"""The rules about batches that have their part here."""
 _NONE: frozenset[int] = frozenset()
 # The versions of each API from which it carries magic 2, and zstd (KIP-98, KIP-110). ShareFetch is younger
 # than both. Not here: FetchSnapshot, whose batches nobody asked for one by one.

@@ -142,7 +142,10 @@ class MisfitRule(Rule):
 
 
 class NodeRule(Rule):
-    """Judges pieces of any body that fits. `nodes` are the sorts of pieces (`rules.pieces`) it looks at."""
+    """Judges pieces of any body that fits. `nodes` are the sorts of pieces (`rules.pieces`) it looks at.
+
+    It is shown every body, unless `rules.subjects` says that it cannot speak of plain ones.
+    """
 
     nodes: ClassVar[tuple[str, ...]] = ()
 
@@ -206,7 +209,7 @@ class RecordFaultRule(BatchSubject):
 class BatchRule(BatchSubject):
     """Judges a batch whose checksum is right by its header.
 
-    It is not shown batches that are plain (`rules.plain_batch`).
+    It is shown every batch, unless `rules.plain_batch` says which it cannot speak of.
     """
 
     def check(self, batch: "Batch") -> Iterable[Fault]:
@@ -217,7 +220,7 @@ class BatchRule(BatchSubject):
 class RecordRule(BatchSubject):
     """Judges the records of a batch, all of which fit.
 
-    It is not shown batches whose records are usual (`decoders.records.usual`).
+    It is shown every batch, unless `rules.batches` says that it cannot speak of usual records.
     """
 
     def check(self, batch: "Batch") -> Iterable[Fault]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 
-from kdissect.rules import pieces
 from kdissect.rules.batches import carries_batches, tells_names
 from kdissect.rules.body_kind import BodyKind
 from kdissect.rules.body_pair import BodyPair, PairKey
@@ -25,10 +24,15 @@ from kdissect.rules.usual_bodies import usual_bodies
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
 
+NodeRules = dict[str, list[NodeRule]]
 ExchangeChecks = tuple[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]], ...]
 """Rules with their quick looks, in the order of the registry."""
 USUAL, UNUSUAL, ODD = "usual", "unusual", "odd"
 """Sorts of exchanges; each meets the rules of the sorts before it too."""
+# These have nothing to say of a body that is plain (`decoders.plain`), but for what its kind has in common.
+_SILENT_OF_PLAIN = frozenset(
+    f"BDY{number:03}" for number in (7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 23)
+)
 # Hostile requests can name 2^32 pairs of key and version; Kafka has 368.
 _KINDS_KEPT = 4096
 
@@ -41,7 +45,10 @@ class Subjects:
         self.exchange_rules = [rule for rule in rules if isinstance(rule, ExchangeRule)]
         self.look_at_usual = not all(rule.only_odd or rule.only_unusual for rule in self.exchange_rules)
         self.misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
-        self.node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
+        self.node_rules: NodeRules = {}
+        """Those that are silent of plain bodies, by the sort of pieces they look at."""
+        self.open_node_rules: NodeRules = {}
+        """All others: they look at every body."""
         self.fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
         self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
         self._exchange_checks: dict[tuple[int | None, int | None, str], ExchangeChecks] = {}
@@ -52,8 +59,9 @@ class Subjects:
 
     def _sort(self, rule: Rule) -> None:
         if isinstance(rule, NodeRule):
+            nodes = self.node_rules if rule.code in _SILENT_OF_PLAIN else self.open_node_rules
             for sort in rule.nodes:
-                self.node_rules[sort].append(rule)
+                nodes.setdefault(sort, []).append(rule)
         elif isinstance(rule, FactRule):
             for kind in rule.facts:
                 self.fact_rules.setdefault((type(kind), kind), []).append(rule)
@@ -97,7 +105,7 @@ class Subjects:
         """
         api_key, version, is_answered = key
         look = None if api_key is None or version is None else usual_bodies(api_key, version)
-        if look is None or version is None or self.look_at_usual:
+        if look is None or version is None or self.look_at_usual or self.open_node_rules:
             looked_at.pairs[key] = None
             return None
         asked = looked_at.kinds.get((api_key, REQUEST, version))

@@ -49,7 +49,7 @@ def kafka_wire(request: pytest.FixtureRequest) -> Iterator[KafkaWire]:
     """
     from kdissect.testing.setup import wire_of
 
-    wire = wire_of(request)
+    wire = wire_of(request, MARKER)
     try:
         yield wire
     finally:

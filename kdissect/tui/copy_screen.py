@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from kdissect.engine.logged import LoggedExchange
+from kdissect.engine.log import LoggedExchange
 from kdissect.engine.record_sets import RecordSet
 from kdissect.session.exchange import Exchange
 from kdissect.tui import copies

@@ -9,7 +9,7 @@ from kdissect.decoders.node import Decompressed, Node
 from kdissect.decoders.tree import TreeText
 from kdissect.engine.exchange_trees import whole_tree
 from kdissect.engine.log import ExchangeLog
-from kdissect.engine.logged import LoggedFrame, Span
+from kdissect.engine.logged_frames import LoggedFrame, Span
 from kdissect.engine.patches import FILLER
 from kdissect.engine.rows import has_anomalies
 from kdissect.engine.times import rfc3339

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from kdissect.capture.resume import START, packets_behind
-from kdissect.engine.logged import Found, Want
+from kdissect.engine.logged_frames import Found, Want
 from kdissect.engine.refind import Refinder
 from kdissect.model.errors import CaptureError
 from kdissect.model.packet import NUMBER_MASK, PlainPacket, ref_file

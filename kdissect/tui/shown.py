@@ -8,8 +8,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from kdissect.decoders.summary import Summary
-from kdissect.engine.log import ExchangeLog
-from kdissect.engine.logged import LoggedExchange
+from kdissect.engine.log import ExchangeLog, LoggedExchange
 from kdissect.query import Context, Predicate
 from kdissect.session.exchange import Exchange
 

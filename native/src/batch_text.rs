@@ -1,4 +1,4 @@
-//! The batches of a records field as JSON: `kdissect.decoders.records.json_batches.user_batches`.
+//! The batches of a records field as JSON: what `kdissect.engine.nested_records` makes of them, where nothing is odd.
 
 use crc32c::crc32c;
 use pyo3::prelude::*;

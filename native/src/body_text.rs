@@ -1,4 +1,4 @@
-//! Bodies as JSON: `kdissect.decoders.nested_json`, `json_sink` and orjson, for bodies that are all right.
+//! Bodies as JSON: `kdissect.decoders.json_bodies` and orjson, for bodies that are all right.
 
 use std::borrow::Cow;
 

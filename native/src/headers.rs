@@ -1,5 +1,4 @@
-//! Headers of a plain packet, link layer to TCP: what `kdissect.net.fused`, `kdissect.net.layers` and
-//! `kdissect.net.in_order` ask.
+//! Headers of a plain packet, link layer to TCP: what `kdissect.net.fused` and `kdissect.net.layers` ask.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};

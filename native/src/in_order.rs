@@ -1,5 +1,5 @@
-//! `kdissect.net.in_order.take_in_order`, over places that lie in a `Places`, and what `Analyzer._feed_block`
-//! does with it.
+//! Packets of a block that are in order, taken where they lie: what `SegmentParser.parse_batch` and
+//! `TcpConnection.feed` do together for them, and nothing else.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -35,8 +35,9 @@ enum Taken {
 
 #[pymethods]
 impl InOrder {
-    /// Packets of a block from index `at` on; `lanes` to `events` as for `take_in_order`. Packets of the flows in
-    /// `others` are passed by; `syns` take those of flows nobody knows. `unusual` is called with the index of each packet that is for Python;
+    /// Packets of a block from index `at` on, of the flows in `lanes` as long as nothing is `due`; `events` is where
+    /// sinks put theirs. Packets of the flows in `others` are passed by; `syns` take those of flows nobody knows.
+    /// `unusual` is called with the index of each packet that is for Python;
     /// `analyzer.index` is that of the packet whose events are given, or at which something raised.
     #[new]
     #[pyo3(signature = (data, first_ref, places, at, lanes, due, events, others, syns, unusual, analyzer))]

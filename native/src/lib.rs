@@ -16,6 +16,7 @@ mod dialogue;
 mod exchange;
 mod flow;
 mod frame;
+mod glances;
 mod half_open;
 mod headers;
 mod in_order;
@@ -44,7 +45,7 @@ mod walk;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
-const INTERFACE: u32 = 4;
+const INTERFACE: u32 = 5;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -82,6 +83,7 @@ fn add_session(module: &Bound<'_, PyModule>) -> PyResult<()> {
 fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<layout::Layout>()?;
     module.add_class::<summaries::Summaries>()?;
+    module.add_class::<glances::Glances>()?;
     module.add_class::<plain_body::PlainBody>()?;
     module.add_class::<body_text::BodyText>()?;
     module.add_class::<batch_text::BatchText>()?;

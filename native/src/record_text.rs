@@ -1,4 +1,4 @@
-//! The records of a batch as JSON: `kdissect.decoders.records.json_records`.
+//! The records of a batch as JSON: those of `kdissect.engine.nested_records`.
 
 use crate::json_out::{number, text};
 use crate::wire::Wire;

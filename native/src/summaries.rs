@@ -1,4 +1,4 @@
-//! `kdissect.decoders.remembered.remembering`, by a walk of each body: what the walk finds is looked up.
+//! `kdissect.decoders.summary.summarizer`, by a walk of each body: what the walk finds is looked up.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -13,7 +13,7 @@ use crate::walk::{Look, Program, What};
 
 /// Summaries of one kind; when so many are remembered they are forgotten. Topics and errors are few.
 const MOST_OF_A_KIND: usize = 1024;
-/// Of what tells more nothing is remembered, as in `kdissect.decoders.outline`.
+/// Of what tells more nothing is remembered.
 const MOST_BYTES: usize = 2048;
 /// For all kinds together, about: hostile bodies can be new for ever. A summary takes some 1000 bytes.
 const ROOM: i64 = 16 << 20;

@@ -1,4 +1,4 @@
-//! `kdissect.decoders.walk.Walk` over one body for a few of its fields. What does not fit is left to Python.
+//! One way through a body for all who want a few of its fields. What does not fit is left to Python.
 
 use std::ops::Range;
 
@@ -7,6 +7,9 @@ use crate::wire::{Form, Wire};
 
 /// Takes what a walk finds.
 pub trait Look {
+    /// Whether tags that a message knows are Python's, whatever stands in them.
+    const LEAVES_TAGS: bool = false;
+
     /// Whether a field is to be found.
     fn wants(field: &Field) -> bool;
 
@@ -18,6 +21,7 @@ pub trait Look {
 /// Of which field a value is.
 #[derive(Clone, Copy)]
 pub struct What {
+    pub kind: Kind,
     pub role: Role,
     pub is_element: bool,
 }
@@ -41,7 +45,7 @@ enum Step {
 
 struct Steps {
     steps: Box<[Step]>,
-    /// Tags with something wanted in them, which are Python's.
+    /// Tags that are Python's.
     tags: Box<[u32]>,
 }
 
@@ -54,7 +58,8 @@ pub struct Program {
 impl Program {
     /// To all that `L` wants.
     pub fn of<L: Look>(layout: &Layout) -> Program {
-        let mut wanted = Wanted { layout, wants: L::wants, structs: vec![false; layout.structs.len()] };
+        let structs = vec![false; layout.structs.len()];
+        let mut wanted = Wanted { layout, wants: L::wants, leaves_tags: L::LEAVES_TAGS, structs };
         for (number, of) in layout.structs.iter().enumerate().rev() {
             let found = of.fields.iter().chain(&of.tagged).any(|field| wanted.is_in(field));
             wanted.structs[number] = found;
@@ -75,6 +80,7 @@ impl Program {
 struct Wanted<'a> {
     layout: &'a Layout,
     wants: fn(&Field) -> bool,
+    leaves_tags: bool,
     structs: Vec<bool>,
 }
 
@@ -94,7 +100,8 @@ impl Wanted<'_> {
                 (step, _) => steps.push(step),
             }
         }
-        let tags = of.tagged.iter().filter(|field| self.is_in(field)).map(|field| field.tag);
+        let tags =
+            of.tagged.iter().filter(|field| self.leaves_tags || self.is_in(field)).map(|field| field.tag);
         Steps { steps: steps.into(), tags: tags.collect() }
     }
 
@@ -110,7 +117,7 @@ impl Wanted<'_> {
 
     /// Through a value, or an element.
     fn one(&self, field: &Field, nullable: bool) -> Step {
-        let what = What { role: field.role, is_element: field.is_array };
+        let what = What { kind: field.kind, role: field.role, is_element: field.is_array };
         let sized = Sized { is_short: field.kind == Kind::String, nullable };
         match (field.kind, self.layout.width(field.kind), self.is_in(field)) {
             (Kind::Struct(number), _, _) => Step::Struct(number, nullable),

@@ -8,14 +8,15 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli.exchange_writers import writer_of
+from kdissect.cli.formats.body_texts import BodyTexts
 from kdissect.cli.formats.bodylines import BodyLines
 from kdissect.cli.formats.exchanges import RowWriter, row_writer
 from kdissect.cli.output import Output
-from kdissect.decoders.nested_json import nested_decoder
-from kdissect.engine.nested_bodies import NestedBodies
+from kdissect.decoders.body_text import plain_body
 from kdissect.engine.rows import wire_topics
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
+from kdissect.model.native import native
 from kdissect.schema.registry import all_apis
 from kdissect.schema.secrets import may_hold_secrets
 from kdissect.session.exchange import Exchange
@@ -85,9 +86,10 @@ def damaged(random: Random, frame: Frame | None) -> Frame | None:
     return made
 
 
+@pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 def test_most_bodies_take_the_quick_way() -> None:
-    bodies = NestedBodies(lambda _connection, _id: None, show_secrets=False)
-    taken = [bodies.of(exchange) is not None for path in FEW for exchange in Dissection(path)]
+    texts = BodyTexts(lambda _connection, _id: None, show_secrets=False)
+    taken = [texts.texts(exchange) is not None for path in FEW for exchange in Dissection(path)]
     assert sum(taken) > len(taken) / 2
 
 
@@ -96,7 +98,7 @@ def test_secrets_never_take_the_quick_way() -> None:
         for is_response, message in ((False, api.request), (True, api.response)):
             if may_hold_secrets(message):
                 for version in message.versions:
-                    assert nested_decoder(api.key, version, is_response) is None
+                    assert plain_body(api.key, version, is_response) is None
 
 
 def test_a_request_without_fields_and_answer() -> None:

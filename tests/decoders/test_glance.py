@@ -4,20 +4,19 @@ from collections.abc import Iterator
 from functools import cache
 from random import Random
 
+import pytest
+
 import kdissect
 from kdissect.decoders.bodies import decode_once, summarize_response
 from kdissect.decoders.body_schemas import known_body
-from kdissect.decoders.glance import compiled_glancer, glancer
+from kdissect.decoders.glance import Glance, _coded, _walking, glancer
 from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
-from kdissect.decoders.quirks import may_answer_in_other_version
 from kdissect.decoders.records.sections import has_pieces, record_sections
-from kdissect.decoders.shapes import Glance, Glancer, Shapes
 from kdissect.decoders.summary import NO_SUMMARY
 from kdissect.engine.record_sets import section_batches
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
-from kdissect.schema.types import Message
-from kdissect.schema.walk import has_payloads
+from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES
 
@@ -27,7 +26,7 @@ NAMES = (
     "kafka44_java_produce.pcapng", "kafka44_java_share.pcapng", "kafka37_snapshot.pcapng.gz",
     "tansu_rdk216_acks.pcap",
 )  # fmt: skip
-METADATA, JOIN_GROUP = 3, 11  # org.apache.kafka.common.protocol.ApiKeys
+METADATA = 3  # org.apache.kafka.common.protocol.ApiKeys
 Side = tuple[Exchange, bool, Frame, int, int, int]
 
 
@@ -77,13 +76,12 @@ def test_a_glance_tells_what_the_others_tell() -> None:
         assert glance == judged(frame.data, offset, key, version, is_response)
         with_errors += bool(glance.errors)
         with_records += bool(glance.batches)
-    assert told > 0.9 * len(sides())  # others have payloads
+    assert told > 0.6 * len(sides())  # others have tags, in Python alone also payloads
     assert with_errors > 100
     assert with_records > 100
 
 
 def test_a_glance_tells_the_same_of_damaged_bodies() -> None:
-    """Most have the length of a shape that is known, or end as it does, and its first bytes."""
     random = Random(12)
     told = odd = 0
     for _, is_response, frame, offset, key, version in sides():
@@ -110,7 +108,7 @@ def damaged(data: bytes, offset: int, random: Random) -> bytes:
     return bytes(out)
 
 
-def test_records_of_any_length_have_the_shape_of_others() -> None:
+def test_records_of_any_length() -> None:
     """The same body with its batches twice, with none, with half of them, with a byte of them changed."""
     fitting = count = 0
     for _, is_response, frame, offset, key, version in sides():
@@ -137,7 +135,6 @@ def test_records_of_any_length_have_the_shape_of_others() -> None:
 
 
 def test_every_byte_before_records_counts() -> None:
-    """What was learned of a body, damaged or not, holds for no other."""
     seen = set()
     for _, is_response, frame, offset, key, version in sides():
         data = frame.data
@@ -168,16 +165,6 @@ def test_bodies_of_many_elements_are_told_too() -> None:
         assert look(body[:-1], 0) is None
 
 
-def test_types_of_groups_tell_payloads() -> None:
-    count = 0
-    for _, is_response, frame, offset, key, version in sides():
-        data = frame.data.replace(b"consumer", b"consumes")
-        if key == JOIN_GROUP and data != frame.data:
-            assert glancer(key, version, is_response)(frame.data, offset) is not None
-            count += glancer(key, version, is_response)(data, offset) is None
-    assert count > 10
-
-
 def is_flexible(key: int, version: int) -> bool:
     message = known_body(key, version, False)
     assert message is not None
@@ -198,29 +185,21 @@ def with_records(data: bytes, start: int, size: int, records: bytes, rest: bytes
     return data[:at] + bytes((*length, value)) + records + rest
 
 
-@cache
-def coded(message: Message, version: int) -> tuple[Shapes, Glancer]:
-    shapes = Shapes(message, version)
-    return shapes, compiled_glancer(message, version, shapes)
-
-
-def test_all_ways_to_glance_tell_the_same() -> None:
-    """A body walked for the first time, by its shape, by code, and where there is no more room for shapes."""
-    by_code = 0
+@pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
+def test_compiled_and_by_code_tell_the_same() -> None:
+    """Code tells less: nothing of messages that may have payloads, and of bodies with tags."""
+    by_code = told = 0
     for _, is_response, frame, offset, key, version in sides():
         message = known_body(key, version, is_response)
-        if message is None or has_payloads(message) or has_pieces(message) or len(frame.data) > 3000:
+        if message is None or has_pieces(message) or len(frame.data) > 3000:
             continue
-        if may_answer_in_other_version(key):
-            continue
-        shapes, code = coded(message, version)
-        shapes.left = 1
-        first = shapes.walk(frame.data, offset)
-        assert code(frame.data, offset) == first
-        shapes.known.clear()
-        assert code(frame.data, offset) == first
-        by_code += first is not None
+        compiled = _walking(message, version)(frame.data, offset)
+        code = _coded(message, version)(frame.data, offset)
+        assert code in (None, compiled)
+        by_code += code is not None
+        told += compiled is not None
     assert by_code > 1000
+    assert told > by_code
 
 
 def test_plain_bodies_know_where_their_records_stand() -> None:

@@ -1,4 +1,4 @@
-"""The bulk path and the way packet by packet tell the same, whatever happened to the packets."""
+"""A block of packets and the same packets one by one tell the same, whatever happened to them."""
 
 from collections import Counter
 from functools import cache
@@ -15,8 +15,6 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket
-from kdissect.net import in_order
-from kdissect.net.runs import take_run
 from kdissect.session.exchange import Exchange
 from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
 
@@ -88,15 +86,12 @@ def changed(data: bytes, what: str, by: int) -> bytes:
 
 def blocks(packets: list[PlainPacket], cuts: list[int]) -> list[PacketBlock]:
     """The packets as they lie in a file, behind headers of 16 bytes, in blocks of these sizes."""
-    data, places, turns, like = bytearray(), list[PlacedPacket](), list[int](), (-1, -1)
+    data, places = bytearray(), list[PlacedPacket]()
     for _, time_ns, link_type, content, wire in packets:
-        if (link_type, len(content)) != like:
-            like = link_type, len(content)
-            turns.append(len(places))
         data += b"\xa5" * 16
         places.append((len(data), time_ns, link_type, len(data) + len(content), wire))
         data += content
-    whole, found = PacketBlock(bytes(data), packets[0][0], places, turns), []
+    whole, found = PacketBlock(bytes(data), packets[0][0], places), []
     for size in cuts:
         found.append(whole[:size])
         whole = whole[size:]
@@ -157,7 +152,7 @@ def test_silence_of_all(first: int) -> None:
 
 @pytest.mark.parametrize("spacing", [1, 5, 20])
 def test_silence_of_one(spacing: int) -> None:
-    """One connection falls silent while the segments of another come on, seconds apart and in runs."""
+    """One connection falls silent while the segments of another come on, seconds apart."""
     silent, busy = Conversation(ports=(40000, 9092)), Conversation(ports=(40001, 9092))
     packets: list[PlainPacket] = [*silent.handshake().client(request(1, 4, 1)).packets]
     busy.handshake().client(request(1, 4, 1)).broker(response(1, bytes(1448 * 300)), mss=1448)
@@ -172,12 +167,13 @@ def test_silence_of_one(spacing: int) -> None:
 
 
 def test_what_is_kept_after_any_packet() -> None:
-    """`recent` is what it would be packet by packet wherever one looks, also in the middle of runs."""
+    """`recent` is what it would be packet by packet wherever one looks."""
     packets = damaged(large_frames(), [])
     for end in range(100, len(packets), 3):
         assert_same(packets[:end], [])
 
 
+@pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 def test_most_segments_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or the tests above compare one way with itself."""
     asked: list[PlainPacket] = []
@@ -191,20 +187,6 @@ def test_most_segments_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None
     packets = large_frames()
     told(list(blocks(packets, [])))
     assert len(asked) < len(packets) / 10
-
-
-@pytest.mark.skipif(native is not None, reason="the compiled path reads each segment on its own")
-def test_most_full_segments_are_read_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[int] = []
-
-    def counted(*of: Any) -> int:
-        taken.append(take_run(*of))
-        return taken[-1]
-
-    monkeypatch.setattr(in_order, "take_run", counted)
-    packets = large_frames()
-    told(list(blocks(packets, [])))
-    assert sum(taken) > sum(len(packet[3]) > 1448 for packet in packets) / 2
 
 
 def test_a_block_is_the_sequence_of_its_packets() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kdissect.engine import refind
 from kdissect.engine.log_columns import MARK_BYTES
-from kdissect.engine.logged import Want
+from kdissect.engine.logged_frames import Want
 from kdissect.model.endpoint import Endpoint
 from kdissect.session.info import ConnectionInfo
 from tests.support.traffic import Conversation

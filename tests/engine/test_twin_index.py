@@ -11,8 +11,8 @@ import pytest
 from benchmarks.hostile_commands import files_of_one_tap, same_file
 from benchmarks.hostile_load import START_NS
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.twin_index import CLOCK_NS, FEW, NO_MATCH, Between
-from kdissect.engine.twins import Seen, Span, Twins
+from kdissect.engine.twin_index import CLOCK_NS, FEW, NO_MATCH, Between, Seen, Span
+from kdissect.engine.twins import Twins
 from kdissect.model.packet import FILE_SHIFT
 from kdissect.model.segment import ACK, SYN, Segment, reverse_flow
 from kdissect.net.sequence import MASK

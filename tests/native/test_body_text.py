@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdissect.decoders.body_text import body_text
+from kdissect.decoders.body_text import body_text, plain_body
 from kdissect.decoders.compiled import json_decoder
 from kdissect.decoders.encoder import encode
-from kdissect.decoders.nested_json import plain_body
 from kdissect.decoders.quirks import UNSUPPORTED_START
 from kdissect.model.errors import DecodeError
 from kdissect.model.native import native

@@ -3,13 +3,15 @@
 import struct
 from random import Random
 
-import orjson
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.cli.formats.body_texts import BodyTexts, Texts
+from kdissect.cli.formats.body_texts import BodyTexts, NameOf, Texts
+from kdissect.cli.formats.jsonl import json_bytes
 from kdissect.decoders.encoder import encode
-from kdissect.engine.bodies import body_of
+from kdissect.engine.nested_records import nest_batches
+from kdissect.engine.record_sets import RecordSet
+from kdissect.engine.rows import Row, add_bodies
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
@@ -25,7 +27,6 @@ pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (do
 ALL = sorted(map(str, CAPTURES.glob("*.pcap*")))
 CONNECTION = ConnectionInfo("0" * 16, "set", Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 9092), 0)
 PRODUCE, FETCH = 0, 1
-WITH_FLOATS = (48, 49)  # DescribeClientQuotas, AlterClientQuotas
 OWN, USERS = "__consumer_offsets", "orders"
 TIME = 1_700_000_000_000
 CONTENTS = [None, b"", b"k", b"v" * 70, 'é"\\\n'.encode() * 9, b"\xff\0", b"x" * 9000]
@@ -67,30 +68,44 @@ def name_of(_connection: ConnectionInfo, topic_id: bytes) -> str | None:
     return {1: OWN, 2: USERS}.get(topic_id[0])
 
 
+def by_python(exchange: Exchange, topic_name: NameOf | None) -> Texts | None:
+    """The texts as Python makes them of any bodies; None where it says that something is wrong in them."""
+    row: Row = {
+        "request": None if exchange.request is None else {},
+        "response": None if exchange.response is None else {},
+    }
+    anomalies = add_bodies(row, exchange, False)
+    if topic_name is not None:
+
+        def name(records: RecordSet) -> str | None:
+            topic_id = records.section.topic_id
+            return None if topic_id is None else topic_name(records.exchange.connection, topic_id)
+
+        anomalies += nest_batches(row, exchange, False, name)
+    if anomalies:
+        return None
+    asked, answered = (
+        None if row[side] is None else json_bytes(row[side]["body"]) for side in ("request", "response")
+    )
+    return asked, answered
+
+
 def both(exchange: Exchange, *, counted: bool = False) -> Texts | None:
     """The compiled texts, which are those of Python."""
-    texts = BodyTexts(None if counted else name_of, show_secrets=False)
-    found = texts.compiled(exchange)
-    assert found is None or found == texts.made(exchange)
+    topic_name = None if counted else name_of
+    found = BodyTexts(topic_name, show_secrets=False).texts(exchange)
+    assert found is None or found == by_python(exchange, topic_name)
     return found
 
 
 @pytest.mark.parametrize("path", ALL)
 def test_captures(path: str) -> None:
     dissection = Dissection(path)
-    texts, counted = (BodyTexts(name, show_secrets=False) for name in (dissection.topics.name, None))
+    names: list[NameOf | None] = [dissection.topics.name, None]
     for exchange in dissection:
-        made, found = texts.made(exchange), texts.compiled(exchange)
-        # It takes all that Python takes at once, but for floats, and bodies with tags.
-        assert found == made or made is None or (found is None and exchange.api_key in WITH_FLOATS)
-        found = counted.compiled(exchange)
-        assert found is None or found == (generally(exchange, "request"), generally(exchange, "response"))
-
-
-def generally(exchange: Exchange, side: str) -> bytes | None:
-    """The text of a body with its records but counted, as Python makes it of any."""
-    frame = exchange.request if side == "request" else exchange.response
-    return None if frame is None else orjson.dumps(body_of(exchange, side, show_secrets=False).body)
+        for topic_name in names:
+            found = BodyTexts(topic_name, show_secrets=False).texts(exchange)
+            assert found is None or found == by_python(exchange, topic_name)
 
 
 def a_record(random: Random) -> bytes:
@@ -200,4 +215,4 @@ def test_errors_of_others_are_theirs() -> None:
         raise KeyError("no such broker")
 
     with pytest.raises(KeyError, match="no such broker"):
-        BodyTexts(fail, show_secrets=False).compiled(fetch(b"", bytes([1] * 16)))
+        BodyTexts(fail, show_secrets=False).texts(fetch(b"", bytes([1] * 16)))

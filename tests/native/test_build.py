@@ -62,7 +62,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _why_not(data: dict[str, Any]) -> str:
     """What the file says that is all a pure wheel has more."""
-    assert data["pure_python"] and not data["infer_tag"]
+    assert data["pure_python"]
+    assert "tag" not in data
     ((file, place),) = data["force_include"].items()
     assert place == "kdissect/_native_missing.txt"
     return Path(file).read_text()
@@ -77,6 +78,15 @@ def test_without_a_compiler_the_wheel_is_pure_and_knows_why(checkout: Path) -> N
         "kdissect: installed without the compiled hot path, see docs/native.md: "
         "no Rust compiler (cargo) when it was installed"
     ]
+
+
+def test_a_wheel_that_must_have_it_is_not_built_without(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDISSECT_NATIVE", "1")
+    hook, _ = _hook(checkout)
+    with pytest.raises(RuntimeError, match=r"KDISSECT_NATIVE=1, .* no Rust compiler"):
+        hook.initialize("standard", _data())
 
 
 OFFLINE = """error: failed to download `pyo3 v0.26.0`
@@ -113,11 +123,33 @@ def test_what_was_compiled_is_in_the_wheel(checkout: Path) -> None:
     data = _data()
     hook.initialize("standard", data)
     assert not data["pure_python"]
-    assert data["infer_tag"]
+    assert re.fullmatch(r"cp311-abi3-\w+", data["tag"])
     ((library, place),) = data["force_include"].items()
     assert Path(library).parent == checkout / "target" / "release"
-    assert place.startswith("kdissect/_native")
+    assert place in {"kdissect/_native.abi3.so", "kdissect/_native.pyd"}
     assert not app.warnings
+
+
+@pytest.mark.parametrize(
+    ("said", "tag"),
+    [
+        ("linux-x86_64", "linux_x86_64"),
+        ("linux-aarch64", "linux_aarch64"),
+        ("macosx-11.0-arm64", "macosx_11_0_arm64"),
+        ("macosx-10.13-universal2", "macosx_10_13_riscv64"),
+        ("win-amd64", "win_amd64"),
+    ],
+)
+def test_the_platform_of_a_wheel(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, said: str, tag: str
+) -> None:
+    _cargo(checkout / "bin", "exit 0")
+    monkeypatch.setattr("sysconfig.get_platform", lambda: said)
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    hook, _ = _hook(checkout)
+    data = _data()
+    hook.initialize("standard", data)
+    assert data["tag"] == f"cp311-abi3-{tag}"
 
 
 def test_an_editable_install_has_it_beside_the_sources(
@@ -126,12 +158,15 @@ def test_an_editable_install_has_it_beside_the_sources(
     monkeypatch.setenv("PATH", f"{checkout / 'bin'}:/usr/bin:/bin")
     built = " ".join(f'"$CARGO_TARGET_DIR/release/{name}"' for name in LIBRARIES)
     _cargo(checkout / "bin", f'mkdir -p "$CARGO_TARGET_DIR/release"; touch {built}')
-    (checkout / "kdissect" / "_native_missing.txt").write_text("of an earlier build")
+    for old in ("_native_missing.txt", "_native.cpython-311-x86_64-linux-gnu.so"):
+        (checkout / "kdissect" / old).write_text("of an earlier build")
     hook, _ = _hook(checkout)
     data = _data()
     hook.initialize("editable", data)
     assert data["force_include"] == {}
-    assert [path.name.startswith("_native") for path in (checkout / "kdissect").iterdir()] == [True]
+    (library,) = (checkout / "kdissect").iterdir()
+    assert library.name in {"_native.abi3.so", "_native.pyd"}
+    assert library.read_bytes() == b""
 
 
 def test_an_editable_install_without_has_the_reason_beside_the_sources(

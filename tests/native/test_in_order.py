@@ -152,7 +152,7 @@ def test_places_that_lie_outside_of_their_data_are_unusual(native: Any) -> None:
     """They come from parsers of ours; were one wrong, it must not matter here."""
     packets = small_frames()
     for start, end in ((0, 10**9), (10**9, 10**9 + 60), (60, 0), (2**63, 2**64 - 1)):
-        block = PacketBlock(bytes(100), packets[0][0], [(start, packets[0][1], 1, end, 60)], [0])
+        block = PacketBlock(bytes(100), packets[0][0], [(start, packets[0][1], 1, end, 60)])
         lanes, due = native.Lanes(), type("Due", (), {"time_ns": 2**70})()
         found: list[int] = []
         fed = native.InOrder(block.data, 1, block.pack(), 0, lanes, due, [], None, found.append, None)

@@ -1,7 +1,8 @@
 """Quick looks leave nothing out: a judge that shows every rule everything comes to the same verdict."""
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,16 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
+from kdissect.decoders.node import Node
+from kdissect.decoders.records.reader import read_records
+from kdissect.engine.bodies import body_of
+from kdissect.engine.record_sets import record_batches
+from kdissect.model.finding import Who
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
 from kdissect.rules import subjects
+from kdissect.rules.batch import Batch
+from kdissect.rules.body import Body
 from kdissect.rules.body_kind import BodyKind
 from kdissect.rules.body_pair import PairKey
 from kdissect.rules.connection_view import ConnectionView
@@ -20,7 +28,7 @@ from kdissect.rules.exercise import Exercise
 from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import Rule
+from kdissect.rules.rule import BatchRule, ExchangeRule, Fault, NodeRule, RecordRule, Rule
 from kdissect.session.exchange import Exchange
 from tests.rules.dialogue import Dialogue, events_of, judged, key_of
 from tests.rules.fixtures import apis, batches, histories, values, wire
@@ -103,6 +111,74 @@ def test_fixtures(code: str, thorough: Callable[[Callable[[], Judge]], object]) 
     for make in (CASES[code].violating, CASES[code].legal):
         quick = _verdict(judged(make()))
         assert quick == thorough(lambda make=make: judged(make()))
+
+
+TOPIC = "acks-all"
+
+
+class _Strings(NodeRule):
+    """Written to the contract of its base class and nothing more, as the rules below are."""
+
+    code, name, who, nodes = "BDY900", "any-string", Who.CLIENT, ("string",)
+
+    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+        if node.value == TOPIC:
+            yield Fault("another", TOPIC)
+
+
+class _Batches(BatchRule):
+    code, name, who = "REC900", "compressed-batch", Who.CLIENT
+
+    def check(self, batch: Batch) -> Iterator[Fault]:
+        if batch.batch.codec:
+            yield Fault("no codec", str(batch.batch.codec))
+
+
+class _Records(RecordRule):
+    code, name, who = "REC901", "record", Who.CLIENT
+
+    def check(self, batch: Batch) -> Iterator[Fault]:
+        yield Fault("no records", str(len(batch.content)))
+
+
+class _Exchanges(ExchangeRule):
+    code, name, who = "PAI900", "exchange", Who.CLIENT
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+        yield Fault("none", str(exchange.ordinal))
+
+
+def _occurrences(value: Any) -> int:
+    """How often a body names the topic."""
+    if isinstance(value, dict):
+        return sum(map(_occurrences, value.values()))
+    return sum(map(_occurrences, value)) if isinstance(value, list) else value == TOPIC
+
+
+NEW_RULES = (_Strings(), _Batches(), _Records(), _Exchanges())
+
+
+@pytest.mark.parametrize("rule", NEW_RULES, ids=lambda rule: rule.code)
+@pytest.mark.parametrize("with_others", [True, False])
+def test_a_new_rule_is_shown_everything(rule: Rule, with_others: bool) -> None:
+    path = CAPTURES / "kafka44_java_produce.pcapng"
+    judge = Judge((*ALL_RULES, rule) if with_others else (rule,))
+    expected: Counter[str] = Counter()
+    for event in Dissection(str(path)).events():
+        if isinstance(event, Exchange):
+            expected["PAI900"] += 1
+            batches = [batch for _, found in record_batches(event) for batch in found.batches]
+            expected["REC900"] += sum(bool(batch.codec) for batch in batches)
+            expected["REC901"] += sum(bool(read_records(batch).records) for batch in batches)
+            expected["BDY900"] += sum(
+                _occurrences(body_of(event, side, True).body) for side in ("request", "response")
+            )
+        judge.add(event)
+    judge.finish()
+    assert expected[rule.code] > 0
+    assert (
+        sum(found.count for found in judge.findings.all() if found.code == rule.code) == expected[rule.code]
+    )
 
 
 def _steady() -> Dialogue:

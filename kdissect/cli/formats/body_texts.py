@@ -1,46 +1,43 @@
-"""Both bodies of exchanges as JSON text, compiled where that takes them."""
+"""Both bodies of exchanges as JSON text, by the compiled hot path; the rest goes by `engine.bodies`."""
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import orjson
 
-from kdissect.cli.formats.jsonl import json_bytes
 from kdissect.decoders.body_schemas import CACHE_SIZE
 from kdissect.decoders.body_text import BodyText, body_text
-from kdissect.engine.nested_bodies import Body, NameOf, NestedBodies
+from kdissect.decoders.records.batches import split_batches
+from kdissect.engine.nested_records import batch_values
+from kdissect.engine.record_sets import records_side
+from kdissect.model.record_batch import RecordFault
+from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
 from kdissect.session.exchange import Exchange, ExchangeKind
+from kdissect.session.info import ConnectionInfo
 
 Texts = tuple[bytes | None, bytes | None]
+NameOf = Callable[[ConnectionInfo, bytes], str | None]
+"""The name of a topic id on a connection. May raise ValueError: then the general path is taken."""
 _KAFKA = ExchangeKind.KAFKA
 
 
-class BodyTexts(NestedBodies):
-    """The bodies of `NestedBodies` as orjson writes them.
+class BodyTexts:
+    """The bodies of exchanges as orjson writes them.
 
-    `texts`, `made` and `compiled` give the text of request and response, None for a frame that is not there;
-    None where one of them must be looked at by `bodies`. They raise nothing.
+    `name_of` tells topics; without it records are but counted.
     """
 
     def __init__(self, name_of: NameOf | None, show_secrets: bool) -> None:
-        super().__init__(name_of, show_secrets)
+        self._name_of = name_of
+        self._show_secrets = show_secrets
         self._records = None if name_of is None else self
+        self._exchange: Exchange | None = None  # whose bodies are being written
 
     def texts(self, exchange: Exchange) -> Texts | None:
-        """Compiled, or `made`."""
-        return self.compiled(exchange) or self.made(exchange)
+        """The text of request and response, None for a frame that is not there. Raises nothing.
 
-    def made(self, exchange: Exchange) -> Texts | None:
-        """By dicts and orjson."""
-        bodies = self.of(exchange)
-        if bodies is None:
-            return None
-        asked, answered = bodies
-        if asked is None or answered is None:
-            return _text(asked), _text(answered)
-        return json_bytes(asked), json_bytes(answered)
-
-    def compiled(self, exchange: Exchange) -> Texts | None:
-        """Compiled; None as well where that does not take one of them."""
+        None where one of them must be looked at by `bodies`.
+        """
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None or exchange.kind is not _KAFKA or exchange.is_near_secrets:
             return None
@@ -66,17 +63,30 @@ class BodyTexts(NestedBodies):
                 return None
         return asked, answered
 
+    def name(self, topic_id: bytes) -> str | None:
+        """The topic of an id on the connection of the exchange at hand. Raises ValueError as above."""
+        assert self._exchange is not None
+        assert self._name_of is not None
+        found = self._name_of(self._exchange.connection, topic_id)
+        # Where the metadata log was asked for, records of a topic that nobody knows may be of secrets.
+        if found is None and self._exchange.is_of_metadata and may_be_metadata_topic(topic_id):
+            return METADATA_TOPIC
+        return found
+
     def unusual(self, data: bytes, start: int, end: int, topic: str | None) -> bytes:
-        """A records field with batches that are not plain. Raises ValueError where one is wrong."""
-        told = self.unusual_records(data, start, end, topic)
+        """A records field with batches that the compiled reader leaves. Raises ValueError for a wrong one."""
+        assert self._exchange is not None
+        assert self._exchange.api_key is not None
+        found = split_batches(data, start, end, may_be_cut=bool(records_side(self._exchange.api_key)))
+        faults: list[tuple[int, RecordFault]] = []
+        batches = batch_values(found.batches, topic, faults, self._show_secrets)
+        if faults or found.faults:
+            raise ValueError
+        told = {"bytes": end - start, "batches": batches}
         try:
-            return orjson.dumps(told)
-        except TypeError as error:  # an integer over 64 bits: `made` writes the whole body in another way
+            return orjson.dumps(told | {"cut": found.cut} if found.cut else told)
+        except TypeError as error:  # an integer over 64 bits: `bodies` writes the whole body in another way
             raise ValueError from error
-
-
-def _text(body: Body | None) -> bytes | None:
-    return None if body is None else json_bytes(body)
 
 
 @lru_cache(maxsize=CACHE_SIZE)

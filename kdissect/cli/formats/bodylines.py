@@ -1,19 +1,17 @@
 """Exchanges with their bodies to JSON lines: bodies put into the lines of `fastlines`.
 
 The same text as `ExchangeRows.row` through orjson, held equal by a test. It exists because it is the path of
-large captures: the header part of a line is text that is mostly known, and bodies are made text where the hot
-path is compiled; without it they are dicts for orjson.
+large captures: the header part of a line is text that is mostly known, and the compiled hot path makes text
+of bodies; without it they are dicts for orjson.
 """
 
 from collections.abc import Sequence
 
-from kdissect.cli.formats.body_texts import BodyTexts
+from kdissect.cli.formats.body_texts import BodyTexts, NameOf
 from kdissect.cli.formats.fastlines import FastLines
 from kdissect.cli.formats.jsonl import json_bytes
-from kdissect.engine.nested_bodies import NameOf
 from kdissect.engine.rows import Nest, Row, TopicsOf, add_bodies, anomaly_row
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 
 # Where the frames of a line end. No text on a line can hold these: quotes in it are escaped.
@@ -41,8 +39,7 @@ class BodyLines:
         self.skip = lines.skip
         self.head = lines.head
         self.tail = lines.tail
-        texts = BodyTexts(name_of, show_secrets)
-        self._texts_of = texts.made if native is None else texts.texts
+        self._texts_of = BodyTexts(name_of, show_secrets).texts
         self._nest = nest
         self._show_secrets = show_secrets
 
