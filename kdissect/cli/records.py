@@ -17,9 +17,7 @@ from kdissect.cli.progress import Progress, progress_of
 from kdissect.cli.record_faults import FaultReport
 from kdissect.cli.record_options import add_forms, add_limit, check_parquet
 from kdissect.cli.selection import add_selection, globs
-from kdissect.decoders.records.sections import Section
-from kdissect.engine.acquired import SHARE_FETCH
-from kdissect.engine.held_fields import ENOUGH, LOOK, HeldFields
+from kdissect.engine.held_fields import ENOUGH, LOOK, HeldFields, goes_by_rows
 from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.record_sets import RecordSet, exchange_sections, record_sets
 from kdissect.engine.snapshot_pieces import SnapshotPieces
@@ -220,7 +218,7 @@ def _looked_at(
     if found is None or not found[2]:
         return
     is_response, frame, sections = found
-    if not options.topic and not _is_odd(exchange, sections[0]):
+    if not options.topic and not goes_by_rows(exchange, sections[0]):
         if tables.held.add(exchange, frame, sections):
             yield
         return
@@ -231,16 +229,9 @@ def _looked_at(
 
 
 def _hold(held: HeldFields | Any, records: RecordSet) -> bool:
-    if _is_odd(records.exchange, records.section):
+    if goes_by_rows(records.exchange, records.section):
         return bool(held.add_set(records))
     return bool(held.add(records.exchange, records.frame, (records.section,)))
-
-
-def _is_odd(exchange: Exchange, section: Section) -> bool:
-    """Whether a field is made rows of one by one: a piece of a snapshot knows what stands before it, and of
-    records that are shared the rest of the answer says which were acquired.
-    """
-    return section.position is not None or exchange.api_key == SHARE_FETCH
 
 
 def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet], bool]:
