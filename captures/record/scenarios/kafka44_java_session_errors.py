@@ -1,6 +1,6 @@
-"""Apache Kafka 4.4.0, one KRaft node: one that speaks with the classes of the Java client 4.4.0 leaves a gap in
-its sequence numbers, repeats a batch and one from long ago, and uses fetch sessions with wrong epochs, ids and
-after their end.
+"""Apache Kafka 4.4.0, one KRaft node: one that speaks with the classes of the Java client 4.4.0 leaves a gap
+in its sequence numbers, repeats a batch and one from long ago, and uses fetch sessions with wrong epochs, ids
+and after their end.
 """
 
 from captures.record.java import java
