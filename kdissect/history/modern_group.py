@@ -187,9 +187,10 @@ class ModernGroup:
         if last is not None and last.settled_ns is None and not self.behind:
             last.settled_ns = time_ns
 
-    def hold(self, member: ModernMember) -> list[str]:
+    def hold(self, member: ModernMember, given_before: frozenset[Holding]) -> list[str]:
         """A member was given what only one can hold; who held it and never gave it up is gone."""
         lost: dict[str, None] = {}
+        self._let_go(member.member_id, given_before - (member.assigned or _NOTHING))
         for holding in member.assigned or ():
             if self.kind is ModernKind.STREAMS and holding[0] != "active":
                 continue
@@ -204,10 +205,14 @@ class ModernGroup:
         """A member is not there any more."""
         member = self.members.pop(member_id)
         self.behind.discard(member_id)
-        for holding in () if member is None else member.assigned or ():
+        if member is not None:
+            self._let_go(member_id, member.assigned or _NOTHING)
+        return member
+
+    def _let_go(self, member_id: str, holdings: frozenset[Holding]) -> None:
+        for holding in holdings:
             if self.holders.get(holding) == member_id:
                 del self.holders[holding]
-        return member
 
     def attempt(self, attempt: Attempt) -> None:
         """A member asked to join and got no answer; it may have brought about the epoch told next.

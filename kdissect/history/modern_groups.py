@@ -218,7 +218,7 @@ def _goes_on(turn: Turn, key: GroupKey, group: ModernGroup, member: ModernMember
         before_given, member.assigned = member.assigned, given
         kind, path = ModernFact.ASSIGNED, "assignment"
         facts.append(_fact(kind, turn, key, member, path, side="response", expected=before_given, seen=given))
-        _hold(turn, group, member)
+        _hold(turn, group, member, before_given or frozenset())
     group.follow(member, turn.evidence.answered_ns)
     return facts
 
@@ -261,15 +261,18 @@ def _replace(turn: Turn, group: ModernGroup, member: ModernMember) -> None:
             group.gone += 1
 
 
-def _hold(turn: Turn, group: ModernGroup, member: ModernMember) -> None:
+def _hold(turn: Turn, group: ModernGroup, member: ModernMember, before: frozenset[Holding]) -> None:
     """What one member is given only when another gave it up, or is no member any more."""
     if group.kind is ModernKind.SHARE:
         return
-    for member_id in group.hold(member):
-        other = group.go(member_id)
+    now_ns = turn.evidence.answered_ns
+    for member_id in group.hold(member, before):
+        other = group.members.peek(member_id)
+        if other is None or now_ns - other.last_ns <= LATE_AFTER * other.interval_ms * _MS:
+            continue  # the heartbeat that gives it up may be under way
+        group.go(member_id)
         group.gone += 1
-        if other is not None:
-            group.explained(Cause.MEMBER_LOST, member_id, other.answered_ns, turn.evidence.answered_ns)
+        group.explained(Cause.MEMBER_LOST, member_id, other.answered_ns, now_ns)
 
 
 def _back(turn: Turn, key: GroupKey, member: ModernMember, epoch: int) -> list[Fact]:
