@@ -212,12 +212,12 @@ def test_who_never_gave_up_what_another_gets_is_lost() -> None:
 
 
 def test_who_gives_up_while_another_gets_it_is_not_lost() -> None:
-    """The coordinator's two answers may cross."""
+    """What it was told is known after what the other was told."""
     one, two = Talk(ONE), Talk(TWO)
     group = facts_of(
         beats(one, "a", 0, 1, 0, gets=(0, 1)), beats(one, "a", 1, 1, 900, owns=(0, 1)),
-        beats(two, "b", 0, 2, 1000, gets=()), beats(one, "a", 1, 1, 1800, gets=(0,)),
-        beats(two, "b", 2, 2, 2001, gets=(1,)), beats(one, "a", 1, 2, 2000, owns=(0,)),
+        beats(two, "b", 0, 2, 1000, gets=()),
+        beats(two, "b", 2, 2, 2001, gets=(1,)), beats(one, "a", 1, 2, 2000, gets=(0,), owns=(0,)),
         beats(two, "b", 2, 3, 9000, gets=(1,)),
     )  # fmt: skip
     assert gone(group) == {"a": None, "b": None}
