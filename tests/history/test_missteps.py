@@ -7,7 +7,7 @@ import pytest
 from kdissect.cli import main
 from tests.stats.truth import Facts, capture, told, truth
 
-NAME = "kafka44_java_session_errors"
+NAME = "kafka44_missteps_raw"
 
 
 def refused(call: str) -> Counter[str]:

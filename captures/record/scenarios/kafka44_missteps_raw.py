@@ -7,7 +7,7 @@ from captures.record.java import java
 from captures.record.lab import Lab
 from captures.record.spec import Spec
 
-NAME = "kafka44_java_session_errors"
+NAME = "kafka44_missteps_raw"
 BROKER = Spec("4.4.0")
 
 
