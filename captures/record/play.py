@@ -19,8 +19,8 @@ def played(
 ) -> Iterator[Lab]:
     """Run a scenario on the 100 ports from `base`; `sniffer_of` makes the capture of the ports it gets.
 
-    Inside the block the clients are done, and the servers run and are captured still: they are stopped on
-    the way out.
+    Inside the block the clients are done, unless the scenario says `RUNS_ON`, and the servers run and are
+    captured still: they are stopped on the way out.
     """
     spec = module.BROKER
     cluster = Cluster(spec, base, java.extensions() if spec.modern else None)
@@ -33,7 +33,8 @@ def played(
     try:
         _start(lab)
         module.run(lab)
-        lab.close()
+        if not getattr(module, "RUNS_ON", False):
+            lab.close()
         yield lab
     finally:
         lab.close()

@@ -17,7 +17,7 @@ from kdissect.cli.progress import Progress, progress_of
 from kdissect.cli.record_faults import FaultReport
 from kdissect.cli.record_options import add_forms, add_limit, check_parquet
 from kdissect.cli.selection import add_selection, globs
-from kdissect.engine.held_fields import ENOUGH, LOOK, HeldFields
+from kdissect.engine.held_fields import ENOUGH, LOOK, HeldFields, goes_by_rows
 from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.record_sets import RecordSet, exchange_sections, record_sets
 from kdissect.engine.snapshot_pieces import SnapshotPieces
@@ -36,7 +36,7 @@ FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
 DEFAULT_COLUMNS = (
     "number", "time", "direction", "topic", "topic_id", "partition", "offset", "timestamp", "key", "value",
     "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection", "exchange",
-    "batch",
+    "batch", "acquired", "delivery_count",
 )  # fmt: skip
 
 
@@ -218,7 +218,7 @@ def _looked_at(
     if found is None or not found[2]:
         return
     is_response, frame, sections = found
-    if not options.topic and sections[0].position is None:
+    if not options.topic and not goes_by_rows(exchange, sections[0]):
         if tables.held.add(exchange, frame, sections):
             yield
         return
@@ -229,8 +229,7 @@ def _looked_at(
 
 
 def _hold(held: HeldFields | Any, records: RecordSet) -> bool:
-    """Only a piece of a snapshot knows more than stands in its frame."""
-    if records.section.position is not None:
+    if goes_by_rows(records.exchange, records.section):
         return bool(held.add_set(records))
     return bool(held.add(records.exchange, records.frame, (records.section,)))
 

@@ -14,6 +14,7 @@ from kdissect.decoders.compression.codec import decompress_usual, growth, usual_
 from kdissect.decoders.native_layout import native_layout
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.sections import Section, has_pieces
+from kdissect.engine.acquired import SHARE_FETCH
 from kdissect.engine.record_rows import TopicNames, record_topic
 from kdissect.engine.record_schema import arrow_schema
 from kdissect.engine.record_sets import RecordSet, direction_of, records_side
@@ -105,7 +106,11 @@ class Help:
 
     @staticmethod
     def way(api_key: int, api_version: int) -> tuple[bool, Any] | None:
-        """The side that has records (True: the response) and its layout, None for pieces of snapshots."""
+        """The side that has records (True: the response) and its layout.
+
+        None for what Python reads: pieces of snapshots, and records of which the body says which were
+        acquired.
+        """
         is_response = records_side(api_key)
         if is_response is None:
             return None
@@ -115,7 +120,8 @@ class Help:
             return None
         if not has_records(message):
             return None
-        return is_response, None if has_pieces(message) else native_layout(message, api_version)[0]
+        is_odd = api_key == SHARE_FETCH or has_pieces(message)
+        return is_response, None if is_odd else native_layout(message, api_version)[0]
 
     @staticmethod
     def lz4() -> Callable[[bytes], bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kdissect.decoders.records.sections import Section
+from kdissect.engine.acquired import SHARE_FETCH
 from kdissect.engine.record_sets import RecordSet
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
@@ -17,6 +18,15 @@ GROUP_FIELDS = 20_000
 # What `take` answers: there is nothing to do; it is enough for a group; the caller has to look for the fields
 # and `add` them.
 TAKEN, ENOUGH, LOOK = range(3)
+
+
+def goes_by_rows(exchange: Exchange, section: Section) -> bool:
+    """Whether a field is not read by columns, so that it is given as an object (`HeldFields.add_set`).
+
+    A piece of a snapshot knows what stands before it; of records that are shared the rest of the answer says
+    which were acquired.
+    """
+    return section.position is not None or exchange.api_key == SHARE_FETCH
 
 
 class HeldFields:

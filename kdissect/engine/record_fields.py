@@ -48,6 +48,17 @@ RECORD_FIELDS = (
     RowField("leader_epoch", "int32", "the partition's leader epoch in the batch; null where it has none"),
     RowField("crc_ok", "bool", "whether the batch's checksum is right"),
     RowField(
+        "acquired",
+        "bool",
+        "only in `share_fetch`: whether the answer gives the record to its member, or only carries it; "
+        "null where that was not captured",
+    ),
+    RowField(
+        "delivery_count",
+        "int16",
+        "only in `share_fetch`: which delivery of the record this is; null unless acquired",
+    ),
+    RowField(
         "decoded", "struct", "only for records of Kafka's own topics and control records: what they hold"
     ),
     RowField("decoded.key", "struct", "the key decoded; null where it has no format"),

@@ -13,6 +13,7 @@ from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.columns import RecordColumns, record_columns
 from kdissect.decoders.records.layout import HEADER_V2
 from kdissect.decoders.records.lockstep import Flags, Ints, padded
+from kdissect.engine.acquired import SHARE_FETCH
 from kdissect.engine.field_columns import FieldColumns
 from kdissect.model.errors import DecodeError
 from kdissect.model.record_batch import CODEC_MASK, CODEC_NAMES, CONTROL
@@ -90,6 +91,9 @@ def _check_rests(fields: FieldColumns, batches: BatchColumns, fits: Flags) -> No
         found = split_batches(fields.data, rest, end, may_be_cut=may_be_cut)
         if found.batches or found.faults:
             fits[index] = False
+    shares = np.array([exchange.api_key == SHARE_FETCH for exchange in fields.exchanges], np.bool_)
+    if shares.any():  # of their records the body says which were acquired
+        fits &= ~shares[fields.owner]
     if any(fields.positions):  # what stands before a piece of a snapshot is not in `data`
         fits &= np.array([not position for position in fields.positions], np.bool_)
 

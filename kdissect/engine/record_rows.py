@@ -6,6 +6,7 @@ from typing import Any
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import iter_records
+from kdissect.engine.acquired import Acquired, AcquiredRecords
 from kdissect.engine.record_sets import RecordSet
 from kdissect.engine.record_values import VALUE_FORMS
 from kdissect.engine.rows import Row, topic_id_text
@@ -41,14 +42,17 @@ class RecordRows:
         self._show_secrets = show_secrets
         self._topic_name = topic_name
         self._number = 0
+        self._acquired = AcquiredRecords()
 
     def rows(self, records: RecordSet, anomalies: list[Anomaly]) -> Iterator[Row]:
         """The rows of one field as they are read; what does not fit is added to `anomalies` at the end."""
         faults: list[tuple[int, RecordFault]] = []
         head = self._head(records)
+        acquired = self._acquired.of(records)
         for index, batch in enumerate(records.found.batches):
             found = list(batch.faults)
-            yield from self.batch_rows(head, index, batch, found)
+            rows = self.batch_rows(head, index, batch, found)
+            yield from rows if acquired is None else _with_deliveries(rows, acquired)
             faults += [(index, fault) for fault in found]
         anomalies += records.anomalies(faults)
 
@@ -146,6 +150,15 @@ class RecordRows:
             row["key"] = own.key_mask
         if own.value_mask:
             row["value"] = own.value_mask
+
+
+def _with_deliveries(rows: Iterator[Row], acquired: Acquired) -> Iterator[Row]:
+    for row in rows:
+        decoded = row.pop("decoded", None)
+        row["acquired"], row["delivery_count"] = acquired.of(row["offset"])
+        if decoded is not None:
+            row["decoded"] = decoded
+        yield row
 
 
 def record_topic(records: RecordSet, topic_name: TopicNames | None) -> str | None:

@@ -232,5 +232,11 @@ class _Rows:
     def _make_crc_ok(self) -> Any:
         return numbers_array(np.ones(len(self._batch), np.bool_))
 
+    def _make_acquired(self) -> Any:
+        return pa.nulls(len(self._batch), pa.bool_())  # records of ShareFetch go the other way
+
+    def _make_delivery_count(self) -> Any:
+        return pa.nulls(len(self._batch), pa.int16())
+
     def _make_decoded(self) -> Any:
         return pa.nulls(len(self._batch), pa.string())

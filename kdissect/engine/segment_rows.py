@@ -62,6 +62,8 @@ SEGMENT_BATCH_FIELDS = (
 )
 _OF_CAPTURES = frozenset(
     {
+        "acquired",
+        "delivery_count",
         "connection",
         "exchange",
         "direction",

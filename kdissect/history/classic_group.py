@@ -2,9 +2,9 @@
 
 from collections import deque
 from enum import StrEnum
-from typing import NamedTuple
 
 from kdissect.history.fact import Evidence
+from kdissect.history.group_attempts import Attempt
 from kdissect.history.table import Table
 from kdissect.model.packet import NEVER_NS
 
@@ -34,26 +34,6 @@ class Cause(StrEnum):
     SUBSCRIPTION_CHANGED = "subscription_changed"
     LEADER_REJOINED = "leader_rejoined"  # without another cause: its topics changed
     UNKNOWN = "unknown"
-
-
-class Attempt(NamedTuple):
-    """A JoinGroup or SyncGroup that was not answered.
-
-    `member_id` is empty for a member that has none yet; `name` is what people call it. `given_up_ns` is when
-    its connection ended, None where the capture ended first.
-    """
-
-    member_id: str
-    name: str
-    connection: str
-    is_join: bool
-    sent_ns: int
-    given_up_ns: int | None
-
-    @property
-    def who(self) -> str:
-        """The member, or the connection of one that has no id yet."""
-        return self.member_id or self.connection
 
 
 class ClassicMember:

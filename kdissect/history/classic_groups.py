@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from kdissect.history import apis, codes
 from kdissect.history.classic_group import (
-    Attempt,
     ClassicGroup,
     ClassicMember,
     ClassicState,
@@ -25,14 +24,13 @@ from kdissect.history.classic_steps import (
     went_back,
 )
 from kdissect.history.fact import Fact
+from kdissect.history.group_attempts import Attempts
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
 from kdissect.model.packet import NEVER_NS
-from kdissect.session.exchange import State
 
 GROUPS_KEPT = 20_000  # a cluster's; a state is 1 KB and 1 KB a member
 GIVEN_KEPT = 20_000  # member ids given to clients that have not joined with them yet (KIP-394)
-BROKERS_KEPT = 10_000  # those that were seen to answer members
 # Answers to the heartbeat of a member: to others it says that it does not know them.
 _OF_MEMBERS = (0, codes.REBALANCE_IN_PROGRESS)
 _ATTEMPTS = (apis.JOIN_GROUP, apis.SYNC_GROUP)
@@ -50,7 +48,7 @@ class ClassicGroups:
     def __init__(self) -> None:
         self.groups: Table[GroupKey, ClassicGroup] = Table(GROUPS_KEPT)
         self._given: Table[tuple[str, str], str] = Table(GIVEN_KEPT)
-        self._answering: Table[tuple[str, str], bool] = Table(BROKERS_KEPT)
+        self._attempts = Attempts()
 
     def feed(self, turn: Turn) -> list[Fact]:
         """Take the next exchange of a group's member."""
@@ -58,7 +56,9 @@ class ClassicGroups:
         if request is None:
             return []
         key: GroupKey = turn.info.capture_set, str(request.group_id)
-        self._attempt(turn, key)
+        attempt = self._attempts.of(turn)
+        if attempt is not None and turn.key in _ATTEMPTS:
+            self.groups.get_or(key, ClassicGroup).attempt(attempt)
         group = self.groups.get(key)
         if turn.key == apis.JOIN_GROUP:
             group = group or self.groups.put(key, ClassicGroup())
@@ -69,29 +69,6 @@ class ClassicGroups:
         if turn.key == apis.SYNC_GROUP:
             return _sync(turn, key, group)
         return _heartbeat(turn, key, group) if turn.key == apis.HEARTBEAT else _leave(turn, key, group)
-
-    def _attempt(self, turn: Turn, key: GroupKey) -> None:
-        """Keep a JoinGroup or SyncGroup that got no answer.
-
-        Proof is that the broker's side was captured, as its answers show, and that nothing was lost.
-        """
-        exchange = turn.exchange
-        broker = turn.info.capture_set, turn.info.broker_address
-        if exchange.response is not None:
-            self._answering.put(broker, True)
-        if turn.key not in _ATTEMPTS or exchange.state is not State.UNANSWERED or turn.losses:
-            return
-        if self._answering.peek(broker) is None:
-            return
-        request, close = turn.request, exchange.close
-        name = getattr(request, "group_instance_id", None) or exchange.client_id or request.member_id
-        group = self.groups.get_or(key, ClassicGroup)
-        group.attempt(
-            Attempt(
-                str(request.member_id), str(name or ""), turn.info.id, turn.key == apis.JOIN_GROUP,
-                turn.sent_ns, None if close is None else close.time_ns,
-            )
-        )  # fmt: skip
 
     # JoinGroup
 

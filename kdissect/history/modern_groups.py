@@ -11,12 +11,14 @@ from typing import Any, ClassVar
 from kdissect.history import apis, codes
 from kdissect.history.classic_group import Cause
 from kdissect.history.fact import Fact
-from kdissect.history.modern_group import Holding, ModernGroup, ModernKind, ModernMember
+from kdissect.history.group_attempts import JOIN_EPOCH, Attempts
+from kdissect.history.modern_group import MEMBERS_KEPT, Holding, ModernGroup, ModernKind, ModernMember
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
+from kdissect.model.packet import NEVER_NS
 
 GROUPS_KEPT = 20_000  # a cluster's; a state is 500 bytes and 1 KB a member
-JOIN, LEAVE, STATIC_LEAVE = 0, -1, -2  # KIP-848
+JOIN, LEAVE, STATIC_LEAVE = JOIN_EPOCH, -1, -2  # KIP-848
 _FIRST_EPOCH = 1  # that a member can have (KIP-848)
 # A heartbeat is late when it comes after twice the interval the coordinator asked for.
 LATE_AFTER = 2
@@ -56,6 +58,7 @@ class ModernGroups:
 
     def __init__(self) -> None:
         self.groups: Table[GroupKey, ModernGroup] = Table(GROUPS_KEPT)
+        self._attempts = Attempts()
 
     def feed(self, turn: Turn) -> list[Fact]:
         """Take the next heartbeat."""
@@ -77,7 +80,13 @@ class ModernGroups:
         _causes(turn, group, member)
         _sent(turn, member)
         facts += _answered(turn, key, group, member)
+        group.last_ns = max(group.last_ns, turn.sent_ns, turn.evidence.answered_ns)
+        attempt = self._attempts.of(turn)
+        if attempt is not None and attempt.is_join:
+            group.attempt(attempt)
         member.last = turn.evidence
+        if attempt is not None and attempt.given_up_ns is not None and not member.is_joined:
+            group.go(member_id)
         return facts
 
 
@@ -114,18 +123,20 @@ def _causes(turn: Turn, group: ModernGroup, member: ModernMember) -> None:
     request, answer = turn.request, turn.response
     if answer is None or answer.error_code:
         return
-    if request.member_epoch in (LEAVE, STATIC_LEAVE):
-        group.because(Cause.MEMBER_LEFT, member.member_id)
+    if request.member_epoch == LEAVE:
+        group.because(Cause.MEMBER_LEFT, member.member_id, turn.sent_ns)
     elif request.member_epoch == JOIN and not member.is_joined:
-        group.because(_newcomer(request, group, member), member.member_id)
+        group.because(_newcomer(request, group, member), member.member_id, turn.sent_ns)
     elif _subscribes_otherwise(request, member):
-        group.because(Cause.SUBSCRIPTION_CHANGED, member.member_id)
+        group.because(Cause.SUBSCRIPTION_CHANGED, member.member_id, turn.sent_ns)
 
 
 def _newcomer(request: Any, group: ModernGroup, member: ModernMember) -> Cause:
-    others = [other for other in group.members if other is not member]
+    others = [other for other in group.members if other is not member and other.is_joined]
     instance_id = getattr(request, "instance_id", None)
-    if instance_id is not None and any(other.instance_id == instance_id for other in others):
+    if instance_id is not None and (
+        instance_id in group.away or any(other.instance_id == instance_id for other in others)
+    ):
         return Cause.MEMBER_RESTARTED
     return Cause.MEMBER_JOINED if others else Cause.FIRST_MEMBER
 
@@ -141,6 +152,7 @@ def _sent(turn: Turn, member: ModernMember) -> None:
     request = turn.request
     member.client_id, member.client = turn.exchange.client_id, turn.info.client_text
     member.last_ns = max(member.last_ns, turn.sent_ns)
+    member.connection = turn.info.id
     instance_id = getattr(request, "instance_id", None)
     member.instance_id = member.instance_id if instance_id is None else str(instance_id)
     topics = getattr(request, "subscribed_topic_names", None)
@@ -166,7 +178,9 @@ def _answered(turn: Turn, key: GroupKey, group: ModernGroup, member: ModernMembe
         facts.append(_fact(kind, turn, key, member, path, side="response", expected=expected, seen=told))
     epoch = turn.request.member_epoch
     if epoch in (LEAVE, STATIC_LEAVE):
-        group.members.pop(member.member_id)
+        if epoch == STATIC_LEAVE and member.instance_id is not None and len(group.away) < MEMBERS_KEPT:
+            group.away[member.instance_id] = member.member_id  # it keeps what it has (KIP-848)
+        group.go(member.member_id)
         group.gone += 1
         return [*facts, _fact(ModernFact.LEFT, turn, key, member, "member_epoch", seen=epoch)]
     return [*facts, *_goes_on(turn, key, group, member)]
@@ -179,7 +193,9 @@ def _goes_on(turn: Turn, key: GroupKey, group: ModernGroup, member: ModernMember
     if facts:
         member.epoch = member.before = None  # nobody knows which one is right
         return facts
+    member.answered_ns = max(member.answered_ns, turn.evidence.answered_ns)
     if turn.request.member_epoch == JOIN:
+        _replace(turn, group, member)
         member.is_joined, member.joined_by = True, turn.evidence
         member.epoch = member.before = None
         facts.append(_fact(ModernFact.JOINED, turn, key, member, path, side="response", seen=epoch))
@@ -192,15 +208,71 @@ def _goes_on(turn: Turn, key: GroupKey, group: ModernGroup, member: ModernMember
     member.interval_ms = answer.heartbeat_interval_ms
     if epoch > group.epoch:
         before = group.epoch
-        group.rose(epoch, turn.evidence)
+        _raise(turn, group, epoch)
         kind = ModernFact.GROUP_EPOCH
         facts.append(_fact(kind, turn, key, member, path, side="response", expected=before, seen=epoch))
+    elif turn.request.member_epoch == JOIN:
+        _unraised(turn, group, member)
     given = _holdings(getattr(answer, "assignment", None) if hasattr(answer, "assignment") else answer)
     if given is not None:
         before_given, member.assigned = member.assigned, given
         kind, path = ModernFact.ASSIGNED, "assignment"
         facts.append(_fact(kind, turn, key, member, path, side="response", expected=before_given, seen=given))
+        _hold(turn, group, member, before_given or frozenset())
+    group.follow(member, turn.evidence.answered_ns)
     return facts
+
+
+def _raise(turn: Turn, group: ModernGroup, epoch: int) -> None:
+    """A higher epoch was told; who names it in its request knew it before, and the capture begins later."""
+    if not group.epoch and turn.request.member_epoch == epoch:
+        group.epoch, group.causes = epoch, {}
+    else:
+        group.rose(epoch, turn.evidence)
+
+
+def _unraised(turn: Turn, group: ModernGroup, member: ModernMember) -> None:
+    """Somebody joined at the epoch there is.
+
+    It made that one, if another member was told of it meanwhile, or will make the next. A static member that
+    comes back makes none (KIP-848).
+    """
+    last = group.rebalances[-1] if group.rebalances else None
+    is_told = last is not None and turn.sent_ns <= last.shown_ns and not last.causes
+    for cause in list(group.causes):
+        if not is_told and cause is not Cause.MEMBER_RESTARTED:
+            continue
+        sent_ns = group.causes[cause].pop(member.member_id, None)
+        if not group.causes[cause]:
+            del group.causes[cause]
+        if sent_ns is not None and last is not None and is_told:
+            last.because(cause, member.member_id, sent_ns)
+
+
+def _replace(turn: Turn, group: ModernGroup, member: ModernMember) -> None:
+    """Who joins replaces its own former self: the same instance, or another id on its connection."""
+    instance_id = member.instance_id
+    if instance_id is not None:
+        group.away.pop(instance_id, None)
+    for other in list(group.members):
+        is_same = instance_id is not None and other.instance_id == instance_id
+        if other is not member and (is_same or other.connection == turn.info.id):
+            group.go(other.member_id)
+            group.gone += 1
+
+
+def _hold(turn: Turn, group: ModernGroup, member: ModernMember, before: frozenset[Holding]) -> None:
+    """What one member is given only when another gave it up, or is no member any more."""
+    if group.kind is ModernKind.SHARE:
+        return
+    now_ns = turn.evidence.answered_ns
+    for member_id in group.hold(member, before):
+        other = group.members.peek(member_id)
+        if other is None or now_ns - other.last_ns <= LATE_AFTER * other.interval_ms * _MS:
+            continue  # the heartbeat that gives it up may be under way
+        group.go(member_id)
+        group.gone += 1
+        group.explained(Cause.MEMBER_LOST, member_id, other.answered_ns, now_ns)
 
 
 def _back(turn: Turn, key: GroupKey, member: ModernMember, epoch: int) -> list[Fact]:
@@ -219,9 +291,13 @@ def _refused(turn: Turn, key: GroupKey, group: ModernGroup, member: ModernMember
     kind = ModernFact.REFUSED
     if error in _FENCING:
         kind = ModernFact.FENCED
-        group.because(Cause.MEMBER_LOST, member.member_id)
-        group.members.pop(member.member_id)
+        if member.answered_ns > NEVER_NS:
+            answered_ns = turn.evidence.answered_ns
+            group.explained(Cause.MEMBER_LOST, member.member_id, member.answered_ns, answered_ns)
+        group.go(member.member_id)
         group.gone += 1
+    elif not member.is_joined and turn.request.member_epoch == JOIN:
+        group.go(member.member_id)  # it never was a member
     return _fact(
         kind, turn, key, member, "error_code", side="response", expected=0, seen=error, earlier=member.last,
         sure=True,

@@ -64,6 +64,11 @@ class PartitionSequence:
         return next_sequence(self.recent[-1].base_sequence, self.recent[-1].last_offset_delta)
 
     @property
+    def is_refused(self) -> bool:
+        """Whether the broker did not take the last batch."""
+        return bool(self.recent and self.recent[-1].error)
+
+    @property
     def last(self) -> Evidence | None:
         """Where the last batch was sent."""
         return self.recent[-1].evidence if self.recent else None

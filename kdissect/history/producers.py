@@ -262,6 +262,10 @@ def _next_of_epoch(batch: _Batch, known: Producer, here: PartitionSequence) -> l
         return []
     before = here.find(seen)
     earlier = here.last
+    if before is None and here.is_refused and here.brokers_next is not None:
+        expected = here.brokers_next
+        if seen == expected:  # it goes on where the broker is
+            return []
     if before is not None:
         known.retries += 1
         kind, earlier = ProducerFact.RETRIED, before.evidence

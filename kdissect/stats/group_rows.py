@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kdissect.engine.times import rfc3339
-from kdissect.history.classic_group import Cause, ClassicGroup, ClassicState, Rebalance, before, earliest
+from kdissect.history.classic_group import (
+    Cause,
+    ClassicGroup,
+    ClassicMember,
+    ClassicState,
+    Rebalance,
+    before,
+    earliest,
+)
+from kdissect.history.group_attempts import Attempt
 from kdissect.history.modern_group import ModernGroup, ModernRebalance
 from kdissect.model.packet import NEVER_NS
 from kdissect.stats.group_log import GroupLog
@@ -17,6 +26,7 @@ Facts = dict[str, Any]
 NOT_CAPTURED = "coordinator not in the capture"
 NO_MEMBER = "no member seen"
 _NO_NAMES: Mapping[str, str] = {}
+RECONCILING = "reconciling"  # not all members have come to the group's epoch (KIP-848)
 UNANSWERED = "join unanswered"  # all that asked to join went before there was an answer
 REBALANCING = "rebalancing"
 
@@ -39,7 +49,7 @@ def _group(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Iterator[Fact
     if classic is not None and has_classic:
         yield common | _classic(classic, log)
     if modern is not None:
-        yield common | _modern(modern, log)
+        yield common | _modern(traffic, modern, log)
     if modern is None and not has_classic:
         nothing: Facts = {
             "kind": None,
@@ -87,6 +97,18 @@ def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> Facts:
             }
             for (api, error, client), failed in log.failures.items()
         ],
+        "rejoins": [
+            {
+                **client.facts(),
+                "after": how,
+                "reason": reason or None,
+                "count": joined.count,
+                "first": rfc3339(joined.first_ns),
+                "last": rfc3339(joined.last_ns),
+                "every_ns": joined.every_ns,
+            }
+            for (how, reason, client), joined in log.rejoins.items()
+        ],
         "denied": [
             {**client.facts(), "api": api, "attempts": count} for (client, api), count in log.denied.items()
         ],
@@ -105,7 +127,13 @@ def _mark_missing(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> None:
             member.how = None  # found out here, the last time; nobody said so
     for member in log.members:
         if member.how is None and member.member_id not in there:
-            member.how = "replaced" if _came_back(log, member) else "lost"
+            member.how = _missing(log, member)
+
+
+def _missing(log: GroupLog, member: MemberLog) -> str:
+    if not member.is_accepted and member.joined_ns is None and member.held is None:
+        return "refused"
+    return "replaced" if _came_back(log, member) else "lost"
 
 
 def _came_back(log: GroupLog, member: MemberLog) -> bool:
@@ -169,7 +197,7 @@ def _under_way(group: ClassicGroup, log: GroupLog) -> Facts | None:
     }
     since_ns = earliest(shown_ns, *(one.sent_ns for one in tries))
     assert since_ns is not None  # one or the other was seen
-    missing = [member.member_id for member in group.members if member.member_id not in waiting]
+    missing = [one.member_id for one in group.members if one.member_id not in waiting and _is_there(log, one)]
     found = before(causes, shown_ns) or {Cause.UNKNOWN: {""}}
     return {
         "state": UNANSWERED if is_given_up else REBALANCING,
@@ -177,13 +205,23 @@ def _under_way(group: ClassicGroup, log: GroupLog) -> Facts | None:
         "time": rfc3339(since_ns),
         "causes": _causes(found.items(), log, names),
         "joined": [_name(log, who, names) for who in sorted(waiting)],
-        "gave_up": [
-            {"member": names.get(one.who), "at": rfc3339(one.given_up_ns)}
-            for one in tries
-            if one.given_up_ns is not None
-        ],
+        "gave_up": _gave_up(tries, names),
         "waiting_for": [_name(log, who) for who in missing],
+        "revoking": [],
     }
+
+
+def _gave_up(tries: Iterable[Attempt], names: Mapping[str, str]) -> list[Facts]:
+    return [
+        {"member": names.get(one.who), "at": rfc3339(one.given_up_ns)}
+        for one in tries
+        if one.given_up_ns is not None
+    ]
+
+
+def _is_there(log: GroupLog, member: ClassicMember) -> bool:
+    known = log.members.peek(member.member_id)
+    return known is None or known.how is None
 
 
 def _syncing(group: ClassicGroup, log: GroupLog) -> Facts | None:
@@ -199,35 +237,86 @@ def _syncing(group: ClassicGroup, log: GroupLog) -> Facts | None:
         "joined": [_name(log, who) for who in sorted(last.synced)],
         "gave_up": [],
         "waiting_for": [_name(log, who) for who in sorted(last.members - last.synced)],
+        "revoking": [],
     }
 
 
-def _attempt_names(group: ClassicGroup) -> dict[str, str]:
+def _attempt_names(group: ClassicGroup | ModernGroup) -> dict[str, str]:
     return {one.who: one.name for one in group.attempts}
 
 
-def _modern(group: ModernGroup, log: GroupLog) -> Facts:
+def _modern(traffic: GroupTraffic, group: ModernGroup, log: GroupLog) -> Facts:
+    open_one = _reconciling(traffic, group, log)
+    state = "stable" if any(member.is_joined for member in group.members) else "empty"
+    names = _attempt_names(group)
     return {
         "kind": str(group.kind),
         "protocol": None,
-        "state": "stable" if len(group.members) else "empty",
+        "state": state if open_one is None else open_one.pop("state"),
         "generation": group.epoch,
         "rebalance_count": group.raises,
-        "rebalances": [_raise(rebalance, log) for rebalance in group.rebalances],
-        "rebalancing": None,
+        "rebalances": [_raise(rebalance, log, names) for rebalance in group.rebalances],
+        "rebalancing": open_one,
     }
 
 
-def _raise(rebalance: ModernRebalance, log: GroupLog) -> Facts:
-    causes = rebalance.causes or {Cause.UNKNOWN: set()}
+def _raise(rebalance: ModernRebalance, log: GroupLog, names: Mapping[str, str]) -> Facts:
+    began, settled_ns = rebalance.since_ns, rebalance.settled_ns
+    causes = rebalance.why() or {Cause.UNKNOWN: set()}
     return {
         "generation": rebalance.epoch,
-        "time": rfc3339(rebalance.told_by.answered_ns),
-        "took_ns": None,
+        "time": rfc3339(began),
+        "took_ns": None if settled_ns is None else max(settled_ns - began, 0),
         "members": rebalance.members,
-        "causes": _causes(causes.items(), log),
+        "causes": _causes(causes.items(), log, names),
         "reasons": {},
     }
+
+
+def _reconciling(traffic: GroupTraffic, group: ModernGroup, log: GroupLog) -> Facts | None:
+    """What is not over in the capture: since when, why, who asked to join, who has not come to the epoch.
+
+    A member that was told an older epoch, or that holds what it is to give up, has not. What raises the epoch
+    shows before any member is told of it.
+    """
+    is_empty = not any(member.is_joined for member in group.members)
+    tries, late = group.trying(), group.waited_for()
+    waiting = [one for one in tries if one.given_up_ns is None]
+    expected = {} if is_empty else group.expected()
+    is_given_up = bool(tries) and is_empty and not waiting
+    if not (waiting or late or expected or is_given_up):
+        return None
+    names = _attempt_names(group)
+    since = group.not_reached(late)
+    causes = _merged([rebalance.why() for rebalance in since], expected, tries)
+    times = [time_ns for members in expected.values() for time_ns in members.values()]
+    began = earliest(*(one.since_ns for one in since), *(one.sent_ns for one in tries), *times)
+    return {
+        "state": UNANSWERED if is_given_up else RECONCILING,
+        "generation": None if expected or waiting else group.epoch,
+        "time": rfc3339(group.last_ns if began is None else began),
+        "causes": _causes((causes or {Cause.UNKNOWN: set()}).items(), log, names),
+        "joined": [_name(log, one.who, names) for one in waiting],
+        "gave_up": _gave_up(tries, names),
+        "waiting_for": [_name(log, member.member_id) for member in late],
+        "revoking": [
+            {"member": _name(log, one.member_id), "partitions": traffic.in_words(log.info, one.revoking)}
+            for one in late
+            if one.revoking
+        ],
+    }
+
+
+def _merged(
+    found: list[dict[Cause, set[str]]], expected: dict[Cause, dict[str, int]], tries: list[Attempt]
+) -> dict[Cause, set[str]]:
+    causes: dict[Cause, set[str]] = {}
+    joining = {Cause.MEMBER_JOINED: {one.who for one in tries}} if tries else {}
+    every: list[Mapping[Cause, Iterable[str]]] = [*found, expected, joining]
+    for one in every:
+        for cause, members in one.items():
+            causes.setdefault(cause, set()).update(members)
+    return causes
 
 
 def _causes(

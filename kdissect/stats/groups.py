@@ -6,6 +6,7 @@ tell, so that members that are gone can be told too.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kdissect.decoders.values import sent
@@ -14,12 +15,14 @@ from kdissect.history.classic_groups import ClassicGroups
 from kdissect.history.classic_steps import ClassicFact
 from kdissect.history.fact import Fact
 from kdissect.history.group_payloads import assigned_partitions, connect_tasks
+from kdissect.history.modern_group import Holding
 from kdissect.history.modern_groups import ModernFact, ModernGroups
 from kdissect.history.table import Table
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import client_of, text_of
 from kdissect.stats.group_links import GroupLinks, client_key, groups_named
 from kdissect.stats.group_log import GroupLog
@@ -124,6 +127,10 @@ class GroupTraffic:
         member = self._log(turn, text_of(turn.request.group_id)).member(member_id)
         member.beat(turn.sent_ns)
         member.connection = turn.info.id
+        if turn.response is not None and not turn.response.error_code:
+            member.is_accepted = True
+            if member.how == "replaced":  # it shares its connection with another one
+                member.how = member.left_ns = None
         if member.client is None:
             member.client, member.link = client_of(turn), client_key(turn)
 
@@ -140,13 +147,7 @@ class GroupTraffic:
         """Write a fact of a state machine into the group's log."""
         log, time_ns = self._log(turn, fact.key[1]), turn.evidence.answered_ns or turn.sent_ns
         if fact.kind in _JOINED:
-            member = log.member(text_of(fact.seen if fact.kind is ClassicFact.JOINED else fact.detail))
-            log.replace(member, turn.info.id, time_ns)
-            member.back(time_ns)
-            member.client, member.link = client_of(turn), client_key(turn)
-            request = turn.request
-            instance_id = sent(request, "group_instance_id", None) or sent(request, "instance_id", None)
-            member.instance_id = None if instance_id is None else text_of(instance_id)
+            self._joined(turn, log, fact, time_ns)
         elif fact.kind in _ASSIGNED:
             log.member(fact.detail).held = self._held(turn, fact.seen)
         elif fact.kind in _LEFT:
@@ -159,11 +160,26 @@ class GroupTraffic:
             log.errors[error_name(fact.seen)] += 1
             log.member(fact.detail).gone("fenced", time_ns)
 
+    def _joined(self, turn: Turn, log: GroupLog, fact: Fact, time_ns: int) -> None:
+        """A member joined; in classic groups those that are there do so again at each rebalance."""
+        request = turn.request
+        member = log.member(text_of(fact.seen if fact.kind is ClassicFact.JOINED else fact.detail))
+        instance_id = sent(request, "group_instance_id", None) or sent(request, "instance_id", None)
+        member.instance_id = None if instance_id is None else text_of(instance_id)
+        member.client, member.link = client_of(turn), client_key(turn)
+        is_new = member.joined_ns is None or member.how is not None
+        former = log.replace(member, turn.info.id, time_ns)
+        if former is not None and is_new:
+            log.rejoin(former, member.client, turn.sent_ns)
+        member.back(time_ns)
+
     def _held(self, turn: Turn, given: Any) -> list[str] | None:
         """What a member was given, in words."""
-        if isinstance(given, bytes):
-            return _of_classic(given)
-        named = sorted((name_of(self._names, turn, row[0]), row[1]) for row in given if len(row) == 2)
+        return _of_classic(given) if isinstance(given, bytes) else self.in_words(turn.info, given)
+
+    def in_words(self, info: ConnectionInfo, given: Iterable[Holding]) -> list[str]:
+        """Partitions or tasks of newer groups; `info` is a connection to their cluster."""
+        named = sorted((name_of(self._names, info, row[0]), row[1]) for row in given if len(row) == 2)
         tasks = sorted(row for row in given if len(row) == 3)  # of a streams group
         return [
             *(f"{topic}-{partition}" for topic, partition in named),

@@ -14,14 +14,14 @@ class MemberLog:
     """One member.
 
     `how` it went: `left`, `lost` (never said so), `fenced`, `replaced` (the same client came back with
-    another member id); None while it is there. `held` is what it was assigned last, in words
-    (`TOPIC-PARTITION`); None before that was seen. `gaps` are times between heartbeats.
-    `connection` is the one it spoke on last.
+    another member id), `refused` (it asked, and was never let in); None while it is there. `held` is what it
+    was assigned last, in words (`TOPIC-PARTITION`); None before that was seen. `gaps` are times between
+    heartbeats. `connection` is the one it spoke on last. `is_accepted`: whether it ever was a member.
     """
 
     __slots__ = (
-        "client", "connection", "gaps", "heartbeats", "held", "how", "instance_id", "joined_ns",
-        "last_heartbeat_ns", "left_ns", "link", "member_id", "reason",
+        "client", "connection", "gaps", "heartbeats", "held", "how", "instance_id", "is_accepted",
+        "joined_ns", "last_heartbeat_ns", "left_ns", "link", "member_id", "reason",
     )  # fmt: skip
 
     def __init__(self, member_id: str) -> None:
@@ -33,6 +33,7 @@ class MemberLog:
         self.joined_ns: int | None = None
         self.left_ns: int | None = None
         self.how: str | None = None
+        self.is_accepted = False
         self.reason = ""
         self.held: list[str] | None = None
         self.heartbeats = 0
@@ -53,6 +54,7 @@ class MemberLog:
     def back(self, time_ns: int) -> None:
         """The member joined, for the first time or again."""
         self.how = self.left_ns = None
+        self.is_accepted = True
         if self.joined_ns is None:
             self.joined_ns = time_ns
 

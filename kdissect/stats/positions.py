@@ -14,6 +14,7 @@ from kdissect.history import apis
 from kdissect.history.table import Table
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import text_of
 from kdissect.stats.group_links import ClientKey, client_key
 from kdissect.stats.watermarks import topic_of
@@ -122,13 +123,13 @@ class Positions:
                     self._commits.put((capture_set, group, (name, row.partition_index)), row.committed_offset)
 
     def _name(self, turn: Turn, topic: Any) -> str:
-        return name_of(self._names, turn, topic_of(topic))
+        return name_of(self._names, turn.info, topic_of(topic))
 
 
-def name_of(names: TopicNames, turn: Turn, named: str | bytes) -> str:
+def name_of(names: TopicNames, info: ConnectionInfo, named: str | bytes) -> str:
     """The name of a topic, or its id as Kafka prints it where nobody tells the name."""
     if not isinstance(named, bytes):
         return text_of(named)
     from kdissect.engine.rows import topic_id_text
 
-    return names.name(turn.info, named) or topic_id_text(named)
+    return names.name(info, named) or topic_id_text(named)

@@ -83,7 +83,7 @@ def is_empty_early(turn: Turn) -> bool:
     """Whether a Fetch was answered without records or an error in less than a tenth of its max wait.
 
     A broker holds such a Fetch (KIP-74, kafka.server.DelayedFetch). Where it does not, its clients ask again
-    at once: they spin.
+    at once: they spin. Of one that is throttled the broker reads nothing for so long (KIP-219).
     """
     latency = turn.exchange.latency_ns
     if turn.key != apis.FETCH or latency is None:
@@ -92,6 +92,8 @@ def is_empty_early(turn: Turn) -> bool:
     if request is None or answer is None or request.min_bytes < 1:
         return False
     if latency * _EARLY >= request.max_wait_ms * _MS or sent(answer, "error_code", 0):
+        return False
+    if (sent(answer, "throttle_time_ms", 0) or 0) > 0:
         return False
     if not answer.responses:  # in a session: nothing is new. Without one the broker refused the request.
         return bool(sent(answer, "session_id", 0))

@@ -54,20 +54,26 @@ def _topic(traffic: TopicTraffic, topic: Topic, coverage: Coverage) -> Facts:
 
 
 def _sum(topic: Topic, roles: tuple[Role, ...]) -> Facts:
-    total = Use()
+    total, is_shared = Use(), False
     for (role, _), use in topic.users.items():
         if role in roles:
             total.merge(use)
-    return _use(total)
+            is_shared |= role is Role.SHARE
+    return _use(total, is_shared)
 
 
 def _user(traffic: TopicTraffic, topic: Topic, role: Role, client: Client) -> Facts:
     link = topic.readers_of.get((role, client))
     groups = [] if link is None or role is Role.WRITE else list(traffic.groups.of_client(link))
-    return {"role": str(role), **client.facts(), "groups": groups, **_use(topic.users[role, client])}
+    return {
+        "role": str(role),
+        **client.facts(),
+        "groups": groups,
+        **_use(topic.users[role, client], role is Role.SHARE),
+    }
 
 
-def _use(use: Use) -> Facts:
+def _use(use: Use, is_shared: bool) -> Facts:
     return {
         "requests": use.requests,
         "batches": use.batches,
@@ -76,5 +82,7 @@ def _use(use: Use) -> Facts:
         "unconfirmed": use.unconfirmed,
         "refused": use.refused,
         "uncounted": use.uncounted,
+        "acquired": use.acquired if is_shared else None,
+        "acquired_unknown": use.acquired_unknown if is_shared else None,
         "errors": dict(use.errors.most_common()),
     }

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.decoders.values import sent
+from kdissect.engine.acquired import AcquiredRecords
 from kdissect.engine.record_sets import RecordSet, record_sets
 from kdissect.engine.rows import topic_id_text
 from kdissect.history import apis
@@ -46,6 +47,7 @@ class TopicTraffic:
         self.other = Topic("(other)", None)
         self.groups = GroupLinks()
         self.leaders = Leaders()
+        self._acquired = AcquiredRecords()
 
     def add(self, turn: Turn, counts: bool = True) -> None:
         """Take the next exchange, in the order in which the analyzer reports them.
@@ -95,8 +97,12 @@ class TopicTraffic:
             use.refused += sum(batch.count or 1 for batch in records.found.batches)
             return
         confirmed = role is not Role.WRITE or error is not None
+        acquired = self._acquired.of(records) if role is Role.SHARE else None
         for batch in records.found.batches:
-            use.add(batch, topic.count(batch, self._sizes), confirmed)
+            count = topic.count(batch, self._sizes)
+            use.add(batch, count, confirmed)
+            if acquired is not None:
+                use.share(batch, acquired, count)
 
     def _topic(self, turn: Turn, named: Named) -> Topic:
         topic_id = named if isinstance(named, bytes) else None

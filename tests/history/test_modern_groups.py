@@ -41,6 +41,18 @@ def test_join_epochs_assignment_leave(key: int) -> None:
     assert (group.epoch, group.raises, len(group.members), group.gone) == (2, 2, 0, 1)
 
 
+def test_what_is_held_is_kept_once() -> None:
+    """However often assignments change, of partitions that are created and deleted."""
+    talk, machine = Talk(), ModernGroups()
+    feed(machine, beat(talk, 0, 1, holds=(0,)))
+    for number in range(1, 50):
+        feed(machine, beat(talk, 1, 1, holds=(number, number + 100)))
+    (group,) = machine.groups
+    assert set(group.holders) == {(UUID, 49), (UUID, 149)}
+    feed(machine, beat(talk, -1, -1))
+    assert not group.holders
+
+
 def test_streams_tasks() -> None:
     talk, machine = Talk(), ModernGroups()
     tasks = [{"subtopology_id": "0", "partitions": [0, 1]}]

@@ -14,8 +14,9 @@ from zstandard import ZstdCompressor
 from kdissect.api import Dissection
 from kdissect.decoders.compression.xxh32 import xxh32
 from kdissect.decoders.records.checksum import crc32c
-from kdissect.engine.held_fields import ENOUGH, LOOK
-from kdissect.engine.record_sets import exchange_sections
+from kdissect.engine.acquired import SHARE_FETCH
+from kdissect.engine.held_fields import ENOUGH, LOOK, goes_by_rows
+from kdissect.engine.record_sets import exchange_sections, record_sets
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
@@ -41,8 +42,13 @@ def hold(tables: Any, exchanges: Iterable[Exchange]) -> list[Any]:
         taken = tables.held.take(exchange)
         is_enough = taken == ENOUGH
         found = exchange_sections(exchange) if taken == LOOK else None
-        if found is not None and found[2] and found[2][0].position is None:
-            is_enough = tables.held.add(exchange, *found[1:])
+        sections = [] if found is None else found[2]
+        if found is not None and sections and sections[0].position is None:
+            if goes_by_rows(exchange, sections[0]):
+                held = [tables.held.add_set(records) for records in record_sets(exchange)]
+                is_enough = any(held)
+            else:
+                is_enough = tables.held.add(exchange, *found[1:])
         if is_enough:
             made += tables.close()
     return [*made, *tables.close()]
@@ -81,7 +87,7 @@ def test_shipped_captures(path: Path) -> None:
     ))  # fmt: skip
 
 
-def test_records_but_those_of_pieces_of_snapshots_are_found_by_the_compiled_walk() -> None:
+def test_records_but_those_that_go_by_rows_are_found_by_the_compiled_walk() -> None:
     from kdissect.engine.compiled_tables import Help
 
     for api in all_apis():
@@ -91,7 +97,7 @@ def test_records_but_those_of_pieces_of_snapshots_are_found_by_the_compiled_walk
             assert (way is not None) == holds
             if way is not None:
                 assert way[0] == has_records(api.response)
-                assert (way[1] is None) == (api.key == FETCH_SNAPSHOT)
+                assert (way[1] is None) == (api.key in (FETCH_SNAPSHOT, SHARE_FETCH))
 
 
 def produce(*fields: bytes, end: bytes = b"") -> Exchange:

@@ -27,6 +27,7 @@ WILD = {
     "kafka39_franz_raw.pcapng": {"TXN003"},
     "kafka39zk_franz_raw.pcapng": {"TXN003"},
     "kafka44_franz_raw.pcapng": {"TXN003"},
+    "kafka44_missteps_raw.pcapng": {"FET012", "FET013", "PRD004"},
     "kafka44_kafkajs_admin.pcapng": set(),
     "kafka44_rdkafka_admin.pcapng": {"FRM006"},
     "kafka44_segmentio_admin.pcapng": {"FRM006"},

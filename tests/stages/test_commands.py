@@ -16,7 +16,8 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 from pyarrow import dataset, parquet
 
 CAPTURES = Path(__file__).parents[2] / "captures"
-NAMES = ("kafka44_franz_transactions.pcapng", "kafka44_java_kip848.pcapng", "kafka28_scala_consumer.pcapng")
+NAMES = ("kafka44_franz_transactions.pcapng", "kafka44_java_kip848.pcapng", "kafka28_scala_consumer.pcapng",
+         "kafka44_java_redelivery.pcapng", "kafka44_java_waiting.pcapng")  # fmt: skip
 
 
 def _told(capfd: pytest.CaptureFixture[str], *arguments: str) -> Any:

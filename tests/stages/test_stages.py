@@ -23,6 +23,8 @@ SOME = (
     "kafka44_java_telemetry.pcapng",
     "kafka44_java_tls13.pcapng",
     "kafka40_java_share.pcapng",
+    "kafka44_java_redelivery.pcapng",
+    "kafka44_java_waiting.pcapng",
     "mock_rdk216_txn.pcap",
 )
 

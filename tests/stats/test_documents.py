@@ -12,7 +12,10 @@ from tests.stats.truth import capture
 from tests.support.console import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "statistics.md").read_text()
-CAPTURES = ["kafka44_java_errors", "kafka44_java_transactions", "kafka44_java_groups", "kafka39_quorum"]
+CAPTURES = [
+    "kafka44_java_errors", "kafka44_java_transactions", "kafka44_java_groups", "kafka39_quorum",
+    "kafka44_java_waiting", "kafka44_java_rejoins", "kafka44_java_redelivery", "kafka44_java_throttled",
+]  # fmt: skip
 # Their keys are what is counted, not fields: error codes, codecs, members ...
 BY_VALUE = {
     "errors", "states", "codecs", "magics", "reasons", "outcomes", "event_counts", "rebuilt", "odd",

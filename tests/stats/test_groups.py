@@ -308,13 +308,41 @@ def test_a_member_that_heartbeats_is_there() -> None:
     assert [(member["member_id"], member["gone"]) for member in group["members"]] == [("a", None)]
 
 
+def test_the_end_of_a_capture_is_no_giving_up() -> None:
+    one, two = Talk("10.0.0.1"), Talk("10.0.0.3")
+    waits = unanswered(joins(two, "b", None, asked="", at=4000, client_id="late-comer"), 9000)
+    assert waits.close is not None
+    begun = [joins(one, "a", 1, members=("a",), at=0, client_id="a"), syncs(one, "a", 1, at=10)]
+    for how in (CloseKind.CAPTURE_END, CloseKind.IDLE):
+        waits.close = waits.close._replace(how=how)
+        (group,) = traffic_of(*begun, waits)
+        assert (group["rebalancing"]["joined"], group["rebalancing"]["gave_up"]) == (["late-comer"], [])
+
+
 def causes_come_first(traffic: GroupTraffic, joined: dict[str, int]) -> None:
+    for key, group in traffic.modern.groups.items():
+        for raised in group.rebalances:
+            for cause, members in raised.why().items():
+                for who in members:
+                    asked = joined.get(who, 0) if cause is Cause.MEMBER_JOINED else 0
+                    assert asked <= raised.shown_ns, ("a cause later than its effect", key)
+            assert raised.since_ns <= raised.shown_ns
+            assert raised.settled_ns is None or raised.settled_ns >= raised.since_ns
+        assert group.raises >= len(group.rebalances)
+        assert set(group.behind) <= {member.member_id for member in group.members}
     for group in traffic.classic.groups:
         for rebalance in group.rebalances:
             joiners = rebalance.why(group.leader).get(Cause.MEMBER_JOINED, set()) & set(joined)
             for who in joiners if rebalance.shown_ns is not None else ():
                 assert joined[who] <= rebalance.shown_ns, "a cause later than its effect"
             assert rebalance.since_ns <= rebalance.began.answered_ns
+
+
+BEATS = (HEARTBEAT, 68, 76, 88)
+
+
+def member_of(turn: Turn) -> str:
+    return str(turn.request.member_id or turn.response.member_id)
 
 
 EVERY = sorted(path for path in CAPTURES.iterdir() if ".pcap" in path.name)
@@ -330,13 +358,18 @@ def test_what_holds_of_all_groups(path: Path) -> None:
         traffic.add(turn)
         if exchange.api_key == JOIN_GROUP and turn.response is not None:
             joined.setdefault(turn.response.member_id, turn.sent_ns)
-        if exchange.api_key == HEARTBEAT and turn.response is not None and not turn.response.error_code:
-            last_beat[turn.request.group_id, turn.request.member_id] = turn.sent_ns
+        if exchange.api_key in BEATS and turn.response is not None and not turn.response.error_code:
+            epoch = getattr(turn.request, "member_epoch", None)
+            if epoch == 0:
+                joined.setdefault(turn.response.member_id, turn.sent_ns)
+            if epoch is None or epoch >= 0:
+                last_beat[turn.request.group_id, member_of(turn)] = turn.sent_ns
     causes_come_first(traffic, joined)
     for row in group_facts(traffic):
         there = {one["member_id"] for one in row["members"] if one["gone"] is None}
         for one in row["members"]:
             beat = last_beat.get((row["group"], one["member_id"]), 0)
+            assert one["gone"] != "refused" or not beat, "never let in, and heartbeating"
             if one["gone_at"] is not None:
                 assert rfc3339(beat) <= one["gone_at"], "gone, and heartbeating"
         if row["rebalancing"] is not None and row["state"] == "rebalancing":

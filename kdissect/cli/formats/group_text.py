@@ -12,6 +12,7 @@ from kdissect.report.columns.groups import (
     member_columns,
     partition_columns,
     rebalance_columns,
+    rejoin_columns,
     rows_of,
 )
 
@@ -31,5 +32,6 @@ def group_text(groups: list[Facts], forgotten: int, options: Namespace, output: 
         tables.section("members", member_columns(), rows_of(groups, "members"))
     tables.section("rebalances", rebalance_columns(), rows_of(groups, "rebalances"))
     tables.section("failed attempts", failure_columns(), failure_rows(groups))
+    tables.section("joined again", rejoin_columns(), rows_of(groups, "rejoins"))
     if options.group:
         tables.section("partitions", partition_columns(), rows_of(groups, "partitions"))

@@ -37,6 +37,10 @@ USE = (
     RowField("unconfirmed", "int64", "records of requests without an answer"),
     RowField("refused", "int64", "records the broker refused"),
     RowField("uncounted", "int64", "batches that do not say how many records they have"),
+    RowField("acquired", "int64", "records that members of share groups acquired; null where none reads"),
+    RowField(
+        "acquired_unknown", "int64", "records of which the capture does not show whether they were acquired"
+    ),
     RowField("errors", "map<string,int64>", "error codes by name"),
 )
 CLIENT = (

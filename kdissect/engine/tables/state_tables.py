@@ -48,21 +48,30 @@ _MEMBER = (
     *CLIENT,
     RowField("instance_id", "string", "id of a static member"),
     RowField("joined", "string", "when it joined, RFC 3339; null if that was not seen"),
-    RowField("gone", "string", "`left`, `lost`, `fenced` or `replaced`; null while it is there"),
+    RowField("gone", "string", "`left`, `lost`, `fenced`, `replaced` or `refused`; null while it is there"),
     RowField("gone_at", "string", "when it went"),
     RowField("reason", "string", "the reason it gave"),
     RowField("assigned", "list<string>", "what it was assigned last"),
     RowField("heartbeats", "int64", "heartbeats it sent"),
     *distribution("heartbeat_gap_ns", "times between heartbeats"),
 )
-_FAILURE = (
-    RowField("api", "string", "name of the API"),
-    RowField("error", "string", "name of the error code"),
-    *CLIENT,
+_RHYTHM = (
     RowField("count", "int64", "how many"),
     RowField("first", "string", "when the first was sent, RFC 3339"),
     RowField("last", "string", "when the last was sent"),
     RowField("every_ns", "int64", "mean time from one to the next; null for a single one"),
+)
+_FAILURE = (
+    RowField("api", "string", "name of the API"),
+    RowField("error", "string", "name of the error code"),
+    *CLIENT,
+    *_RHYTHM,
+)
+_REJOIN = (
+    *CLIENT,
+    RowField("after", "string", "how it went before: `left`, `fenced`, `replaced` or `lost`"),
+    RowField("reason", "string", "what it said then; null for nothing"),
+    *_RHYTHM,
 )
 _LAG = (
     RowField("topic", "string", "topic"),
@@ -119,7 +128,13 @@ _UNDER_WAY = (
         "members whose connection ended before there was an answer",
         (RowField("member", "string", "member"), RowField("at", "string", "when it ended")),
     ),
-    RowField("waiting_for", "list<string>", "members that have not joined, or sent no SyncGroup"),
+    RowField("waiting_for", "list<string>", "members that have not joined, sent no SyncGroup, or lag behind"),
+    *within(
+        "revoking",
+        "list<struct>",
+        "what members hold that they are to give up",
+        (RowField("member", "string", "member"), RowField("partitions", "list<string>", "what it holds")),
+    ),
 )
 
 GROUPS = Table(
@@ -151,6 +166,7 @@ GROUPS = Table(
         RowField("errors", "map<string,int64>", "error codes by name"),
         *within("denied", "list<struct>", "clients that were refused for want of permission", _DENIED),
         *within("failures", "list<struct>", "requests of members that were refused, by kind", _FAILURE),
+        *within("rejoins", "list<struct>", "clients that were members and joined anew", _REJOIN),
         *within("rebalancing", "struct", "the rebalance that is not over; null for none", _UNDER_WAY),
     ),
     ("capture_set", "group", "kind"),

@@ -12,6 +12,7 @@ Facts = dict[str, Any]
 # Reasons that say no more than the rebalance itself; JSON has them
 # (org.apache.kafka.clients.consumer.internals.AbstractCoordinator, KIP-394).
 _ROUTINE = ("need to re-join with the given member-id", "group is already rebalancing")
+_OPEN = ("joined", "gave_up", "waiting_for", "revoking")  # of a rebalance that is not over
 _TOLD_TO_JOIN = ("Heartbeat", "REBALANCE_IN_PROGRESS")
 
 
@@ -30,12 +31,14 @@ def rows_of(groups: list[Facts], field: str) -> list[Facts]:
 def rebalance_rows(group: Facts) -> list[Facts]:
     """The rebalances of a group, the one under way behind those that led to a generation."""
     open_one = group["rebalancing"]
-    if open_one is None or open_one["generation"] is not None:
-        return list(group["rebalances"])
-    return [
-        *group["rebalances"],
-        open_one | {"took_ns": None, "members": len(open_one["joined"]), "reasons": {}},
-    ]
+    rows = list(group["rebalances"])
+    if open_one is None:
+        return rows
+    if open_one["generation"] is None:
+        return [*rows, open_one | {"took_ns": None, "members": len(open_one["joined"]), "reasons": {}}]
+    if rows and rows[-1]["generation"] == open_one["generation"]:
+        rows[-1] = rows[-1] | {name: open_one[name] for name in _OPEN}
+    return rows
 
 
 def group_columns() -> list[TableColumn]:
@@ -99,6 +102,13 @@ def failure_columns() -> list[TableColumn]:
         _text("address", "address", 2),
         _text("api", "api"),
         TableColumn("error", lambda row: Cell(row["error"], "bad")),
+        *_rhythm(),
+    ]
+
+
+def _rhythm() -> list[TableColumn]:
+    """How often, from when to when."""
+    return [
         number_column("count", "count"),
         TableColumn("first", lambda row: Cell(row["first"][11:23])),
         TableColumn("last", lambda row: Cell(row["last"][11:23])),
@@ -108,6 +118,22 @@ def failure_columns() -> list[TableColumn]:
             right=True,
         ),
     ]
+
+
+def rejoin_columns() -> list[TableColumn]:
+    """Who was a member, went, and joined anew, how often."""
+    return [
+        _text("group", "group"),
+        _text("client id", "client_id"),
+        _text("address", "address", 2),
+        TableColumn("after it", _after),
+        *_rhythm(),
+    ]
+
+
+def _after(row: Facts) -> Cell:
+    what = "was replaced" if row["after"] == "replaced" else row["after"]
+    return Cell(printable(what + (f" ({row['reason']})" if row["reason"] else "")), "odd")
 
 
 def partition_columns() -> list[TableColumn]:
@@ -130,7 +156,7 @@ def _text(title: str, field: str, rank: int = 0) -> TableColumn:
 
 
 def _state(row: Facts) -> Cell:
-    unsettled = {"rebalancing": "odd", "syncing": "odd", "join unanswered": "bad"}
+    unsettled = {"rebalancing": "odd", "reconciling": "odd", "syncing": "odd", "join unanswered": "bad"}
     style = unsettled.get(row["state"], "good" if row["state"] == "stable" else "")
     return Cell(row["state"], style)
 
@@ -206,5 +232,9 @@ def _under_way(row: Facts) -> list[str]:
         left = ", ".join(f"{one['member'] or '-'} {one['at'][11:23]}" for one in row["gave_up"])
         parts.append(f"gave up: {left}")
     if row["waiting_for"]:
-        parts.append(f"waiting for {', '.join(row['waiting_for'])}")
+        held = {
+            one["member"]: f" (has not revoked {', '.join(one['partitions'])})" for one in row["revoking"]
+        }
+        waited = (f"{member}{held.get(member, '')}" for member in row["waiting_for"])
+        parts.append(f"waiting for {', '.join(waited)}")
     return parts

@@ -56,10 +56,19 @@ def _headers(row: Row) -> Cell:
 def _value(row: Row) -> Cell:
     bad = "" if row["crc_ok"] else "bad CRC  "
     style = "bad" if bad else ""
+    bad += _delivery(row)
     if row["control"] is not None:
         return Cell(f"{bad}{row['control']}", style or "odd")
     shown = _content(row, "value")
     return Cell(bad + shown.text, style or shown.style)
+
+
+def _delivery(row: Row) -> str:
+    """What a share group did with it, where that is no first delivery."""
+    if row.get("acquired") is False:
+        return "not acquired  "
+    count = row.get("delivery_count") or 1
+    return f"delivery {count}  " if count > 1 else ""
 
 
 def _text(value: Any) -> str:

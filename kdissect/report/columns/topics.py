@@ -20,6 +20,7 @@ def topic_columns() -> list[TableColumn]:
         TableColumn("written", lambda row: _records(row["written"]), right=True),
         TableColumn("bytes", lambda row: Cell(byte_count(row["written"]["bytes"])), rank=2, right=True),
         TableColumn("read", lambda row: _records(row["read"]), right=True),
+        TableColumn("acquired", lambda row: _acquired(row["read"]), right=True),
         TableColumn("bytes", lambda row: Cell(byte_count(row["read"]["bytes"])), rank=2, right=True),
         TableColumn("records a batch", lambda row: _spread(row["batch_records"], str), rank=3),
         TableColumn("batch size", lambda row: _spread(row["batch_bytes"], byte_count), rank=3),
@@ -44,6 +45,7 @@ def user_columns() -> list[TableColumn]:
         TableColumn("address", lambda row: Cell(printable(row["address"])), rank=1),
         TableColumn("requests", lambda row: Cell(str(row["requests"])), rank=2, right=True),
         TableColumn("records", _user_records, right=True),
+        TableColumn("acquired", _acquired, right=True),
         TableColumn(
             "bytes", lambda row: Cell(byte_count(row["bytes"]) if row.get("bytes") else ""), right=True
         ),
@@ -77,6 +79,14 @@ def _records(use: Facts) -> Cell:
     if use["uncounted"]:  # compressed messages of old formats: --sizes counts them
         return Cell(f"more than {use['records']}")
     return Cell(str(use["records"]))
+
+
+def _acquired(use: Facts) -> Cell:
+    """What share groups got of the records that were carried."""
+    found = use.get("acquired")
+    if found is None:
+        return Cell("")
+    return Cell(f"more than {found}" if use["acquired_unknown"] else str(found))
 
 
 def _user_records(row: Facts) -> Cell:

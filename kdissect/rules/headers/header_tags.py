@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.headers import request_header_version
 from kdissect.model.finding import Claim, Level
 from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, tags_at
 from kdissect.rules.rule import REQUEST, RESPONSE, ExchangeRule, Fault, Once
 from kdissect.schema import registry
 from kdissect.session.exchange import Exchange
@@ -48,16 +49,16 @@ class HeaderTags(ExchangeRule):
         if key is None or version is None or exchange.is_unknown:
             return
         request, response = exchange.request, exchange.response
-        if request is not None and not request.is_cut and request_header_version(key, version) == 2:
-            start = 10 + max(int.from_bytes(request.data[8:10], signed=True), 0)
-            if start + 1 < exchange.request_body_offset < len(request.data):
-                yield self._fault(REQUEST, start, exchange.request_body_offset)
-        if (
-            response is not None
-            and not response.is_cut
-            and 5 < exchange.response_body_offset < len(response.data)
+        for side, frame, end in (
+            (REQUEST, request, exchange.request_body_offset),
+            (RESPONSE, response, exchange.response_body_offset),
         ):
-            yield self._fault(RESPONSE, 4, exchange.response_body_offset)
-
-    def _fault(self, side: str, start: int, end: int) -> Fault:
-        return Fault("an empty tag section", f"{end - start} bytes of tags", start=start, end=end, side=side)
+            is_response = side == RESPONSE
+            if frame is None or frame.is_cut or not has_tags(key, version, is_response):
+                continue
+            start = tags_at(frame.data, is_response)
+            if not start + 1 < end < len(frame.data):
+                continue
+            if body_without_tags(frame.data, key, version, is_response) is None:  # else they are the body
+                seen = f"{end - start} bytes of tags"
+                yield Fault("an empty tag section", seen, start=start, end=end, side=side)

@@ -3,50 +3,25 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.compiled import fits
-from kdissect.decoders.headers import request_header_version, response_header_version
-from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError, FaultKind
-from kdissect.rules import pieces
-from kdissect.rules.bodies.unknown_tag import all_tags
 from kdissect.rules.body import Body
 from kdissect.rules.connection_view import API_VERSIONS
-from kdissect.rules.rule import REQUEST, Fault, MisfitRule
+from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, reads_well
+from kdissect.rules.rule import RESPONSE, Fault, MisfitRule
 
 _NO_TAGS = 0  # the empty tag section is one zero byte (KIP-482)
+_EMPTY_SECTION = bytes([_NO_TAGS])
 
 
 def _shift(body: Body) -> int:
     """By how many bytes the body must be read elsewhere to fit; 0 if that explains nothing."""
-    if not any(body.data[body.offset :]):  # zeros fit wherever one begins to read
-        return 0
-    shift = -1 if _has_tags(body) else 1  # a section that was left out, or one that does not belong there
-    section = body.offset + min(shift, 0)
-    if section >= len(body.data) or body.data[section] != _NO_TAGS:
-        return 0
-    return shift if _reads_well(body, body.offset + shift) else 0
-
-
-def _reads_well(body: Body, offset: int) -> bool:
-    """Whether the bytes from there on are the body, without tags that nobody writes.
-
-    Zeros and small numbers fit as sections with tags of no bytes.
-    """
-    if not fits(body.message, body.version, body.data, offset):
-        return False
-    known = all_tags(body.message)
-    for sort, node, _ in pieces.pieces(dissect(body.message, body.version, body.data, offset)):
-        if sort == pieces.TAGS:
-            tags = [child.value for child in node.children if child.type == "tag"]
-            if len(set(tags)) < len(tags) or not known.issuperset(tags):
-                return False
-    return True
-
-
-def _has_tags(body: Body) -> bool:
-    """Whether the header of this version ends in a tag section."""
-    if body.side == REQUEST:
-        return request_header_version(body.api.key, body.version) == 2
-    return response_header_version(body.api.key, body.version) == 1
+    data, key, offset = body.data, body.api.key, body.offset
+    is_response = body.side == RESPONSE
+    if has_tags(key, body.version, is_response):  # of a section that was left out the body's bytes are read
+        found = body_without_tags(data, key, body.version, is_response)
+        return 0 if found is None else found - offset
+    is_one_more = offset < len(data) and data[offset] == _NO_TAGS and any(data[offset:])
+    return 1 if is_one_more and reads_well(body.message, body.version, data, offset + 1) else 0
 
 
 class WrongHeaderVersion(MisfitRule):
@@ -54,7 +29,7 @@ class WrongHeaderVersion(MisfitRule):
 
     A flexible version has a request header v2 and a response header v1, both with a tag section; others have
     none. ApiVersions responses never have one. Here the body does not fit where it should begin, and fits
-    exactly one byte before or behind: the tag section is missing, or it is one too many.
+    exactly without a tag section, or one byte behind: the section is missing, or it is one too many.
 
     Example: an ApiVersions v3 response with a zero byte between correlation id and error code.
 
@@ -73,7 +48,10 @@ class WrongHeaderVersion(MisfitRule):
         """Whether the body fits one byte away."""
         shift = _shift(body)
         if shift:
-            what = "the body fits one byte earlier" if shift < 0 else "the body fits one byte later"
+            much = "one byte" if abs(shift) == 1 else f"{abs(shift)} bytes"
+            what = f"the body fits {much} {'earlier' if shift < 0 else 'later'}"
+            if shift == -1 and fits(body.message, body.version, body.data + _EMPTY_SECTION, body.offset):
+                what += ", or lacks its last byte"
             how = "without a tag section" if shift > 0 and body.api.key == API_VERSIONS else "of the version"
             yield Fault(
                 f"a {body.side} header {how}", what,

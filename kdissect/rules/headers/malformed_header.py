@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.headers.left_out_tags import body_without_tags
 from kdissect.rules.rule import REQUEST, RESPONSE, ExchangeRule, Fault
 from kdissect.session.exchange import Exchange
 
@@ -37,4 +38,20 @@ class MalformedHeader(ExchangeRule):
                 response = exchange.response
                 is_response = response is not None and anomaly.ref == response.first_ref
                 side = RESPONSE if is_response or exchange.request is None else REQUEST
-                yield Fault("a header of the API version", anomaly.detail, side=side, start=0, end=16)
+                yield _without_tags(exchange, side) or Fault(
+                    "a header of the API version", anomaly.detail, side=side, start=0, end=16
+                )
+
+
+def _without_tags(exchange: Exchange, side: str) -> Fault | None:
+    """The classic fault: the body stands where the tag section of its flexible version belongs."""
+    key, version = exchange.api_key, exchange.api_version
+    frame = exchange.response if side == RESPONSE else exchange.request
+    if frame is None or frame.is_cut or key is None or version is None:
+        return None
+    offset = body_without_tags(frame.data, key, version, side == RESPONSE)
+    if offset is None:
+        return None
+    behind = "correlation id" if side == RESPONSE else "client id"
+    seen = f"none: the body fits right behind the {behind}"
+    return Fault("a tag section, as the version is flexible", seen, side=side, start=0, end=offset + 1)

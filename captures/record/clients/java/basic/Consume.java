@@ -14,7 +14,8 @@ import org.apache.kafka.common.TopicPartition;
 
 /**
  * Reads --topic (a list with commas): as a member of --group, or, without one, from its --partitions. Ends after --count records,
- * after --polls polls, or with --wait true when its standard input says stop.
+ * after --polls polls, or with --wait true when its standard input says stop. With --stall it polls no more once it read that many
+ * records, as an application that hangs; with --slow each poll that brought records is followed by work of that many milliseconds.
  */
 public final class Consume implements Action {
     @Override
@@ -116,6 +117,25 @@ public final class Consume implements Action {
             if (commitEach && !records.isEmpty()) {
                 consumer.commitSync();
             }
+            work(records.isEmpty() ? 0 : options.number("slow", 0));
+            if (seen >= options.number("stall", Integer.MAX_VALUE)) {
+                stall();
+            }
+        }
+    }
+
+    private static void work(int milliseconds) throws Exception {
+        if (milliseconds > 0) {
+            Say.event("works", "milliseconds", milliseconds);
+            Thread.sleep(milliseconds);
+        }
+    }
+
+    /** As long as nobody says stop. */
+    static void stall() throws Exception {
+        Say.event("stalled");
+        while (System.in.available() == 0) {
+            Thread.sleep(50);
         }
     }
 

@@ -8,7 +8,10 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 
-/** Reads --topic in the share group --group (KIP-932) and acknowledges in turn: accept, release, reject, renew. */
+/**
+ * Reads --topic in the share group --group (KIP-932) and acknowledges in turn: accept, release, reject, renew; or as --acts says, a list
+ * with commas. With --stall it takes records, acknowledges none and polls no more, as an application that hangs.
+ */
 public final class ShareConsume implements Action {
     private static final AcknowledgeType[] TURNS = {
         AcknowledgeType.ACCEPT, AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
@@ -29,16 +32,30 @@ public final class ShareConsume implements Action {
             Say.event("joined", "group", options.text("group", null), "member", null);
             int wanted = options.number("count", Integer.MAX_VALUE);
             int polls = options.flag("wait") ? Integer.MAX_VALUE : options.number("polls", 40);
+            AcknowledgeType[] acts = acts(options);
             int seen = 0;
             for (int poll = 0; poll < polls && seen < wanted && System.in.available() == 0; poll++) {
                 ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(400));
                 for (ConsumerRecord<byte[], byte[]> record : records) {
-                    take(consumer, record, explicit ? TURNS[seen % TURNS.length] : null, options);
+                    Say.event("delivered", "topic", record.topic(), "partition", record.partition(), "offset", record.offset(),
+                            "count", record.deliveryCount().orElse((short) 0));
+                    if (!options.flag("stall")) {
+                        take(consumer, record, explicit ? acts[seen % acts.length] : null, options);
+                    }
                     seen++;
+                }
+                if (options.flag("stall") && seen > 0) {
+                    Consume.stall();
                 }
                 Say.event("acknowledged", "partitions", consumer.commitSync().size());
             }
         }
+    }
+
+    private static AcknowledgeType[] acts(Options options) {
+        String named = options.text("acts", "");
+        return named.isEmpty() ? TURNS
+                : Arrays.stream(named.split(",")).map(AcknowledgeType::valueOf).toArray(AcknowledgeType[]::new);
     }
 
     private void take(KafkaShareConsumer<byte[], byte[]> consumer, ConsumerRecord<byte[], byte[]> record,

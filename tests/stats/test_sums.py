@@ -1,0 +1,82 @@
+"""Sums are equal to the list: what statistics count is what `inspect` lists, in each capture."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from kdissect.api import Dissection
+from kdissect.engine.rows import ExchangeRows
+from kdissect.history.turn import Turn
+from kdissect.session.exchange import Exchange
+from tests.stats.truth import told
+from tests.support.console import CAPTURES
+
+EVERY = sorted(path.name.partition(".pcap")[0] for path in CAPTURES.iterdir() if ".pcap" in path.name)
+SIZE_FIELD = 4  # before each frame (spec/000)
+BEATS = (12, 68, 76, 88)  # Heartbeat and those of newer groups
+USES = ("requests", "batches", "records", "bytes", "unconfirmed", "refused", "uncounted", "acquired")
+
+
+def listed(name: str) -> list[Exchange]:
+    (path,) = CAPTURES.glob(f"{name}.pcap*")
+    return list(Dissection(str(path)))
+
+
+def total(rows: list[dict[str, Any]], field: str) -> int:
+    return sum(row[field] or 0 for row in rows)
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", EVERY)
+def test_stats(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    found = listed(name)
+    rows = ExchangeRows([name])
+    errors: Counter[str] = Counter()
+    for exchange in found:
+        errors.update(set(rows.row(exchange)["errors"]))
+    facts = told(capfd, "stats", name)
+    assert facts["total"]["exchanges"] == total(facts["rows"], "exchanges") == len(found)
+    for field in ("failed", "request_bytes", "response_bytes", "unclear", "empty_early"):
+        assert facts["total"][field] == total(facts["rows"], field), field
+    by_api = Counter(dict.fromkeys(errors, 0))
+    for row in facts["rows"]:
+        by_api.update(row["errors"])
+    assert Counter(facts["total"]["errors"]) == by_api == errors
+    frames = [frame for exchange in found for frame in (exchange.request, exchange.response) if frame]
+    size = sum(frame.size + SIZE_FIELD for frame in frames)
+    assert facts["total"]["request_bytes"] + facts["total"]["response_bytes"] == size
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", EVERY)
+def test_topics(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    for topic in told(capfd, "topics", name)["topics"]:
+        readers = [row for row in topic["readers"] if row["role"] != "follow"]
+        for field in USES:
+            assert (topic["written"][field] or 0) == total(topic["writers"], field), field
+            assert (topic["read"][field] or 0) == total(readers, field), field
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", EVERY)
+def test_groups(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    beats: Counter[str] = Counter()
+    for exchange in listed(name):
+        request = Turn(exchange).request if exchange.api_key in BEATS else None
+        if request is not None:
+            beats[str(request.group_id)] += 1
+    groups = told(capfd, "groups", name)["groups"]
+    # A group that was converted stands there once for each kind, with all its members.
+    found = {row["group"]: total(row["members"], "heartbeats") for row in groups if row["group"]}
+    assert {group: count for group, count in found.items() if count} == {g: n for g, n in beats.items() if g}
+    for row in groups:
+        assert row["rebalance_count"] >= len(row["rebalances"])
+        if row["lag"] is not None:
+            assert row["lag"] == total(row["partitions"], "lag")
+        failed: Counter[str] = Counter()
+        for one in row["failures"]:
+            failed[one["error"]] += one["count"]
+            assert one["first"] <= one["last"]
+        for error, count in row["errors"].items():
+            assert failed[error] >= count, error
