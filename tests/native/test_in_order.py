@@ -155,7 +155,7 @@ def test_places_that_lie_outside_of_their_data_are_unusual(native: Any) -> None:
         block = PacketBlock(bytes(100), packets[0][0], [(start, packets[0][1], 1, end, 60)])
         lanes, due = native.Lanes(), type("Due", (), {"time_ns": 2**70})()
         found: list[int] = []
-        fed = native.InOrder(block.data, 1, block.pack(), 0, lanes, due, [], None, found.append, None)
+        fed = native.InOrder(block.data, 1, block.pack(), 0, lanes, due, [], None, None, found.append, None)
         assert list(fed) == []
         assert found == [0]
         assert block.pack().segment(block.data, 0) is None
