@@ -17,7 +17,9 @@ from kdissect.model.link import link_name
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 # What packets of these hold may be TCP (`net.protocols`).
-_ENCAPSULATIONS = ("ah", "esp", "gre", "ipip", "ipv6", "macsec", "mpls", "pppoe")
+_ENCAPSULATIONS = (
+    "ah", "esp", "gre", "ipip", "ipv6", "l2tp", "macsec", "mpls", "nsh", "pppoe", "tzsp", "vxlan-gpe",
+)  # fmt: skip
 # Kinds of connections as people call them.
 _LOOKS = {"http": "HTTP", "http2": "HTTP/2", "ssh": "SSH", "zookeeper": "ZooKeeper"}
 _KEYS_NEED = "a key log (--keylog) with the secrets of their sessions opens them (docs/tls.md)"
