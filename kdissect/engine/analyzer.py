@@ -245,6 +245,11 @@ class Analyzer:
 
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> list[Event]:
         """`feed` for a packet that was taken apart already, here or on another machine."""
+        if segment[6] < 0:  # no segment, it tells of the next one
+            from kdissect.model.process import local_end_of
+
+            self.parser.local_ends[ref] = local_end_of(segment)
+            return _NOTHING
         self._feed_parsed(segment, ref, time_ns)
         return self._take() if self._events else _NOTHING
 

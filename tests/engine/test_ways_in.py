@@ -409,3 +409,31 @@ def test_a_stream_keeps_comments(tmp_path: Path) -> None:
     found = [json.loads(line) for line in ran.out.splitlines()]
     assert found
     assert [row["processes"] for row in found] == [[JAVA]] * len(found)
+
+
+# tables
+
+
+@pytest.mark.parametrize("captured_at", ["client", "both"])
+def test_tables_have_processes_with_connections(
+    captured_at: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra arrow")
+    path = commented(tmp_path / "c", captured_at)
+    assert main(["tables", path, "--output", str(tmp_path / "tables")]) == 0
+    assert capfd.readouterr().err == ""
+    told = parquet.read_table(tmp_path / "tables" / "connections")["processes"].to_pylist()
+    assert told == [[JAVA] if captured_at == "client" else [JAVA, KAFKA]] * len(told)
+    plain = written(tmp_path / "plain", pcap(packets_of(SOURCE)))
+    assert main(["tables", plain, "--output", str(tmp_path / "others")]) == 0
+    assert set(parquet.read_table(tmp_path / "others" / "connections")["processes"].to_pylist()) == {None}
+
+
+def test_many_tasks_know_the_processes_that_one_knows(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    from tests.pipeline.single import by_one_process, by_tasks
+
+    path = commented(tmp_path / "c", "both")
+    one = by_one_process([path])
+    assert '"pod"' in str(one) or "'pod'" in str(one)
+    assert by_tasks([path], 3) == one
