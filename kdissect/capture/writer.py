@@ -6,7 +6,8 @@ Sources: draft-ietf-opsawg-pcap sections 4 and 5; draft-ietf-opsawg-pcapng secti
 from struct import Struct
 from typing import BinaryIO, Literal
 
-from kdissect.model.commented import OPT_COMMENT, Commented, is_commented, taken_apart, without_comments
+from kdissect.model.block_options import OPT_COMMENT
+from kdissect.model.commented import Commented, is_commented, taken_apart, without_comments
 from kdissect.model.link import LinkType
 from kdissect.model.packet import MIN_TIME_NS, Packet
 
