@@ -1,6 +1,5 @@
 """Who holds an end of a connection, on the machine on which it was captured."""
 
-import pickle
 from typing import Any, NamedTuple, Self
 
 from kdissect.model.segment import PlainSegment
@@ -37,10 +36,14 @@ _NO_BYTES = -1  # bytes that a snap length cut, of what is no segment
 
 def as_segment(flow: bytes, local_end: LocalEnd) -> PlainSegment:
     """What goes in front of the segment of a packet, to tell where there are segments alone whose it is."""
-    return flow, 0, 0, 0, 0, pickle.dumps(tuple(local_end)), _NO_BYTES, 0
+    from pickle import dumps  # on Spark alone
+
+    return flow, 0, 0, 0, 0, dumps(tuple(local_end)), _NO_BYTES, 0
 
 
 def local_end_of(segment: PlainSegment) -> LocalEnd:
     """What it tells: all others have no negative number of missing bytes."""
-    process, is_sender = pickle.loads(segment[5])
+    from pickle import loads
+
+    process, is_sender = loads(segment[5])
     return LocalEnd(process, is_sender)

@@ -143,6 +143,7 @@ fn packet(words: &Words<'_>, position: usize, total: usize, interfaces: &[(u64, 
 }
 
 /// Whether there is a comment among the options from `position` up to `end`: then the packet is Python's.
+#[cold]
 fn has_comment(words: &Words<'_>, position: usize, end: usize) -> bool {
     let mut position = position;
     while position + OPTION <= end {
