@@ -5,6 +5,7 @@ from random import Random
 
 from fuzz.mutators import mutate_bytes
 from fuzz.target import Target, demand
+from kdissect.model.commented import BIG, LITTLE
 from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.model.packet import PlainPacket, packet_ref
 from kdissect.model.segment import ACK, FIN, PSH, RST, SYN, Segment
@@ -12,7 +13,7 @@ from kdissect.model.stream import CloseKind
 from kdissect.net.parser import SegmentParser
 from kdissect.net.tcp import TcpConnection
 
-LINKS = (1, 113, 276, 0, 108, 101, 228, 229, 12, 9, 50, 51, 105, 127, 999)
+LINKS = (1, 113, 276, 0, 108, 101, 228, 229, 12, 9, 50, 51, 105, 127, 999, 258, 149, 239, LITTLE | 1, BIG | 1)
 _HEAD = struct.Struct(">BBH")  # index of the link type, bytes cut off the packet, length
 
 
@@ -62,6 +63,25 @@ def packet_samples() -> list[tuple[int, bytes]]:
     made += [(51, b"\x11\0\0\1" + (len(plain) + 2).to_bytes(2) + b"\0\x21" + plain)]
     made += [(127, b"\0\0\x08\0\0\0\0\0" + b"\x08\0" + bytes(22) + b"\xaa\xaa\x03\0\0\0\x08\0" + plain)]
     made += [(105, b"\x08\0" + bytes(22) + b"\xaa\xaa\x03\0\0\0\x08\0" + plain)]
+    return made + _wrapped_samples(plain, inner)
+
+
+def _wrapped_samples(plain: bytes, inner: bytes) -> list[tuple[int, bytes]]:
+    """PKTAP, NFLOG, comments of a capture file, ERSPAN III, GTP-U."""
+    pktap = struct.pack("<III24sIIIIi20s32s", 108, 1, 1, b"en0", 2, 2, 14, 0, 77, b"java", b"")
+    made = [(link, pktap + inner) for link in (258, 149)]
+    made += [(239, b"\2\0\0\5\x08\0\1\0" + bytes(4) + struct.pack("<HH", len(plain) + 4, 9) + plain)]
+    for mark, order in ((LITTLE, "<"), (BIG, ">")):
+        text = b"PID: 7\nCmd: java\nPodName: p"
+        told = struct.pack(order + "HH", 1, len(text)) + text + bytes(-len(text) & 3)
+        told += struct.pack(order + "HHI", 2, 4, 1) + bytes(4)
+        lengths = struct.pack(order + "II", len(inner), len(inner))
+        made += [(mark | 1, lengths + inner + bytes(-len(inner) & 3) + told)]
+    for last in (b"\0\0" + inner, b"\0\1" + bytes(8) + inner, b"\x08\0" + plain):
+        made += [(101, _ip(47, b"\x10\0\x22\xeb" + bytes(4) + b"\x20\1" + bytes(8) + last))]
+    for head in (b"\x30\xff", b"\x36\xff"):
+        more = b"\0\7\0\x85\1\x10\1\0" if head[0] & 7 else b""
+        made += [(101, _ip(17, _udp(2152, head + bytes(6) + more + plain)))]
     return made
 
 
@@ -97,6 +117,7 @@ class Packets(Target):
         "kdissect.net.link",
         "kdissect.net.ip",
         "kdissect.net.tunnel",
+        "kdissect.net.wrapped",
         "kdissect.net.fragments",
         "kdissect.net.foreign",
         "kdissect.net.tcp_header",

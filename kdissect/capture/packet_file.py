@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from kdissect.capture.whole_file import WholeFile
 from kdissect.capture.writer import BEFORE_1970, PcapngWriter
+from kdissect.model.commented import plain_link
 from kdissect.model.packet import Packet
 
 APPLICATION = "kdissect"
@@ -46,15 +47,17 @@ class PacketFile:
         self._writer.secrets(kind, data)
 
     def write(self, packet: Packet, comment: str = "", interface: str = "") -> None:
-        """Write a packet as it is; `interface` names where it was captured, one for each link type."""
+        """Write a packet as it is, with its comments and another; `interface` names where it was captured,
+        one for each link type."""
         writer = self._writer
         assert writer is not None, "used without with"
         offset = BEFORE_1970 if packet.time_ns < 0 else 0
-        key = packet.link_type, interface, offset
+        link_type = plain_link(packet.link_type)
+        key = link_type, interface, offset
         number = self._interfaces.get(key)
         if number is None:
-            number = self._interfaces[key] = writer.interface(packet.link_type, offset=offset, name=interface)
-        writer.write(packet.time_ns, packet.data, packet.wire_length, interface=number, comment=comment)
+            number = self._interfaces[key] = writer.interface(link_type, offset=offset, name=interface)
+        writer.write_packet(packet, interface=number, comment=comment)
 
 
 class _StandardOutput:

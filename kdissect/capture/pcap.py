@@ -34,6 +34,10 @@ MAX_PACKET = 1 << 20
 # A snap length in the file header raises that bound, up to here: it may itself be damaged.
 MAX_TRUSTED_SNAPLEN = 1 << 24
 
+_MAJOR = 2  # section 4: version 2.4
+# Before 2.3 the two lengths of a packet stood the other way round, in 2.3 of some writers (libpcap sf-pcap.c
+# `SWAPPED`, `MAYBE_SWAPPED`): the captured one is the smaller.
+_LENGTHS_IN_ORDER = 4
 _SECOND = 1_000_000_000
 _LINK_MASK = 0xFFFF  # above: FCS length and flags, section 4 "LinkType and additional information"
 _RAW = 101
@@ -50,7 +54,7 @@ def plain_link_type(field: int) -> int:
 class PcapParser(CaptureParser):
     """Parses one pcap file. See `CaptureParser` for the contract."""
 
-    __slots__ = ("_header_bytes", "_limit", "_link_type", "_record", "_unit", "_zero_noted")
+    __slots__ = ("_header_bytes", "_is_old", "_limit", "_link_type", "_record", "_unit", "_zero_noted")
 
     format = "pcap"
 
@@ -61,6 +65,7 @@ class PcapParser(CaptureParser):
         self._header_bytes = PACKET_HEADER
         self._limit = MAX_PACKET
         self._link_type = 0
+        self._is_old = False
         self._zero_noted = False
 
     def _parse(self, data: bytes, position: int, places: list[PlacedPacket], once: bool = False) -> int:
@@ -74,7 +79,7 @@ class PcapParser(CaptureParser):
         return FILE_HEADER if self.stopped or once else self._packets(data, FILE_HEADER, places)
 
     def _plain(self, data: bytes, position: int) -> tuple[PackedPlaces, int, int] | None:
-        if self._record is None:  # the file header comes first
+        if self._record is None or self._is_old:  # the file header comes first
             return None
         is_little = self._record.format[0] == "<"
         found: tuple[PackedPlaces, int, int] = native.records(
@@ -94,11 +99,15 @@ class PcapParser(CaptureParser):
         if magic is None:
             return self.note_corrupt("not a pcap file")
         order, self._unit, self._header_bytes = magic
-        major, minor, _, _, snaplen, link = Struct(order + "HHIIII").unpack_from(data, 4)
-        if (
-            major != 2 or minor < 3
-        ):  # section 4: 2.4; before 2.3 (1990s) the two lengths stood the other way round
+        version, _, _, snaplen, link = Struct(order + "4sIIII").unpack_from(data, 4)
+        # Some writers (DeepFlow's) swap the bytes of the version alone.
+        versions = (Struct(each + "HH").unpack(version) for each in (order, ">" if order == "<" else "<"))
+        major, minor = next(
+            (each for each in versions if each[0] == _MAJOR), Struct(order + "HH").unpack(version)
+        )
+        if major != _MAJOR:
             return self.note_corrupt(f"pcap version {major}.{minor} is not supported")
+        self._is_old = minor < _LENGTHS_IN_ORDER
         self._link_type = plain_link_type(link)
         self.link_types.add(self._link_type)
         self._limit = max(MAX_PACKET, min(snaplen, MAX_TRUSTED_SNAPLEN))
@@ -110,7 +119,7 @@ class PcapParser(CaptureParser):
         assert self._record is not None
         unpack = self._record.unpack_from
         append, header, limit = places.append, self._header_bytes, self._limit
-        unit, link_type = self._unit, self._link_type
+        unit, link_type, is_old = self._unit, self._link_type, self._is_old
         size, first, known = len(data), position, self.packets
         while True:
             start = position + header
@@ -118,6 +127,8 @@ class PcapParser(CaptureParser):
                 self._need = header
                 break
             seconds, fraction, length, wire = unpack(data, position)
+            if is_old and wire < length:
+                length, wire = wire, length
             if not 0 < length <= wire <= limit:
                 self.packets = known + len(places)
                 wire = self._odd_lengths(position, seconds | fraction, length, wire)

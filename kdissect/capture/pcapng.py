@@ -11,6 +11,7 @@ from struct import error as StructError  # noqa: N812  an exception class, whate
 from kdissect.capture.parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.pcapng_interface import Interface, parse_drops, parse_interface
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.block_options import has_comment
 from kdissect.model.native import native
 from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS, PackedPlaces, PlacedPacket
 
@@ -35,6 +36,8 @@ MAX_SECRET_BYTES = 1 << 22
 
 _FRAME = 12  # type and length before the body, length behind it
 _ENHANCED_FRAME = 32  # an Enhanced Packet Block less its packet data, padding and options
+_HAS_OPTIONS = _ENHANCED_FRAME + 4  # with less than this beside data and padding there are none
+_LENGTHS_AT = 12  # captured and wire length, in the body of both kinds of packet block with a time
 _ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}  # section 4.1 Byte-Order Magic
 # With more the compiled reading would be told of them all for each chunk.
 _FEW_INTERFACES = 64
@@ -119,6 +122,7 @@ class PcapngParser(CaptureParser):
             if (
                 kind == ENHANCED_PACKET
                 and closing == total and 0 < length <= wire and length + _ENHANCED_FRAME <= total
+                and (total - length < _HAS_OPTIONS or not self._has_comment(data, position, total, length))
             ):  # fmt: skip
                 time_ns = (high << 32 | low) * multiplier
                 if not 0 < time_ns <= most_ns:
@@ -141,6 +145,11 @@ class PcapngParser(CaptureParser):
         if places:
             self._time_ns = places[-1][1]
         return position
+
+    def _has_comment(self, data: bytes, position: int, total: int, length: int) -> bool:
+        """Whether the Enhanced Packet Block at a position has one."""
+        options = position + 28 + length + (-length & 3)
+        return has_comment(data[options : position + total - 4], 0, self._order)
 
     def _block(self, data: bytes, position: int, places: list[PlacedPacket]) -> int:
         """Take one block of any type; return its bytes, 0 when it is not whole or cannot be a block."""
@@ -222,6 +231,13 @@ class PcapngParser(CaptureParser):
         interface = self._interfaces[index]
         time_ns = self._odd_time(interface, stamp, self.packets)
         self._deliver(interface, time_ns, (20, length), wire, places)
+        if has_comment(body, 20 + length + (-length & 3), self._order):
+            from kdissect.model.commented import BIG, LITTLE  # few captures have any
+
+            start, _, link_type, _, wire = places[-1]
+            mark = LITTLE if self._order == "<" else BIG
+            whole = start - 20 + _LENGTHS_AT, time_ns, link_type | mark, start - 20 + len(body), wire
+            places[-1] = whole
         return ""
 
     def _odd_time(self, interface: Interface, stamp: int, packets: int) -> int:

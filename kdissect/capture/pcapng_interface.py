@@ -1,18 +1,17 @@
-"""Interfaces of a pcapng section: link type, clock, losses; and the option lists they are described in.
+"""Interfaces of a pcapng section: link type, clock, losses.
 
-Source: draft-ietf-opsawg-pcapng, sections 3.5 "Options", 4.2 "Interface Description Block", 4.6 "Interface
+Source: draft-ietf-opsawg-pcapng, sections 4.2 "Interface Description Block", 4.6 "Interface
 Statistics Block".
 """
 
-from collections.abc import Iterator
 from struct import Struct
 
 from kdissect.capture.pcap import plain_link_type
+from kdissect.model.block_options import options
 from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS
 
 _SECOND = 1_000_000_000
 
-_OPT_END = 0  # section 3.5.1 opt_endofopt
 _IF_TSRESOL = 9  # section 4.2
 _IF_TSOFFSET = 14  # section 4.2
 _ISB_IFDROP = 5  # section 4.6
@@ -77,15 +76,3 @@ def parse_drops(body: bytes, order: str) -> int:
         for code, value in options(body, 12, order)
         if code in (_ISB_IFDROP, _ISB_OSDROP) and len(value) >= 8
     )
-
-
-def options(body: bytes, position: int, order: str) -> Iterator[tuple[int, bytes]]:
-    """(code, value) of each option from `position`, as far as the list makes sense."""
-    head = Struct(order + "HH")
-    while position + 4 <= len(body):
-        code, length = head.unpack_from(body, position)
-        end = position + 4 + length
-        if code == _OPT_END or end > len(body):
-            return
-        yield code, body[position + 4 : end]
-        position = end + (-length & 3)  # section 3.5: padded to 32 bits

@@ -6,6 +6,8 @@ Sources: draft-ietf-opsawg-pcap sections 4 and 5; draft-ietf-opsawg-pcapng secti
 from struct import Struct
 from typing import BinaryIO, Literal
 
+from kdissect.model.block_options import OPT_COMMENT
+from kdissect.model.commented import Commented, is_commented, taken_apart, without_comments
 from kdissect.model.link import LinkType
 from kdissect.model.packet import MIN_TIME_NS, Packet
 
@@ -17,8 +19,8 @@ _LAST_SECOND = 0xFFFFFFFF  # draft-ietf-opsawg-pcap section 5
 _SNAPLEN = 262144  # libpcap MAXIMUM_SNAPLEN
 
 _SECTION, _INTERFACE, _SIMPLE, _STATISTICS, _ENHANCED, _SECRETS = 0x0A0D0D0A, 1, 3, 5, 6, 10
-# Option codes, pcapng sections 3.5.1, 4.1, 4.2, 4.6.
-_COMMENT, _APPLICATION, _IF_NAME, _IF_TSRESOL, _IF_FILTER, _IF_TSOFFSET, _IF_DROPS = 1, 4, 2, 9, 11, 14, 5
+# Option codes, pcapng sections 4.1, 4.2, 4.6.
+_APPLICATION, _IF_NAME, _IF_TSRESOL, _IF_FILTER, _IF_TSOFFSET, _IF_DROPS = 4, 2, 9, 11, 14, 5
 _BPF_TEXT = b"\x00"  # if_filter's first byte: the filter follows as libpcap's text, section 4.2
 # The length of an option is 16 bits (pcapng section 3.5); a comment that is longer is cut.
 _MAX_OPTION = 0xFFFF
@@ -60,8 +62,9 @@ class PcapWriter:
         self._write(self._pack(seconds, fraction // self._unit, len(data), wire) + data)
 
     def write_packet(self, packet: Packet) -> None:
-        """Write a packet as it was read."""
-        self.write(packet.time_ns, packet.data, packet.wire_length)
+        """Write a packet as it was read, without its comments: the format has no place for them."""
+        _, data = without_comments(packet.link_type, packet.data)
+        self.write(packet.time_ns, data, packet.wire_length)
 
 
 class PcapngWriter:
@@ -84,7 +87,7 @@ class PcapngWriter:
         self._order = _ORDERS[byte_order]
         self._resolutions = []
         head = self._pack("IHHq", 0x1A2B3C4D, 1, 0, -1)  # section 4.1: version 1.0, length not given
-        options = [(_COMMENT, _text(comment)), (_APPLICATION, _text(application))]
+        options = [(OPT_COMMENT, _text(comment)), (_APPLICATION, _text(application))]
         self.block(_SECTION, head + self._options(options))
 
     def interface(
@@ -103,7 +106,7 @@ class PcapngWriter:
         `resolution` as if_tsresol: n for units of 10**-n seconds, 128 + n for 2**-n; `offset` is if_tsoffset
         in seconds; `capture_filter` in libpcap's language.
         """
-        options = [(_COMMENT, _text(comment)), (_IF_NAME, _text(name))]
+        options = [(OPT_COMMENT, _text(comment)), (_IF_NAME, _text(name))]
         if capture_filter:
             options.append((_IF_FILTER, _BPF_TEXT + _text(capture_filter)))
         if resolution != _MICROSECONDS:
@@ -122,8 +125,10 @@ class PcapngWriter:
         *,
         interface: int = 0,
         comment: str = "",
+        commented: Commented | None = None,
     ) -> None:
-        """Write an Enhanced Packet Block; the time is cut to the resolution of the interface.
+        """Write an Enhanced Packet Block, with a comment, and those of `commented`; the time is cut to the
+        resolution of the interface.
 
         Raises ValueError for one that its 64 bits do not reach: before 1970, more so its `offset`.
         """
@@ -133,11 +138,15 @@ class PcapngWriter:
             raise ValueError(f"{time_ns} ns since 1970 do not fit into timestamps from second {offset} on")
         wire = len(data) if wire_length is None else wire_length
         head = self._pack("IIIII", interface, stamp >> 32, stamp & 0xFFFFFFFF, len(data), wire)
-        self.block(_ENHANCED, head + _padded(data) + self._options([(_COMMENT, _text(comment))]))
+        kept = [] if commented is None else commented.kept(self._order)
+        self.block(_ENHANCED, head + _padded(data) + self._options([(OPT_COMMENT, _text(comment)), *kept]))
 
-    def write_packet(self, packet: Packet, *, interface: int = 0) -> None:
-        """Write a packet as it was read."""
-        self.write(packet.time_ns, packet.data, packet.wire_length, interface=interface)
+    def write_packet(self, packet: Packet, *, interface: int = 0, comment: str = "") -> None:
+        """Write a packet as it was read, with its comments and another one."""
+        _, time_ns, link_type, data, wire = packet
+        parts = taken_apart(link_type, data) if is_commented(link_type) else None
+        data = data if parts is None else parts.data
+        self.write(time_ns, data, wire, interface=interface, comment=comment, commented=parts)
 
     def simple(self, data: bytes, wire_length: int | None = None) -> None:
         """Write one packet of interface 0 without a time, as a Simple Packet Block."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kdissect.cli.filters import add_filter, filter_of, open_filtered, takes
+from kdissect.cli.filters import add_filter, open_filtered, takes, telling_filter
 from kdissect.cli.inputs import add_inputs
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
@@ -29,7 +29,7 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         traffic = FetchSessionTraffic()
-        accepts = filter_of(options, dissection)
+        accepts = telling_filter(options, dissection)
         reading = Reading()
         with reading:
             read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))

@@ -69,6 +69,24 @@ def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
     return predicate.bind(context)
 
 
+def telling_filter(options: Namespace, dissection: Dissection) -> Test | None:
+    """`filter_of` for tables of what is left: that nothing is has the command say so at its end."""
+    accepts = filter_of(options, dissection)
+    if accepts is None:
+        return None
+    from kdissect.cli.sought import EXCHANGE, seek
+
+    sought = seek(options, "-Y", EXCHANGE, [options.filter.text], exact=True)
+
+    def test(exchange: Exchange) -> bool:
+        is_taken = accepts(exchange)
+        if is_taken and not sought.is_met:
+            sought.see(options.filter.text)
+        return is_taken
+
+    return test
+
+
 def takes(accepts: Test | None, event: Event) -> bool:
     """Whether an event is an exchange that the filter takes. Without a filter all are."""
     return isinstance(event, Exchange) and (accepts is None or accepts(event))

@@ -62,7 +62,7 @@ def _run(session: SparkSession, job: Job) -> int:
         return USAGE
     finally:
         session.stop()
-    return _tell(job.inputs, summary)
+    return tell(job.inputs, summary)
 
 
 def spark_session(options: Namespace, conf: Mapping[str, str]) -> SparkSession | None:
@@ -84,7 +84,7 @@ def spark_session(options: Namespace, conf: Mapping[str, str]) -> SparkSession |
     return open_session(options.master, {**conf, **dict(options.conf)})
 
 
-def _tell(inputs: Inputs, summary: Summary) -> int:
+def tell(inputs: Inputs, summary: Summary) -> int:
     """The summary on stdout, what could not be read on stderr; gives the exit code."""
     for table in TABLES:
         if table in summary.tables:
@@ -92,4 +92,6 @@ def _tell(inputs: Inputs, summary: Summary) -> int:
             print(f"{table:18}{rows:>14,} rows {files:>6,} files {size / 1e6:>10,.1f} MB")  # noqa: T201
     for row in summary.unread:
         say(f"{row.file}: {row.why}")
+    for line in summary.connections.lines():
+        say(f"warning: {line}")
     return UNREADABLE if summary.unread else OK

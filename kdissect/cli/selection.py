@@ -95,7 +95,7 @@ def _watching(watches: list[Watch], tests: list[Test]) -> Test:
 
 def _watches(options: Namespace, topics_of: TopicsOf) -> Iterator[Watch]:
     """What looks out for names that the options ask for: those that occur nowhere are told at the end."""
-    if not (options.api or options.client_id or options.topic):
+    if not (options.api or options.client_id or options.topic or options.host or options.exchange):
         return
     from kdissect.cli.sought import seek
 
@@ -109,10 +109,32 @@ def _watches(options: Namespace, topics_of: TopicsOf) -> Iterator[Watch]:
     if options.topic:
         topics = seek(options, "--topic", "topic", options.topic)
         yield lambda exchange: None if topics.is_met else _see_topics(topics, exchange, topics_of)
+    if options.host:
+        hosts = seek(options, "--host", "address", list(map(_host_name, options.host)), exact=True)
+        yield lambda exchange: None if hosts.is_met else _see_ends(hosts, exchange)
+    if options.exchange:
+        places = [f"{connection}/{number}" for connection, number in options.exchange]
+        found = seek(options, "--exchange", "exchange", places, exact=True)
+        yield (
+            lambda exchange: (
+                None if found.is_met else found.see(f"{exchange.connection.id}/{exchange.ordinal}")
+            )
+        )
 
 
 def _api_of(exchange: Exchange) -> str | None:
     return None if exchange.api_key is None else api_name(exchange.api_key) or str(exchange.api_key)
+
+
+def _host_name(host: Endpoint) -> str:
+    return str(host) if host.port else host.host
+
+
+def _see_ends(hosts: Sought, exchange: Exchange) -> None:
+    """Both ends, with their ports and without."""
+    for end in (exchange.connection.client, exchange.connection.broker):
+        hosts.see(str(end))
+        hosts.see(end.host)
 
 
 def _see_topics(topics: Sought, exchange: Exchange, topics_of: TopicsOf) -> None:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 # Names that are remembered to tell those that are near, and how many are told.
 NAMES_KEPT = 1000
 NAMES_TOLD = 3
+# What a filter asks for: it has no name that others could be near.
+EXCHANGE = "exchange of a filter"
 
 
 class SoughtState(NamedTuple):
@@ -21,15 +23,19 @@ class SoughtState(NamedTuple):
 
 
 class Sought:
-    """The names or globs of one option. `see()` it every name that occurs, whatever else is asked for."""
+    """The names or globs of one option; with `exact` names alone.
 
-    def __init__(self, option: str, what: str, wanted: Sequence[str]) -> None:
+    `see()` it every name that occurs, whatever else is asked for.
+    """
+
+    def __init__(self, option: str, what: str, wanted: Sequence[str], exact: bool = False) -> None:
         import re
         from fnmatch import translate
 
         self._option = option
         self._what = what
-        self._missing = {pattern: re.compile(translate(pattern)).match for pattern in wanted}
+        pattern_of = re.escape if exact else translate
+        self._missing = {name: re.compile(pattern_of(name)).fullmatch for name in wanted}
         self._names: dict[str, None] = {}
 
     @property
@@ -51,9 +57,9 @@ class Sought:
         return SoughtState(self._option, self._what, tuple(self._missing), tuple(self._names))
 
 
-def seek(options: Namespace, option: str, what: str, wanted: Sequence[str]) -> Sought:
+def seek(options: Namespace, option: str, what: str, wanted: Sequence[str], exact: bool = False) -> Sought:
     """Have the command tell at its end what of `wanted` never occurred."""
-    sought = Sought(option, what, wanted)
+    sought = Sought(option, what, wanted, exact)
     sought_by_option: dict[str, Sought] = options.__dict__.setdefault("sought", {})
     sought_by_option[option] = sought  # of several readings the last counts
     return sought
@@ -74,7 +80,8 @@ def missing_lines(sought: Iterable[SoughtState]) -> Iterator[str]:
     """A line for each name that occurs nowhere, with those that are near."""
     for option, what, missing, names in sought:
         for name in missing:
-            yield f"{option} {name} occurs nowhere; {_others(name, what, names)}"
+            others = "" if what == EXCHANGE else f"; {_others(name, what, names)}"
+            yield f"{option} {name} {'takes no exchange' if what == EXCHANGE else 'occurs nowhere'}{others}"
 
 
 def _others(name: str, what: str, names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.api import Dissection
-from kdissect.cli.filters import add_filter, filter_of, open_filtered, takes
+from kdissect.cli.filters import add_filter, open_filtered, takes, telling_filter
 from kdissect.cli.inputs import add_inputs, add_topic_ids
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
@@ -54,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> dict[str, Any]:
     traffic, unseen = TopicTraffic(dissection.topics, options.sizes), BlindSpots()
-    accepts = filter_of(options, dissection)
+    accepts = telling_filter(options, dissection)
 
     def take(event: Event) -> None:
         unseen.add(event)

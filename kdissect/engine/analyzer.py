@@ -178,7 +178,7 @@ class Analyzer:
         for index, (packet, segment) in rest:
             if segment is not None:
                 self.index = index
-                self._feed_segment(segment, packet[0], packet[1])
+                self._feed_parsed(segment, packet[0], packet[1])
                 if events:
                     yield self._take()
         self._rest = iter(())
@@ -222,11 +222,32 @@ class Analyzer:
     def _feed_packet(self, packet: PlainPacket) -> None:
         segment = self.parser.parse_batch((packet,))[0]
         if segment is not None:
-            self._feed_segment(segment, packet[0], packet[1])
+            self._feed_parsed(segment, packet[0], packet[1])
+
+    def _feed_parsed(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        """Take the segment of a packet, and whose it is, where `parser` knows that."""
+        local_ends = self.parser.local_ends
+        local_end = local_ends.pop(ref, None) if local_ends else None
+        if local_end is None:
+            self._feed_segment(segment, ref, time_ns)
+            return
+        holds_syns, self._holds_syns = self._holds_syns, False  # what is held has no place for it
+        self._feed_segment(segment, ref, time_ns)
+        self._holds_syns = holds_syns
+        flow = self._flows.get(segment[0])
+        if flow is not None and flow[0] is not None:
+            source, destination = flow_endpoints(segment[0])
+            end = {True: source, False: destination, None: None}[local_end.is_sender]
+            flow[2].info.note_process(end, local_end.process)
 
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> list[Event]:
         """`feed` for a packet that was taken apart already, here or on another machine."""
-        self._feed_segment(segment, ref, time_ns)
+        if segment[6] < 0:  # no segment, it tells of the next one
+            from kdissect.model.process import local_end_of
+
+            self.parser.local_ends[ref] = local_end_of(segment)
+            return _NOTHING
+        self._feed_parsed(segment, ref, time_ns)
         return self._take() if self._events else _NOTHING
 
     def _feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> None:

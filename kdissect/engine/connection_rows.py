@@ -3,7 +3,7 @@
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from kdissect.engine.rows import Row, RowField
+from kdissect.engine.rows import PROCESS_FIELDS, Row, RowField, processes_row
 from kdissect.engine.times import rfc3339
 from kdissect.session.info import ConnectionInfo
 
@@ -21,6 +21,7 @@ CONNECTION_FIELDS = (
     ),
     RowField("client", "string", "address and port of the client"),
     RowField("broker", "string", "address and port of the broker"),
+    *PROCESS_FIELDS,
     RowField("kind", "string", "`kafka`, or what else was recognised: `tls`, `http`, `ssh` ..."),
     RowField("client_id", "string", "client id of the first request that has one"),
     RowField("software", "string", "name and version the client gave in ApiVersions"),
@@ -73,6 +74,7 @@ def connection_row(number: int, info: ConnectionInfo) -> Row:
         "same_as": info.same_as,
         "client": info.client_text,
         "broker": info.broker_text,
+        **processes_row(info),
         "kind": info.kind,
         "client_id": info.client_id,
         "software": " ".join(software) or None,

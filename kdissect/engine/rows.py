@@ -11,6 +11,7 @@ from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 
 Row = dict[str, Any]
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")  # RFC 4648 section 5
@@ -23,6 +24,20 @@ class RowField(NamedTuple):
     type: str
     doc: str
 
+
+PROCESS_FIELDS = (
+    RowField(
+        "processes",
+        "list<struct>",
+        "who holds the ends of the connection; only where the capture says it (docs/inputs.md)",
+    ),
+    RowField("processes.end", "string", "`client` or `broker`; null where it is not told which of them"),
+    RowField("processes.process", "string", "name of the process, or the file that it runs"),
+    RowField("processes.pid", "int64", "its id"),
+    RowField("processes.pod", "string", "its pod"),
+    RowField("processes.namespace", "string", "the pod's namespace"),
+    RowField("processes.container", "string", "its container"),
+)
 
 EXCHANGE_FIELDS = (
     RowField(
@@ -40,6 +55,7 @@ EXCHANGE_FIELDS = (
     RowField("capture_set", "string", "the set of files the connection was captured in"),
     RowField("client", "string", "address and port of the client"),
     RowField("broker", "string", "address and port of the broker"),
+    *PROCESS_FIELDS,
     RowField("client_id", "string", "client id of the request header; null where there is none"),
     RowField(
         "api_key", "int16", "API key; null for SASL tokens and orphan responses that could not be inferred"
@@ -153,6 +169,7 @@ class ExchangeRows:
             "capture_set": connection.capture_set,
             "client": connection.client_text,
             "broker": connection.broker_text,
+            **processes_row(connection),
             "client_id": exchange.client_id,
             "api_key": key,
             "api": None if key is None else api_name(key),
@@ -241,6 +258,13 @@ def union(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
 def anomaly_row(anomaly: Anomaly) -> Row:
     """An anomaly as part of a row."""
     return {"kind": anomaly.kind, "detail": anomaly.detail}
+
+
+def processes_row(info: ConnectionInfo) -> Row:
+    """Who holds the ends, as part of a row; nothing where the capture does not say it."""
+    if not info.processes:
+        return {}
+    return {"processes": [{"end": end, **process._asdict()} for end, process in info.processes_of()]}
 
 
 def closed_row(exchange: Exchange) -> Row:

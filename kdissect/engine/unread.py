@@ -17,7 +17,9 @@ from kdissect.model.link import link_name
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 # What packets of these hold may be TCP (`net.protocols`).
-_ENCAPSULATIONS = ("ah", "esp", "gre", "ipip", "ipv6", "macsec", "mpls", "pppoe")
+_ENCAPSULATIONS = (
+    "ah", "esp", "gre", "ipip", "ipv6", "l2tp", "macsec", "mpls", "nsh", "pppoe", "tzsp", "vxlan-gpe",
+)  # fmt: skip
 # Kinds of connections as people call them.
 _LOOKS = {"http": "HTTP", "http2": "HTTP/2", "ssh": "SSH", "zookeeper": "ZooKeeper"}
 _KEYS_NEED = "a key log (--keylog) with the secrets of their sessions opens them (docs/tls.md)"
@@ -38,11 +40,14 @@ class ConnectionTally:
 
     def add(self, info: ConnectionInfo) -> None:
         """Count a connection as far as it came."""
-        kind, tls = info.kind, info.tls
-        if kind is ConnectionKind.NO_DATA or info.same_as is not None:
+        if info.same_as is None:
+            self.count(info.kind, None if info.tls is None else info.tls.why)
+
+    def count(self, kind: ConnectionKind, why: str | None) -> None:
+        """Count one by its kind, and why its TLS could not be read, or not all of it."""
+        if kind is ConnectionKind.NO_DATA:
             return
         self.carrying += 1
-        why = None if tls is None else tls.why
         if kind is ConnectionKind.KAFKA:
             if why is not None:
                 self.partly[why] += 1
@@ -50,6 +55,12 @@ class ConnectionTally:
             self.foreign[str(kind)] += 1
         elif why is not None:  # else it is not known yet
             self.tls[why] += 1
+
+    def lines(self) -> Iterator[str]:
+        """`Unread.lines` of connections alone."""
+        return Unread(
+            self.carrying, self.foreign, self.tls, self.partly, 0, 0, 0, {}, {}, key_logs=()
+        ).lines()
 
     def copy(self) -> Self:
         """The same counts, to go on counting apart."""

@@ -41,6 +41,8 @@ class _Copier:
             headers = headers_of(link_type, b"", segment)
             data = headers.packet(segment[1], segment[2], segment[3], payload)
             link_type, wire = headers.link_type, len(data) + segment[6]
+            if headers.commented is not None:
+                link_type, data = headers.commented.around(link_type, data)
         self._write(Packet(ref, time_ns, link_type, data, wire))
 
     def fed(self, waits: bool) -> None:

@@ -3,6 +3,7 @@
 import struct
 from typing import NamedTuple
 
+from kdissect.model.commented import Commented, is_commented, taken_apart
 from kdissect.model.link import LinkType
 from kdissect.model.segment import PlainSegment
 from kdissect.net.datagram import MalformedPacketError
@@ -21,12 +22,16 @@ _32 = struct.Struct(">I")
 
 
 class Headers(NamedTuple):
-    """`data` up to the TCP payload; `ip` and `tcp` are the offsets of those headers in it."""
+    """`data` up to the TCP payload; `ip` and `tcp` are the offsets of those headers in it.
+
+    `commented` has the comments of the packet they come from.
+    """
 
     link_type: int
     data: bytes
     ip: int
     tcp: int
+    commented: Commented | None = None
 
     def packet(self, seq: int, ack: int, flags: int, payload: bytes) -> bytes:
         """A packet with these headers: lengths and checksums are those of the new content."""
@@ -56,6 +61,9 @@ class Headers(NamedTuple):
 
 def headers_of(link_type: int, data: bytes, segment: PlainSegment) -> Headers:
     """The packet's own headers; new ones of the same addresses where it came in a tunnel or in fragments."""
+    if is_commented(link_type):
+        parts = taken_apart(link_type, data)
+        return headers_of(parts.link_type, parts.data, segment)._replace(commented=parts)
     try:
         return _own(link_type, data) or headers_between(segment[0])
     except (MalformedPacketError, struct.error, IndexError):

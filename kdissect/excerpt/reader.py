@@ -85,12 +85,16 @@ Write = Callable[[ExcerptPacket], None]
 class Recorder:
     """One connection of one excerpt; its packets go to `write`. `secrets` open those that are TLS."""
 
-    __slots__ = ("_acknowledged", "_cutters", "_give", "_has_begun", "_headers", "_next", "plan", "sinks")
+    __slots__ = (
+        "_acknowledged", "_cutters", "_give", "_has_begun", "_headers", "_keeps_comments", "_next", "plan",
+        "sinks",
+    )  # fmt: skip
 
     def __init__(
         self, plan: ConnectionPlan, show_secrets: bool, write: Write, secrets: "SecretSource | None" = None
     ) -> None:
         self.plan = plan
+        self._keeps_comments = show_secrets  # arguments of processes may hold some
         self._give = write
         self._has_begun = False
         emit = self._emit
@@ -149,7 +153,10 @@ class Recorder:
     ) -> None:
         ack = (self._next[1 - piece.direction] or 0) if piece.flags & ACK else 0
         data = headers.packet(seq, ack, piece.flags, payload)
-        packet = Packet(piece.ref, piece.time_ns, headers.link_type, data, len(data))
+        link_type, wire, commented = headers.link_type, len(data), headers.commented
+        if commented is not None and self._keeps_comments:
+            link_type, data = commented.around(link_type, data)
+        packet = Packet(piece.ref, piece.time_ns, link_type, data, wire)
         self._has_begun = True
         self._give(ExcerptPacket(packet, self.plan, piece, frame))
 

@@ -17,12 +17,18 @@ class LinkType(IntEnum):
     LINUX_SLL = 113
     IPV4 = 228
     IPV6 = 229
+    NFLOG = 239
+    PKTAP = 258
     LINUX_SLL2 = 276
 
 
+# Those that tcpdump knows and kdissect does not read, but is asked about.
+_UNREAD = {104: "C_HDLC", 117: "PFLOG", 242: "IPOIB"}
+
+
 def link_name(link_type: int) -> str:
-    """Name of a link type for people: `ETHERNET`, or `LINKTYPE_147` for one kdissect does not know."""
+    """Name of a link type for people: `ETHERNET`, `PFLOG`, or `LINKTYPE_147` for one without a name here."""
     try:
         return LinkType(link_type).name
     except ValueError:
-        return f"LINKTYPE_{link_type}"
+        return _UNREAD.get(link_type, f"LINKTYPE_{link_type}")

@@ -10,6 +10,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.limits import Limits
 from kdissect.model.link import link_name
 from kdissect.model.packet import Packet
+from kdissect.model.process import LocalEnd
 from kdissect.model.segment import PlainSegment
 from kdissect.net import foreign
 from kdissect.net.anomaly_log import AnomalyLog
@@ -20,25 +21,36 @@ from kdissect.net.ip import read_ip
 from kdissect.net.link import IPV4, IPV6, network_layer
 from kdissect.net.protocols import TCP, ethertype_name, protocol_name
 from kdissect.net.tcp_header import read_tcp
-from kdissect.net.tunnel import inner_network_layer
+from kdissect.net.tunnel import inner_network_layer, unread_tunnel
+from kdissect.net.wrapped import is_wrapped, unwrapped
+
+# Comments of a capture file around PKTAP.
+_WRAPPINGS = 2
 
 
 class Layers:
-    """Takes packets apart, and counts in `others` and `unsupported` what is not TCP (`parser`).
+    """Takes packets apart, and counts in `others` and `unsupported` what is not TCP (`parser`); `local_ends`
+    gets whose a packet is.
 
     `malformed` counts packets whose headers make no sense.
     """
 
-    __slots__ = ("_depth", "_fragments", "_log", "_others", "_unsupported", "malformed")
+    __slots__ = ("_depth", "_fragments", "_local_ends", "_log", "_others", "_unsupported", "malformed")
 
     def __init__(
-        self, log: AnomalyLog, limits: Limits, others: Counter[str], unsupported: Counter[int]
+        self,
+        log: AnomalyLog,
+        limits: Limits,
+        others: Counter[str],
+        unsupported: Counter[int],
+        local_ends: dict[int, LocalEnd],
     ) -> None:
         self.malformed = 0
         self._log = log
         self._depth = limits.packet_depth
         self._others = others
         self._unsupported = unsupported
+        self._local_ends = local_ends
         self._fragments = FragmentTable(log, limits)
 
     def segment(self, packet: Packet) -> PlainSegment | None:
@@ -55,6 +67,12 @@ class Layers:
         self._fragments.close()
 
     def _segment(self, packet: Packet) -> PlainSegment | None:
+        for _ in range(_WRAPPINGS):
+            if not is_wrapped(packet.link_type):
+                break
+            packet, local_end = unwrapped(packet)
+            if local_end is not None:
+                self._local_ends[packet.ref] = local_end
         data = packet.data
         found = network_layer(packet.link_type, data)
         if found is None and foreign.is_known(packet.link_type):
@@ -83,7 +101,7 @@ class Layers:
                 return read_tcp(whole)
             inner = inner_network_layer(whole)
             if inner is None:
-                self._others[protocol_name(whole.protocol)] += 1
+                self._others[unread_tunnel(whole) or protocol_name(whole.protocol)] += 1
                 return None
             ethertype, at = inner
             data, limit = whole.data, whole.end

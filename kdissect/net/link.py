@@ -37,7 +37,7 @@ def network_layer(link_type: int, data: bytes) -> tuple[int, int] | None:
     if header is not None:
         return skip_vlan_tags(data, _ETHERTYPE(data, header[0])[0], header[1])
     if link_type in _RAW or link_type in _OLD_RAW:
-        return _by_version(data, 0)
+        return ip_by_version(data, 0)
     if link_type in _LOOPBACK:
         return _loopback(data)
     return None
@@ -51,7 +51,8 @@ def skip_vlan_tags(data: bytes, ethertype: int, at: int) -> tuple[int, int]:
     return ethertype, at
 
 
-def _by_version(data: bytes, at: int) -> tuple[int, int]:
+def ip_by_version(data: bytes, at: int) -> tuple[int, int]:
+    """EtherType and offset of an IP packet by its version. Raises MalformedPacketError."""
     version = data[at] >> 4 if at < len(data) else 0
     if version not in (4, 6):
         raise MalformedPacketError(f"IP version {version}")

@@ -20,6 +20,7 @@ from kdissect.net.fused import FRAGMENT_AND_PROTOCOL, FUSED, PLAIN_IPV4, SHORTES
 from kdissect.net.protocols import TCP
 
 if TYPE_CHECKING:
+    from kdissect.model.process import LocalEnd
     from kdissect.net.layers import Layers
 
 
@@ -28,10 +29,11 @@ class SegmentParser:
 
     `packets` counts all packets given, `not_tcp` those that gave no segment, `others` the packets of other
     protocols by name (`udp`, `arp`), `malformed` those whose headers make no sense, `unsupported` those of
-    unknown link types by number.
+    unknown link types by number. `local_ends` has, by reference, whose the packets given last are, where the
+    capture tells it.
     """
 
-    __slots__ = ("_layers", "_limits", "_log", "not_tcp", "others", "packets", "unsupported")
+    __slots__ = ("_layers", "_limits", "_log", "local_ends", "not_tcp", "others", "packets", "unsupported")
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = in_force() if limits is None else limits
@@ -39,6 +41,7 @@ class SegmentParser:
         self.not_tcp = 0
         self.others: Counter[str] = Counter()
         self.unsupported: Counter[int] = Counter()
+        self.local_ends: dict[int, LocalEnd] = {}
         self._log = AnomalyLog(self._limits.anomalies)
         self._layers: Layers | None = None  # until a packet is not plain
 
@@ -71,6 +74,8 @@ class SegmentParser:
         """The same for many packets, without the names: None where a packet has no segment."""
         # Hot, one round a packet: locals instead of globals, and no call for a plain packet.
         self.packets += len(packets)
+        if self.local_ends:
+            self.local_ends.clear()
         segments: list[PlainSegment | None] = []
         append, links = segments.append, FUSED
         for packet in packets:
@@ -105,5 +110,5 @@ class SegmentParser:
         if self._layers is None:
             from kdissect.net.layers import Layers  # most captures of Kafka have plain packets alone
 
-            self._layers = Layers(self._log, self._limits, self.others, self.unsupported)
+            self._layers = Layers(self._log, self._limits, self.others, self.unsupported, self.local_ends)
         return self._layers

@@ -4,12 +4,14 @@ TCP = 6  # IANA protocol numbers
 
 _PROTOCOLS = {
     0: "hopopt", 1: "icmp", 2: "igmp", 4: "ipip", 17: "udp", 41: "ipv6", 47: "gre", 50: "esp", 51: "ah",
-    58: "icmpv6", 59: "none", 88: "eigrp", 89: "ospf", 103: "pim", 112: "vrrp", 132: "sctp", 136: "udplite",
+    58: "icmpv6", 59: "none", 88: "eigrp", 89: "ospf", 103: "pim", 112: "vrrp", 115: "l2tp", 132: "sctp",
+    136: "udplite",
 }  # fmt: skip
 _ETHERTYPES = {
     0: "unknown",  # what a link type without EtherTypes held
     0x0806: "arp", 0x8035: "rarp", 0x8809: "slow", 0x8847: "mpls", 0x8848: "mpls", 0x8863: "pppoe",
     0x8864: "pppoe", 0x888E: "eapol", 0x88CC: "lldp", 0x88E5: "macsec", 0x88F7: "ptp",
+    0x894F: "nsh",
 }  # fmt: skip
 _LENGTHS_BELOW = 0x600  # smaller numbers are lengths, IEEE 802.3 clause 3.2.6
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from kdissect.capture.filesystems import filesystem_of
+from kdissect.engine.unread import ConnectionTally
 from kdissect.history.topics import TopicNames
+from kdissect.model.anomaly import AnomalyKind
 from kdissect.pipeline.commit import Place
 from kdissect.pipeline.compaction import plan
 from kdissect.pipeline.inputs import Inputs
@@ -20,6 +22,7 @@ from kdissect.pipeline.second_pass import SecondPass, through_second_pass
 from kdissect.pipeline.setup import Setup
 from kdissect.pipeline.shuffle import parts_for, through_spark
 from kdissect.pipeline.written import WRITTEN_DDL
+from kdissect.session.info import ConnectionKind
 from kdissect.stages.first import OF_JUDGES
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.table_rows import TableRows, batch_of
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 # Errors are rows of this table: a run without it could hide what it did not read.
 ALWAYS = "files"
+CUT_CAPTURE = str(AnomalyKind.CUT_CAPTURE)
 
 
 class OutputExistsError(Exception):
@@ -57,10 +61,13 @@ class Unread(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a run wrote, and what it could not read."""
+    """What a run wrote, nothing where no input could be opened and tables are there; and what it could
+    not read: files, and connections as far as the table of connections is made.
+    """
 
     files: tuple[WrittenFile, ...]
     unread: tuple[Unread, ...]
+    connections: ConnectionTally
 
     @property
     def tables(self) -> dict[str, tuple[int, int, int]]:
@@ -86,10 +93,16 @@ def run(spark: SparkSession, job: Job) -> Summary:
     name = uuid4().hex[:12]
     with place.staged(name):
         files = _written(spark, job, f"{job.output.rstrip('/')}/_staging/{name}")
+        staging = f"{place.staging_of(name)}/"
+        told = list(_rows(filesystem, staging, files, ALWAYS, ["file", "format", "error", "anomalies"]))
+        unread = tuple(unread_of(told))
+        if before is not None and all(row["format"] is None for row in told):
+            return Summary((), unread, ConnectionTally())
+        connections = tally_of(_rows(filesystem, staging, files, "connections", ["kind", "same_as", "tls"]))
         if before is not None:
             place.clear(before)
         place.commit(name, files, {"inputs": [file.name for file in job.inputs.files]})
-    return Summary(tuple(files), tuple(_unread(place, files)))
+    return Summary(tuple(files), unread, connections)
 
 
 def cores(spark: SparkSession) -> int:
@@ -100,18 +113,34 @@ def cores(spark: SparkSession) -> int:
         return 2
 
 
-def _unread(place: Place, files: list[WrittenFile]) -> Iterator[Unread]:
-    """What the table of files says was not read; pulled from there, as it may be long."""
+def _rows(
+    filesystem: Any, folder: str, files: list[WrittenFile], table: str, columns: list[str]
+) -> Iterator[dict[str, Any]]:
+    """Some columns of a table; pulled from its files, as there may be many rows."""
     import pyarrow.parquet as pq
 
     for file in files:
-        if file.table == ALWAYS:
-            table = pq.read_table(
-                f"{place.root}/{file.path}", columns=["file", "error"], filesystem=place.filesystem
-            )
-            for row in table.to_pylist():
-                if row["error"] is not None:
-                    yield Unread(row["file"], row["error"])
+        if file.table == table:
+            with pq.ParquetFile(f"{folder}{file.path}", filesystem=filesystem) as opened:
+                for batch in opened.iter_batches(columns=columns):
+                    yield from batch.to_pylist()
+
+
+def unread_of(files: Iterable[dict[str, Any]]) -> Iterator[Unread]:
+    """What rows of the table of files say was not read: errors, and ends inside a packet."""
+    for row in files:
+        cuts = [found["detail"] for found in row["anomalies"] or () if found["kind"] == CUT_CAPTURE]
+        for why in [row["error"]] if row["error"] is not None else cuts[-1:]:
+            yield Unread(row["file"], why)
+
+
+def tally_of(connections: Iterable[dict[str, Any]]) -> ConnectionTally:
+    """What could be read of connections, by their rows."""
+    tally = ConnectionTally()
+    for row in connections:
+        if row["same_as"] is None:
+            tally.count(ConnectionKind(row["kind"]), (row["tls"] or {}).get("why"))
+    return tally
 
 
 def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:

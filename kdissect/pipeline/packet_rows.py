@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.engine.tables.arrow import arrow_schema
+from kdissect.model.commented import without_comments
 from kdissect.model.packet import NUMBER_MASK, PlainPacket
 from kdissect.model.segment import flow_endpoints
 from kdissect.net.parser import SegmentParser
@@ -38,7 +39,8 @@ def segment_batches(file: CaptureFile, name: str) -> Iterator[Any]:
 
 
 def _packet(file: CaptureFile, name: str, packet: PlainPacket) -> tuple[Any, ...]:
-    _, _, link_type, data, wire_length = packet
+    _, _, marked, commented, wire_length = packet
+    link_type, data = without_comments(marked, commented)
     return *_place(file, name, packet), link_type, wire_length, data
 
 

@@ -12,6 +12,7 @@ from operator import itemgetter
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.model.faults import told
 from kdissect.model.packet import NUMBER_MASK, PlainPacket
+from kdissect.model.process import as_segment
 from kdissect.model.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
 from kdissect.pipeline.run import Run, flow_key, pack
@@ -74,7 +75,7 @@ class RunReader:
 
     def _take(self, batch: list[PlainPacket], orders: list[int]) -> Iterator[Run]:
         # Hot, one round a packet.
-        flows = self._flows
+        flows, local_ends = self._flows, self.parser.local_ends
         for packet, order_ns, segment in zip(batch, orders, self.parser.parse_batch(batch), strict=True):
             if segment is None:
                 continue
@@ -82,6 +83,9 @@ class RunReader:
             run, direction = place
             ref = packet[0]
             piece = pack(order_ns, ref, packet[1], direction, segment)
+            if ref in local_ends:
+                told = as_segment(segment[0], local_ends[ref])
+                piece = pack(order_ns, ref, packet[1], direction, told) + piece
             if not run.size:
                 run.order_ns, run.ref = order_ns, ref
             run.pieces.append(piece)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from kdissect.engine.rows import EXCHANGE_FIELDS
 from kdissect.model.frame import Frame
 from kdissect.model.packet import ref_number
+from kdissect.model.process import Process
 from kdissect.model.stream import CloseKind
 from kdissect.query import row_values as values
 from kdissect.query.addresses import ADDRESS
@@ -54,6 +55,7 @@ ALIASES = {
     "topic_id": "topic_ids",
     "error": "errors",
     "anomaly": "anomalies.kind",
+    **{name: f"processes.{name}" for name in Process._fields},
 }
 
 
@@ -79,6 +81,11 @@ def _renamed(alias: str, source: RowSource) -> RowSource:
 
 
 _DOCS = {
+    **{
+        f"{role}.{name}": f"{what} at the {role}'s end, where the capture says it"
+        for role in ("client", "broker")
+        for name, what in values.PROCESS_PARTS.items()
+    },
     "time": "time of the request's first byte, of the response's where there is no request",
     "client.ip": "address of the client",
     "client.port": "port of the client",
@@ -109,6 +116,7 @@ def _plain() -> Sequence[tuple[RowSource, str]]:
         _field("broker.ip", ADDRESS, lambda e: e.connection.broker.host),
         _field("broker.port", NUMBER, lambda e: e.connection.broker.port, "broker.port"),
         (RowSource("host", ADDRESS, values.plain(values.ends), is_many=True), ""),
+        *_processes(),
         _field("client_id", TEXT, lambda e: e.client_id, "client_id"),
         _field("software", TEXT, values.software),
         _field("principal", TEXT, lambda e: e.connection.principal),
@@ -140,6 +148,18 @@ def _plain() -> Sequence[tuple[RowSource, str]]:
         ),
         (RowSource("anomalies.detail", TEXT, values.plain(values.details), is_many=True), ""),
     )
+
+
+def _processes() -> Iterator[tuple[RowSource, str]]:
+    """Who holds the ends: those of either end, and of one."""
+    yield RowSource("processes", STRUCTURE, values.plain(values.processes), is_many=True), ""
+    end = Choice({n: n for n in ("client", "broker")}, False, False)
+    yield RowSource("processes.end", end, values.plain(values.told_ends), is_many=True), ""
+    for prefix, role in (("processes", None), ("client", "client"), ("broker", "broker")):
+        for part in Process._fields:
+            kind = NUMBER if part == "pid" else TEXT
+            get = values.part_of_processes(part, role)
+            yield RowSource(f"{prefix}.{part}", kind, values.plain(get), is_many=True), ""
 
 
 def _frames(side: str) -> Sequence[tuple[RowSource, str]]:

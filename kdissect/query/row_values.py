@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from kdissect.engine.bodies import body_of
@@ -63,6 +64,37 @@ def number(binding: Binding) -> Get:
 def ends(e: Exchange) -> Sequence[Any]:
     """Client and broker."""
     return e.connection.client, e.connection.broker
+
+
+# What is known of a process, in words.
+PROCESS_PARTS = {
+    "process": "the process", "pid": "its id", "pod": "its pod", "namespace": "its namespace",
+    "container": "its container",
+}  # fmt: skip
+
+
+def processes(e: Exchange) -> Sequence[Any]:
+    """Processes of either end."""
+    return e.connection.processes
+
+
+def told_ends(e: Exchange) -> Sequence[str]:
+    """The ends whose processes are known to be theirs."""
+    return [end for end, _ in e.connection.processes_of() if end is not None]
+
+
+def part_of_processes(part: str, role: str | None) -> Get:
+    """A getter of one thing that is known of the processes of an end, or of both."""
+    get = attrgetter(part)
+
+    def values(e: Exchange) -> Sequence[Any]:
+        info = e.connection
+        if not info.processes:
+            return ()
+        found = (get(process) for _, process in info.processes_of(role))
+        return tuple(dict.fromkeys(value for value in found if value is not None))
+
+    return values
 
 
 def software(e: Exchange) -> str | None:

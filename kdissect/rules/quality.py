@@ -43,7 +43,7 @@ def quality_of(
     ]
     if is_interrupted:
         reasons.insert(0, "the reading was interrupted: what follows in the captures was not judged")
-    partial = len(reasons) > bool(opaque)
+    partial = len(reasons) > bool(opaque) or coverage.connections["tls"] > 0  # clients may hide in it
     verdict = EMPTY if not coverage.exchanges else PARTIAL if partial else GOOD
     return CaptureQuality(
         verdict, tuple(reasons), coverage.gaps, coverage.gap_bytes, coverage.middle_starts,

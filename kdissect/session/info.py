@@ -1,7 +1,7 @@
 """What is known of one connection while it lasts, and afterwards."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
@@ -13,7 +13,10 @@ from kdissect.model.stream import CloseKind
 from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog
 
 if TYPE_CHECKING:
+    from kdissect.model.process import Process
     from kdissect.tls.info import TlsInfo
+
+    _Processes = tuple[tuple[Endpoint | None, Process], ...]
 
 try:
     from _blake2 import blake2b  # what hashlib hands out, without its 4 ms of loading OpenSSL
@@ -85,6 +88,7 @@ class ConnectionInfo:
         "orphan_response",
         "over_ns",
         "principal",
+        "processes",
         "same_as",
         "sasl_until",
         "software_name",
@@ -149,6 +153,8 @@ class ConnectionInfo:
         self.software_version: str | None = None
         self.mechanism: str | None = None
         self.principal: str | None = None
+        self.processes: _Processes = ()
+        """Who holds the ends, as far as the capture tells it; None for one of the two, not known which."""
         self.sasl_until = -1
         """The ordinal of the last exchange before SASL ended; -1 without SASL."""
         self.close: Close | None = None
@@ -253,6 +259,29 @@ class ConnectionInfo:
         name = names.get(address) or names.get(end.host)
         return address if name is None else f"{name}:{end.port}"
 
+    def note_process(self, end: Endpoint | None, process: "Process") -> None:
+        """The capture tells who holds an end."""
+        for at, (known_end, known) in enumerate(self.processes):
+            if known_end == end:
+                both = known if known is process else known.joined(process)
+                if both is not None:
+                    if both != known:
+                        self._tell((*self.processes[:at], (end, both), *self.processes[at + 1 :]))
+                    return
+        if len(self.processes) < PROCESSES_KEPT:
+            self._tell((*self.processes, (end, process)))
+
+    def _tell(self, processes: "_Processes") -> None:
+        self.processes = processes
+        self.line_texts = None
+
+    def processes_of(self, role: str | None = None) -> Iterator[tuple[str | None, "Process"]]:
+        """Role (`client`, `broker`, None for not known) and process; with `role` those of one end alone."""
+        ends = {self.client: "client", self.broker: "broker"}
+        told = [(None if end is None else ends.get(end), process) for end, process in self.processes]
+        for one in ("client", "broker", None) if role is None else (role,):
+            yield from (pair for pair in told if pair[0] == one)
+
     def anomalies_so_far(self) -> Counter[AnomalyKind]:
         """How many anomalies of each kind there were, also while the connection is open."""
         log = self.tcp_log
@@ -276,6 +305,8 @@ class ConnectionInfo:
         self.anomaly_counts.update(counts)
 
 
+# An end may pass from one process to another.
+PROCESSES_KEPT = 4
 _NO_KINDS: Mapping[tuple[int, int], None] = {}
 # What thousands of connections of one client ask, each once: where there is more, a connection has its own.
 _kinds: dict[tuple[tuple[int, int], ...], Mapping[tuple[int, int], None]] = {}

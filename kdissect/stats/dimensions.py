@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from operator import attrgetter
 from typing import NamedTuple
 
 from kdissect.engine.record_sets import record_sets
@@ -95,6 +96,17 @@ def _state(turn: Turn, _context: Context) -> Sequence[Value]:
     return (str(turn.exchange.state),)
 
 
+def _of_processes(part: str) -> Values:
+    """Those of either end, where the capture tells who holds it."""
+    get = attrgetter(part)
+
+    def values(turn: Turn, _context: Context) -> Sequence[Value]:
+        found = [get(process) for _, process in turn.info.processes_of()]
+        return tuple(dict.fromkeys(str(value) for value in found if value is not None)) or (None,)
+
+    return values
+
+
 DIMENSIONS: dict[str, tuple[Values, str]] = {
     "api": (_api, "the API"),
     "api_version": (_version, "its version"),
@@ -109,6 +121,14 @@ DIMENSIONS: dict[str, tuple[Values, str]] = {
     "group": (_group, "the group the request names, or its client speaks for"),
     "error": (_error, "each error code of the response"),
     "state": (_state, "complete, unanswered ..."),
+    "process": (
+        _of_processes("process"),
+        "each process at an end of the connection, where the capture says it",
+    ),
+    "pid": (_of_processes("pid"), "its id"),
+    "pod": (_of_processes("pod"), "its pod"),
+    "namespace": (_of_processes("namespace"), "its namespace"),
+    "container": (_of_processes("container"), "its container"),
 }
 
 

@@ -13,6 +13,11 @@ const SECOND: i64 = 1_000_000_000;
 const BLOCK_HEAD: usize = 28;
 const BLOCK_FRAME: usize = 32;
 const BLOCK_KIND: u32 = 6;
+/// The code of a comment among a block's options, and of their end, section 3.5.1.
+const COMMENT: u16 = 1;
+const LAST: u16 = 0;
+/// Code and length of an option, section 3.5.
+const OPTION: usize = 4;
 /// Type and length before a block's body and length behind it, section 3.1.
 const ANY_BLOCK: usize = 12;
 /// Bytes of a chunk for which room for one packet is made beforehand.
@@ -37,6 +42,14 @@ impl Words<'_> {
             *word = if self.is_little { u32::from_le_bytes(four) } else { u32::from_be_bytes(four) };
         }
         Some(found)
+    }
+
+    /// Code and length of the option at a place.
+    fn option(&self, at: usize) -> Option<(u16, usize)> {
+        let four: [u8; 4] = self.data.get(at..at.checked_add(OPTION)?)?.try_into().ok()?;
+        let [a, b, c, d] = four;
+        let read = |pair| if self.is_little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) };
+        Some((read([a, b]), usize::from(read([c, d]))))
     }
 }
 
@@ -119,6 +132,30 @@ fn packet(words: &Words<'_>, position: usize, total: usize, interfaces: &[(u64, 
     }
     let time_ns = (u64::from(high) << 32 | u64::from(low)).checked_mul(multiplier)?;
     let time_ns = i64::try_from(time_ns).ok().filter(|time_ns| *time_ns > 0)?;
+    let padded = length as usize + (length as usize).wrapping_neg() % 4;
+    if total >= BLOCK_FRAME + padded + OPTION
+        && has_comment(words, position + BLOCK_HEAD + padded, position + total - 4)
+    {
+        return None;
+    }
     let start = position + BLOCK_HEAD;
     Some(Place { start, end: start + length as usize, time_ns, wire, link_type })
+}
+
+/// Whether there is a comment among the options from `position` up to `end`: then the packet is Python's.
+#[cold]
+fn has_comment(words: &Words<'_>, position: usize, end: usize) -> bool {
+    let mut position = position;
+    while position + OPTION <= end {
+        let Some((code, length)) = words.option(position) else { return false };
+        let next = position + OPTION + length;
+        if code == LAST || next > end {
+            return false;
+        }
+        if code == COMMENT {
+            return true;
+        }
+        position = next + length.wrapping_neg() % 4;
+    }
+    false
 }

@@ -12,6 +12,7 @@ from scapy.utils import RawPcapNgReader, RawPcapReader
 
 from kdissect.capture.files import open_captures
 from kdissect.capture.writer import PcapngWriter, PcapWriter
+from kdissect.model.commented import without_comments
 from kdissect.model.packet import Packet
 
 # Scapy delivers the packet that the end of the file cuts, Wireshark and we do not.
@@ -48,7 +49,10 @@ def _ng_time(meta: Any) -> int:
 
 
 def plain(packets: list[Packet]) -> Plain:
-    return [(packet.time_ns, packet.data, packet.wire_length) for packet in packets]
+    return [
+        (packet.time_ns, without_comments(packet.link_type, packet.data)[1], packet.wire_length)
+        for packet in packets
+    ]
 
 
 def test_every_recorded_capture_like_scapy(reference: Path) -> None:
@@ -169,8 +173,8 @@ def test_wireshark_reads_our_pcapng_files_as_we_do(tmp_path: Path, order: str) -
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     ours = [
-        (number, packet.time_ns, len(packet.data), packet.wire_length)
-        for number, packet in enumerate(open_captures([path]).packets(), 1)
+        (number, time_ns, len(data), wire)
+        for number, (time_ns, data, wire) in enumerate(plain(list(open_captures([path]).packets())), 1)
     ]
     assert [_wireshark_line(line) for line in done.stdout.splitlines()] == ours
 

@@ -1,5 +1,7 @@
 """The pcap parser against captures made by hand from the format's description."""
 
+import struct
+
 import pytest
 
 from kdissect.capture.pcap import MAX_PACKET, PcapParser
@@ -140,11 +142,34 @@ def test_odd_wire_length_costs_nothing(wire: int) -> None:
     assert parser.error is None
 
 
-@pytest.mark.parametrize("version", [(2, 2), (1, 4), (3, 0), (543, 0)])
+@pytest.mark.parametrize("version", [(1, 4), (3, 0), (543, 0)])
 def test_other_versions_are_refused(version: tuple[int, int]) -> None:
     packets, parser = feed(pcap_header(version=version) + pcap_packet(1, b"x"))
     assert packets == []
     assert parser.error == f"pcap version {version[0]}.{version[1]} is not supported"
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("version", [(2, 0), (2, 1), (2, 2), (2, 3)])
+def test_lengths_of_old_versions_stand_in_either_order(version: tuple[int, int], order: str) -> None:
+    def old(wire: int, data: bytes, swapped: bool) -> bytes:
+        lengths = (wire, len(data)) if swapped else (len(data), wire)
+        return struct.pack(order + "IIII", 1, 0, *lengths) + data
+
+    records = old(90, b"cut", True) + old(4, b"abcd", True) + old(70, b"also cut", False)
+    packets, parser = feed(pcap_header(version=version, order=order) + records)
+    assert [(packet.data, packet.wire_length) for packet in packets] == [
+        (b"cut", 90),
+        (b"abcd", 4),
+        (b"also cut", 70),
+    ]
+    assert parser.error is None
+
+
+def test_a_version_whose_bytes_alone_are_swapped() -> None:
+    packets, parser = feed(pcap_header(version=(0x0200, 0x0400)) + pcap_packet(1, b"x", wire=9))
+    assert [(packet.link_type, packet.data, packet.wire_length) for packet in packets] == [(1, b"x", 9)]
+    assert parser.error is None
 
 
 def test_wrong_magic_is_refused() -> None:

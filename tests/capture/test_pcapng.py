@@ -7,6 +7,7 @@ import pytest
 from kdissect.capture import pcapng
 from kdissect.capture.pcapng import PcapngParser
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.commented import comments_of, taken_apart, without_comments
 from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.model.packet import Packet, ref_number
 from tests.capture.capture_samples import (
@@ -115,8 +116,39 @@ def test_packet_cut_by_snaplen_and_padding() -> None:
 def test_options_behind_a_packet_are_not_its_data() -> None:
     body = struct.pack("<IIIII", 0, 0, 1, 3, 3) + b"abc\0" + option(1, b"a comment") + bytes(4)
     packets, parser = feed(section() + interface() + block(6, body) + enhanced(2, b"next"))
-    assert [p.data for p in packets] == [b"abc", b"next"]
+    assert [without_comments(p.link_type, p.data) for p in packets] == [(1, b"abc"), (1, b"next")]
+    assert [comments_of(p.link_type, p.data) for p in packets] == [["a comment"], ()]
+    assert [p.wire_length for p in packets] == [3, 4]
     assert parser.captured_bytes == 7
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_comments_of_both_kinds_of_packet_block_and_the_direction(order: str) -> None:
+    told = (
+        option(1, b"one", order) + option(2, struct.pack(order + "I", 0x2A), order) + option(1, b"two", order)
+    )
+    enhanced_body = struct.pack(order + "IIIII", 0, 0, 1, 3, 9) + b"abc\0" + told
+    old_body = struct.pack(order + "HHIIII", 0, 0, 0, 2, 4, 4) + b"abcd" + told
+    empty_body = struct.pack(order + "IIIII", 0, 0, 3, 0, 9) + told
+    data = b"".join(
+        block(kind, body, order) for kind, body in ((6, enhanced_body), (2, old_body), (6, empty_body))
+    )
+    packets, _ = feed(section(order=order) + interface(order=order) + data)
+    parts = [taken_apart(p.link_type, p.data) for p in packets]
+    assert [(each.link_type, each.data) for each in parts] == [(1, b"abc"), (1, b"abcd"), (1, b"")]
+    assert [each.comments() for each in parts] == [["one", "two"]] * 3
+    assert [each.direction() for each in parts] == [2] * 3
+    assert [p.wire_length for p in packets] == [9, 4, 9]
+
+
+def test_options_without_a_comment_leave_a_packet_as_it_is() -> None:
+    flags = option(2, struct.pack("<I", 1)) + bytes(4)
+    body = struct.pack("<IIIII", 0, 0, 1, 3, 3) + b"abc\0"
+    behind_the_end = bytes(4) + option(1, b"no comment")
+    beyond = struct.pack("<HH", 1, 400) + b"no"
+    for options in (flags, behind_the_end, beyond):
+        packets, _ = feed(section() + interface() + block(6, body + options))
+        assert [(p.link_type, p.data) for p in packets] == [(1, b"abc")]
 
 
 def test_simple_packets_take_snaplen_and_time_from_elsewhere() -> None:

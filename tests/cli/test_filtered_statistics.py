@@ -34,7 +34,7 @@ def facts(capfd: pytest.CaptureFixture[str]) -> Run:
         capfd.readouterr()
         assert main([command, *map(str, arguments), "--format", "json"]) == code
         captured = capfd.readouterr()
-        assert captured.err == ""
+        assert captured.err == "" or captured.err.endswith(" takes no exchange\n")
         found: Facts = json.loads(captured.out)
         return found
 

@@ -193,6 +193,7 @@ def _client_hello() -> bytes:
 
 
 APIS = "there are ApiVersions, Fetch, FindCoordinator and 12 more"
+HOSTS = "there are 127.0.0.1, 127.0.0.1:19112, 127.0.0.1:36344 and 21 more"
 NAMES = {
     "groups --group eagre": "--group eagre occurs nowhere; near it: eager",
     "groups --group nosuch": "--group nosuch occurs nowhere; there are cooperative, eager, static",
@@ -205,6 +206,10 @@ NAMES = {
     "inspect --format jsonl --jobs 2 --api Vote": f"--api Vote occurs nowhere; {APIS}",
     "stats --api OffsetDelete": "--api OffsetDelete occurs nowhere; near it: OffsetFetch",
     "stats --client-id eager-3": "--client-id eager-3 occurs nowhere; near it: eager-2, eager-1",
+    "inspect --host 10.9.8.7": f"--host 10.9.8.7 occurs nowhere; {HOSTS}",
+    "inspect --format jsonl --jobs 2 --host [::1]:19112": f"--host [::1]:19112 occurs nowhere; {HOSTS}",
+    "stats --host 127.0.0.1:19113": "--host 127.0.0.1:19113 occurs nowhere; "
+    "near it: 127.0.0.1:19112, 127.0.0.1, 127.0.0.1:52106",
     "producers --producer nosuch": "--producer nosuch occurs nowhere; there are 0, producer",
 }
 
@@ -218,16 +223,43 @@ def test_a_name_that_occurs_nowhere(command: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
+        "inspect --host 127.0.0.1", "inspect --host 127.0.0.1:19112 --host 127.0.0.1:36344",
         "groups --group eager", "groups --group eag*", "topics --topic shared", "inspect --topic shared",
         "stats --api Fetch,Heartbeat", "inspect --format jsonl --jobs 2 --api Fetch",
         # What other options leave out occurs all the same.
         "inspect --api Fetch --client-id nothing* --client-id * --topic shared --since +100s",
         "inspect --api Fetch -Y api==Vote", "inspect --api Fetch -Y number==1",
-        "groups --group eager -Y api==Vote", "topics --topic shared -Y api==Vote",
+        "groups --group eager -Y api==Heartbeat", "topics --topic shared -Y api==Fetch",
     ],
 )  # fmt: skip
 def test_nothing_is_said_of_a_name_that_occurs(command: str, tmp_path: Path) -> None:
     assert [line for line in said(command, GROUPS, tmp_path) if "nothing*" not in line] == []
+
+
+@pytest.mark.parametrize(
+    "command", ["groups", "topics", "producers", "fetch-sessions", "groups --group eager"]
+)
+def test_a_filter_that_takes_nothing(command: str, tmp_path: Path) -> None:
+    assert said(f"{command} -Y api==Vote", GROUPS, tmp_path) == [warning("-Y api==Vote takes no exchange")]
+    assert said(f"{command} -Y api==Fetch", GROUPS, tmp_path) == []
+
+
+@pytest.mark.parametrize("keys", [[], ["--keylog", str(KEYS)]])
+def test_quality_is_not_good_beside_tls_that_was_not_read(
+    keys: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    main(["check", str(TLS), "--format", "json", *keys])
+    assert json.loads(capfd.readouterr().out)["capture_quality"]["verdict"] == ("good" if keys else "partial")
+
+
+def test_an_exchange_that_is_not_there(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", GROUPS, "-e", "connection,exchange", "--format", "tsv", "--limit", "9"]) == 0
+    connection, number = capfd.readouterr().out.splitlines()[-1].split("\t")
+    assert said(f"inspect --exchange {connection}/{number}", GROUPS, tmp_path) == []
+    (line,) = said(f"inspect --exchange {connection}/9999", GROUPS, tmp_path)
+    assert line.startswith(
+        f"kdissect: warning: --exchange {connection}/9999 occurs nowhere; near it: {connection}/"
+    )
 
 
 def test_a_limit_stops_before_all_is_known(capfd: pytest.CaptureFixture[str]) -> None:

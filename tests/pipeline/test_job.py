@@ -53,6 +53,30 @@ def test_one_capture(spark: SparkSession, tmp_path: Path) -> None:
     for table in sorted(tables):
         assert of_run(output, table) == one[table] != [], table
 
+    (tmp_path / "text.pcap").write_bytes(b"no capture, but a note about one\n")
+    bad = find([str(tmp_path / "text.pcap"), str(tmp_path / "missing.pcap")])
+    failed = run(spark, Job(bad, Setup.of(bad), str(output), tables, parts=1, overwrite=True))
+    assert len(failed.unread) == 2
+    assert failed.files == ()
+    assert of_run(output, "exchanges") == one["exchanges"]  # nothing takes the place of what is there
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_what_could_not_be_read_is_told(cut: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from kdissect.cli.pipeline_run import tell
+    from kdissect.pipeline.job import Summary, tally_of, unread_of
+
+    source = CAPTURES / "kafka44_java_tls13.pcapng"
+    path = tmp_path / "tls.pcapng"
+    path.write_bytes(source.read_bytes()[: -30 if cut else None])
+    tables = of_one_process([path])
+    summary = Summary((), tuple(unread_of(tables["files"])), tally_of(tables["connections"]))
+    assert tell(find([str(path)]), summary) == (3 if cut else 0)
+    told = capfd.readouterr().err.splitlines()
+    assert len(told) == 1 + cut
+    assert told[-1].startswith("kdissect: warning: 15 of 30 connections are TLS without keys")
+    assert not cut or "ends inside a block" in told[0]
+
 
 @pytest.mark.exhaustive
 def test_a_run_gives_the_tables_of_one_process(spark: SparkSession, odd: list[Path], tmp_path: Path) -> None:

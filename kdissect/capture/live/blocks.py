@@ -14,7 +14,8 @@ from kdissect.capture.parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.pcapng import ENHANCED_PACKET, INTERFACE, MAX_BLOCK, SECTION, STATISTICS
 from kdissect.capture.pcapng_interface import parse_drops
 from kdissect.capture.writer import PcapngWriter
-from kdissect.model.packet import PlainPacket
+from kdissect.model.commented import plain_link
+from kdissect.model.packet import Packet, PlainPacket
 
 _LITTLE = b"\x4d\x3c\x2b\x1a"  # the byte-order magic as little-endian machines write it, section 4.1
 _HEAD = Struct("<II").unpack_from
@@ -142,8 +143,9 @@ class Converter:
 
     def _packets(self, packets: list[PlainPacket]) -> bytes:
         self._empty()
-        for _, time_ns, link_type, content, wire_length in packets:
-            self._writer.write(time_ns, content, wire_length, interface=self._interfaces[link_type])
+        for packet in map(Packet._make, packets):
+            interface = self._interfaces[plain_link(packet.link_type)]
+            self._writer.write_packet(packet, interface=interface)
         return self._out.getvalue()
 
     def _empty(self) -> None:

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.engine.rows import anomaly_row, topic_id_text
+from kdissect.engine.rows import anomaly_row, processes_row, topic_id_text
 from kdissect.engine.times import SECOND_NS, rfc3339
 from kdissect.model.frame import Frame
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
@@ -141,8 +141,10 @@ def texts_of(connection: ConnectionInfo) -> tuple[bytes, bytes]:
 
 
 def ends_of(connection: ConnectionInfo) -> str:
-    """Capture set, client and broker, between the kind of an exchange and its client id."""
-    return (
+    """Capture set, client, broker and their processes, between the kind of an exchange and its client id."""
+    ends = (
         f',"capture_set":{text_or_null(connection.capture_set)},'
         f'"client":{text_or_null(connection.client_text)},"broker":{text_or_null(connection.broker_text)}'
     )
+    processes = processes_row(connection)
+    return ends + (f",{compact_json(processes)[1:-1]}" if processes else "")

@@ -23,6 +23,7 @@ EXCHANGES = Table(
         *without(
             EXCHANGE_FIELDS,
             "number",
+            "processes",
             *(f"{side}.{part}" for side in _SIDES for part in ("body", "error")),
             types={f"{side}.time": "timestamp" for side in _SIDES},
         ),
