@@ -19,11 +19,13 @@ from kdissect.rules.rule import (
     FactRule,
     MisfitRule,
     NodeRule,
+    ProblemRule,
     Rule,
 )
 from kdissect.rules.usual_bodies import usual_bodies
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
+from kdissect.session.problem import Reason
 
 ExchangeChecks = tuple[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]], ...]
 """Rules with their quick looks, in the order of the registry."""
@@ -43,6 +45,7 @@ class Subjects:
         self.misfit_rules = [rule for rule in rules if isinstance(rule, MisfitRule)]
         self.node_rules: dict[str, list[NodeRule]] = {sort: [] for sort in pieces.SORTS}
         self.fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
+        self.problem_rules: dict[Reason, list[ProblemRule]] = {}
         self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
         self._exchange_checks: dict[tuple[int | None, int | None, str], ExchangeChecks] = {}
         # These are looked at even where they cannot speak: whether one was shadowed counts for the coverage.
@@ -57,6 +60,9 @@ class Subjects:
         elif isinstance(rule, FactRule):
             for kind in rule.facts:
                 self.fact_rules.setdefault((type(kind), kind), []).append(rule)
+        elif isinstance(rule, ProblemRule):
+            for reason in rule.reasons:
+                self.problem_rules.setdefault(reason, []).append(rule)
         elif isinstance(rule, BodyRule):
             for subject in rule.on:
                 self._body_rules.setdefault(subject, []).append(rule)
