@@ -27,6 +27,8 @@ WILD = {
     "kafka39_franz_raw.pcapng": {"TXN003"},
     "kafka39zk_franz_raw.pcapng": {"TXN003"},
     "kafka44_franz_raw.pcapng": {"TXN003"},
+    "kafka44_connect_plain.pcapng": {"CON001", "CON005", "SAS013"},
+    "kafka44_connect_tls.pcapng": {"CON002"},
     "kafka44_kafkajs_admin.pcapng": set(),
     "kafka44_rdkafka_admin.pcapng": {"FRM006"},
     "kafka44_segmentio_admin.pcapng": {"FRM006"},

@@ -23,11 +23,11 @@ class LoginRefused(FactRule):
     code = "SAS014"
     name = "login-refused"
     level = Level.INFO
-    claim = Claim.REFUSED
+    claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.CLIENT
     cites = ("KIP-152", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
-    once = Once.PARTY
+    once = Once.SOFTWARE
     facts = (SaslFact.FAILED,)
 
     def check(self, fact: Fact) -> Iterator[Fault]:

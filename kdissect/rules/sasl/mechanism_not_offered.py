@@ -22,6 +22,6 @@ class MechanismNotOffered(FactRule):
     severity = Severity.WARNING
     who = Who.CLIENT
     cites = ("KIP-43", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
-    once = Once.PARTY
+    once = Once.SOFTWARE
     facts = (SaslFact.MECHANISM_REFUSED,)
     expects = "one of {}"
