@@ -16,6 +16,7 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.stats.diagnosis import Diagnosis
 from kdissect.stats.problem_rows import PROBLEM_FIELDS, problem_row
 
+MOST_TOLD = 10_000  # of 3 KB each until the end of the input
 COLUMNS = tuple(field.name for field in PROBLEM_FIELDS if field.name not in ("start_ns", "capture_set"))
 
 
@@ -25,25 +26,30 @@ def print_problems(dissection: Dissection, options: Namespace, output: Output) -
     takes = None if accepts is None else EventFilter(accepts)
     diagnosis, reading = Diagnosis(), Reading()
     found: list[ConnectionProblem] = []
-    left_out: set[str] = set()
     connections = 0
 
     def take(event: Event) -> None:
         nonlocal connections
         is_taken = takes is None or takes(event)
-        if isinstance(event, ConnectionClosed):
-            connections += 1
-            if not is_taken:
-                left_out.add(event.connection.id)
-        found.extend(diagnosis.add(event))
+        connections += isinstance(event, ConnectionClosed) and is_taken
+        keep(diagnosis.add(event, is_taken))
+
+    more = 0
+
+    def keep(problems: list[ConnectionProblem]) -> None:
+        nonlocal more
+        room = MOST_TOLD - len(found)
+        found.extend(problems[:room])
+        more += len(problems[room:])
 
     with reading:
         read_all(dissection, take)
-    found += diagnosis.finish()
-    told = [one for one in found if one.connection.id not in left_out]
-    _write(dissection, options, output, sorted(told, key=_when))
-    if not told:
-        say(f"none of {connections - len(left_out)} connections came to nothing")
+    keep(diagnosis.finish())
+    _write(dissection, options, output, sorted(found, key=_when))
+    if more:
+        say(f"{more} more connections came to nothing, and are left out")
+    elif not found:
+        say(f"none of {connections} connections came to nothing")
     reading.over()
 
 

@@ -29,9 +29,9 @@ CLIENTS_KEPT = 10_000
 ADDRESSES_KEPT = 1000
 ENDS_KEPT = 10_000
 # Connections whose end is not known to speak Kafka yet, of 2 KB each; more of them, and the first are told.
-PENDING_KEPT = 10_000
+PENDING_KEPT = 2000
 # Connections that asked for addresses, of 300 bytes. Those that did nothing else are of interest, when over.
-ASKING_KEPT = 10_000
+ASKING_KEPT = 4000
 # So many answers: a client that never goes where they send it asks again.
 ASKED_OFTEN = 3
 _ASKING = frozenset(
@@ -104,12 +104,12 @@ class ConnectionProblems:
         self._asking: Table[str, _Asking] = Table(ASKING_KEPT)
         self._asked: Table[str, tuple[ConnectionInfo, _Asking]] = Table(ASKING_KEPT)
         self._kafka: Table[End, None] = Table(ENDS_KEPT)
-        self._pending: Table[End, list[ConnectionClosed]] = Table(PENDING_KEPT)
+        self._pending: dict[End, list[ConnectionClosed]] = {}
         self._held = 0
         self._reached: Table[End, None] = Table(ENDS_KEPT)
         """Ends that ever sent a byte."""
-        self._in_vain: Table[str, tuple[ConnectionClosed, Advertised]] = Table(PENDING_KEPT)
-        """Attempts at addresses that were advertised, by connection."""
+        self._in_vain: list[tuple[ConnectionClosed, Advertised]] = []
+        """Attempts at addresses that were advertised."""
 
     def feed(self, turn: Turn) -> list[Fact]:
         """Take the next answer that tells addresses; a fact is nothing of it."""
@@ -140,6 +140,10 @@ class ConnectionProblems:
             return told
         return [*told, *self._judge(event, event.problem)]
 
+    def forget(self, info: ConnectionInfo) -> None:
+        """Tell nothing of a connection for what it asked."""
+        self._asking.pop(info.id)
+
     def _note_tried(self, info: ConnectionInfo) -> None:
         asking = self._asking.pop(info.id)
         if asking is not None and all(key in _ASKING for key, _ in info.api_versions_seen):
@@ -154,7 +158,7 @@ class ConnectionProblems:
         if end in self._kafka:
             return []
         self._kafka.put(end, None)
-        waiting = self._pending.pop(end) or []
+        waiting = self._pending.pop(end, [])
         self._held -= len(waiting)
         return [_problem(event, True) for event in waiting]
 
@@ -162,21 +166,22 @@ class ConnectionProblems:
         info = event.connection
         advertised = self._advertised_as(info)
         if advertised is not None and problem.reason in (Reason.REFUSED, Reason.NO_ANSWER):
-            self._in_vain.put(info.id, (event, advertised))  # a node that is down may come back
+            if len(self._in_vain) >= PENDING_KEPT:
+                return [_problem(event, True)]
+            self._in_vain.append((event, advertised))  # a node that is down may come back
             return []
         end = info.capture_set, info.broker
         if problem.reason is Reason.PLAINTEXT_TO_TLS:  # a client of Kafka was told to go there
             return [*self._told_of(info), _problem(event, True)]
         if advertised is not None or end in self._kafka or info.kind is ConnectionKind.KAFKA:
             return [_problem(event, True)]
-        self._pending.get_or(end, list).append(event)
+        self._pending.setdefault(end, []).append(event)
         self._held += 1
         return self._overflow() if self._held > PENDING_KEPT else []
 
     def _overflow(self) -> list[ConnectionProblem]:
         """Too many wait: those of the end that was heard longest ago are told as they are."""
-        end, waiting = next(iter(self._pending.items()))
-        self._pending.pop(end)
+        waiting = self._pending.pop(next(iter(self._pending)))
         self._held -= len(waiting)
         return list(_untold(waiting))
 
@@ -194,10 +199,10 @@ class ConnectionProblems:
 
     def finish(self) -> list[ConnectionProblem]:
         """The input is over: what waited is told, in the order in which connections began."""
-        pending = [event for waiting in self._pending for event in waiting]
+        pending = [event for waiting in self._pending.values() for event in waiting]
         found = [*_untold(pending), *self._unreached(), *self._untried()]
-        self._pending, self._held = Table(PENDING_KEPT), 0
-        self._asked, self._in_vain = Table(ASKING_KEPT), Table(PENDING_KEPT)
+        self._pending, self._held = {}, 0
+        self._asked, self._in_vain = Table(ASKING_KEPT), []
         return sorted(found, key=lambda one: (one.connection.start_ns, one.connection.id))
 
     def _unreached(self) -> Iterator[ConnectionProblem]:

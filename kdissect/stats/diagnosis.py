@@ -27,8 +27,8 @@ class Diagnosis:
         self._refused: dict[str, tuple[Reason, str]] = {}
         """Open connections whose login was refused."""
 
-    def add(self, event: Event) -> list[ConnectionProblem]:
-        """Take the analyzer's next event."""
+    def add(self, event: Event, is_told: bool = True) -> list[ConnectionProblem]:
+        """Take the analyzer's next event; `is_told`: of a connection that ends, whether it is to be told."""
         info = event.connection
         if info.same_as is not None:
             return []
@@ -37,7 +37,10 @@ class Diagnosis:
         elif isinstance(event, ConnectionClosed):
             self._sasl.connections.pop(info.id)
             refused = self._refused.pop(info.id, None)
-            if refused is not None:
+            if not is_told:
+                self._problems.forget(info)
+                event = event._replace(problem=None)
+            elif refused is not None:
                 event = event._replace(problem=Problem(*refused, info.end_ns - info.start_ns))
             return self._problems.close(event)
         return []

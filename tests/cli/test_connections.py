@@ -1,6 +1,7 @@
 """`kdissect connections`."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -127,3 +128,13 @@ def test_a_filter_leaves_out_problems(capfd: pytest.CaptureFixture[str]) -> None
     )
     (row,) = (json.loads(line) for line in capfd.readouterr().out.splitlines())
     assert (row["client_id"], row["reason"]) == ("password-j", "login_refused")
+
+
+def test_problems_beyond_the_bound_are_counted(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kdissect.cli.connection_problems.MOST_TOLD", 5)
+    assert main(["connections", str(CAPTURES / "kafka44_connect_tls.pcapng"), "--problems"]) == 0
+    said = capfd.readouterr()
+    assert len(said.out.splitlines()) == 1 + 5
+    assert re.search(r"^kdissect: \d+ more connections came to nothing, and are left out$", said.err, re.M)
