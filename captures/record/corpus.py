@@ -14,6 +14,8 @@ from kdissect.schema import registry
 from kdissect.session.exchange import Exchange, State
 
 CAPTURES = Path(__file__).resolve().parent.parent
+CORPUS_KEYS = {f"{path.stem}.pcapng": path for path in CAPTURES.glob("*.keys")}
+"""Key logs by the name of the capture."""
 
 ApiVersion = tuple[int, int]
 """API key and version."""

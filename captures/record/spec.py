@@ -19,6 +19,20 @@ TOKEN_KEY = "delegation-key-4b1d"  # secret of the broker that signs delegation 
 
 
 @dataclass(frozen=True)
+class Listener:
+    """A listener beside those that every broker has, by name, security protocol and role of its port.
+
+    Clients of it are told the host `told` and the port of the role `told_role` (0: its own).
+    """
+
+    name: str
+    protocol: str
+    role: int
+    told: str = HOST
+    told_role: int = 0
+
+
+@dataclass(frozen=True)
 class Spec:
     """A cluster: `nodes` brokers of one Apache Kafka version.
 
@@ -27,8 +41,8 @@ class Spec:
     `all` (also what goes between brokers and controllers); with `from_start` the capture begins before
     the brokers do. `request_log` turns kafka.request.logger to TRACE. With `one_listener` brokers and
     clients share PLAINTEXT: protocols before 0.10.2 know no names of listeners. `tls` adds listeners
-    for a proxy that ends TLS. `release` is an older metadata version to format for, `features` are
-    levels of others (`share.version=1`).
+    for a proxy that ends TLS, `listeners` are more of them. `release` is an older metadata version to format
+    for, `features` are levels of others (`share.version=1`).
     """
 
     version: str
@@ -41,6 +55,7 @@ class Spec:
     tls: bool = False
     release: str = ""
     features: tuple[str, ...] = ()
+    listeners: tuple[Listener, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -86,7 +101,33 @@ def properties(spec: Spec, node: Node) -> dict[str, str]:
         }
     if spec.tls:
         content |= _behind_proxies(content, node)
+    if spec.listeners:
+        content |= _more_listeners(content, spec, node)
     return content | dict(spec.properties)
+
+
+def _more_listeners(content: dict[str, str], spec: Spec, node: Node) -> dict[str, str]:
+    more = spec.listeners
+    listeners = content["listeners"]
+    own = ",".join(f"{each.name}://{HOST}:{node.port(each.role)}" for each in more)
+    told = ",".join(f"{each.name}://{each.told}:{node.port(each.told_role or each.role)}" for each in more)
+    protocols = ",".join(f"{each.name}:{each.protocol}" for each in more)
+    return {
+        "listeners": f"{listeners},{own}",
+        "advertised.listeners": f"{listeners.partition(',CONTROLLER')[0]},{told}",
+        "listener.security.protocol.map": f"{content['listener.security.protocol.map']},{protocols}",
+    } | (_keystore() if any(each.protocol == "SSL" for each in more) else {})
+
+
+def _keystore() -> dict[str, str]:
+    from captures.record.tlsproxy import NAMED, certificate, trust  # which needs what stands above
+
+    return {
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(certificate(*NAMED)),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(trust(*NAMED)),
+    }
 
 
 def _behind_proxies(content: dict[str, str], node: Node) -> dict[str, str]:

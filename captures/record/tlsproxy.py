@@ -9,27 +9,29 @@ from captures.record import workshop
 from captures.record.spec import HOST
 
 _CHUNK = 65536
-_SUBJECT_ALTERNATIVES = f"subjectAltName=IP:{HOST},DNS:localhost"
+_PROXY = "server", "kdissect corpus", f"IP:{HOST},DNS:localhost"
+NAMED = "named", "kafka-1.example", "DNS:kafka-1.example"
+"""A certificate, as `certificate` is told it, that names another address than clients use."""
 
 
-def certificate() -> Path:
+def certificate(file: str = _PROXY[0], name: str = _PROXY[1], alternatives: str = _PROXY[2]) -> Path:
     """A self-signed certificate with its key in one file of the workshop, made by openssl on first use."""
-    target = workshop.folder("tls") / "server.pem"
+    target = workshop.folder("tls") / f"{file}.pem"
     if not target.exists():
         openssl = workshop.program("openssl", "make a certificate")
         key, chain = target.with_suffix(".key"), target.with_suffix(".crt")
-        name = ["-subj", "/CN=kdissect corpus", "-addext", _SUBJECT_ALTERNATIVES]
+        names = ["-subj", f"/CN={name}", "-addext", f"subjectAltName={alternatives}"]
         output = ["-keyout", str(key), "-out", str(chain)]
         workshop.run(
-            [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "3650", *name, *output]
+            [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "3650", *names, *output]
         )
         target.write_text(key.read_text() + chain.read_text())
     return target
 
 
-def trust() -> Path:
+def trust(*which: str) -> Path:
     """The certificate alone: what clients trust."""
-    return certificate().with_suffix(".crt")
+    return certificate(*which).with_suffix(".crt")
 
 
 class TlsProxy:

@@ -40,3 +40,11 @@ def run(command: Sequence[str], *, cwd: Path | None = None, timeout: float = 600
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
         raise RuntimeError(f"{' '.join(command[:3])} ... ended with {done.returncode}:\n{tail}")
     return done.stdout
+
+
+def ends(command: Sequence[str], *, timeout: float = 60) -> str:
+    """Run a command that may fail to its end, with nothing to read; all that it printed."""
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, check=False
+    )
+    return done.stdout + done.stderr

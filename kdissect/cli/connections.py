@@ -33,12 +33,22 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_inputs(parser, live=True)
     add_filter(parser, "only connections with an exchange for which EXPR holds")
+    parser.add_argument(
+        "--problems",
+        action="store_true",
+        help="only connections that came to nothing, with the reason and the packets, at the end",
+    )
     add_printing(parser, FORMATS)
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
-        _print(dissection, options, output)
+        if options.problems:
+            from kdissect.cli.connection_problems import print_problems  # its histories are seldom asked for
+
+            print_problems(dissection, options, output)
+        else:
+            _print(dissection, options, output)
 
     return printing(parser, options, dissection, body)
 

@@ -71,7 +71,11 @@ def _facts(dissection: Dissection, options: Namespace) -> Facts:
             for file, name in zip(dissection.captures.files, dissection.file_names, strict=True)
         ],
         "packets": _packets(dissection),
-        "connections": {"total": overview.connections.total(), "by_kind": _ranked(overview.connections)},
+        "connections": {
+            "total": overview.connections.total(),
+            "by_kind": _ranked(overview.connections),
+            "problems": _ranked(overview.problems),
+        },
         "tls": {"decrypted": overview.decrypted, "opaque": _ranked(overview.opaque)},
         "exchanges": {"total": overview.states.total(), "by_state": _ranked(overview.states)},
         "apis": overview.api_rows(),

@@ -11,7 +11,7 @@ from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, State
-from kdissect.session.info import ConnectionInfo
+from kdissect.session.info import ConnectionKind
 
 if TYPE_CHECKING:
     from kdissect.decoders.glance import Glancer
@@ -24,6 +24,10 @@ EXAMPLES_KEPT = 20
 # APIs and versions counted one by one; Kafka has 368 of them, hostile requests can name 2^32.
 MAX_KINDS = 10_000
 OTHER_KINDS = (None, None)
+# HTTP is no problem but where Kafka is spoken, which takes all connections to know.
+_NO_KAFKA = (ConnectionKind.HTTP, ConnectionKind.HTTP2)
+_REFUSALS = {17: "mechanism_refused", 36: "login_refused"}  # SaslHandshake, SaslAuthenticate
+_NO_SASL = 34  # ILLEGAL_SASL_STATE: the listener has none, and the connection goes on
 
 
 class _Kind:
@@ -45,6 +49,10 @@ class Overview:
         self.connections: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.anomalies: Counter[str] = Counter()
+        self.problems: Counter[str] = Counter()
+        """Connections that came to nothing by the reason (`session.problem`)."""
+        self._refused: dict[str, str] = {}
+        """Open connections whose login was refused, and the reason."""
         self.decrypted = 0
         """Connections over TLS of which something could be read."""
         self.opaque: Counter[str] = Counter()
@@ -75,7 +83,7 @@ class Overview:
         """Count one event."""
         if not isinstance(event, Exchange):
             if isinstance(event, ConnectionClosed):
-                self._add_connection(event.connection)
+                self._add_connection(event)
             return
         # Hot, once an exchange: one look-up finds all that is known of its kind.
         kind = self._kinds.get((event.api_key, event.api_version, event.state)) or self._kind_of(event)
@@ -97,6 +105,8 @@ class Overview:
                 self._add_anomalies(anomalies)
         for code in errors:
             self.errors[error_name(code)] += 1
+        if errors and event.api_key in _REFUSALS and errors[0] != _NO_SASL:
+            self._refused[event.connection.id] = _REFUSALS[event.api_key]
 
     def _kind_of(self, exchange: Exchange) -> _Kind:
         """That of the first exchange of a kind, and of all of which there are too many to be told apart."""
@@ -114,8 +124,14 @@ class Overview:
 
         return _Kind(glancer(api_key, api_version, False), glancer(api_key, api_version, True))
 
-    def _add_connection(self, info: ConnectionInfo) -> None:
+    def _add_connection(self, event: ConnectionClosed) -> None:
+        info = event.connection
         self.connections[str(info.kind)] += 1
+        reason = self._refused.pop(info.id, None) if self._refused else None
+        if reason is None and event.problem is not None and info.kind not in _NO_KAFKA:
+            reason = str(event.problem.reason)
+        if reason is not None and info.same_as is None:
+            self.problems[reason] += 1
         self.add_anomaly_counts(info.anomaly_counts.items())
         if info.tls is not None:
             self.decrypted += info.tls.is_decrypted

@@ -6,6 +6,7 @@ from copy import copy
 from kdissect.history.apis import API_VERSIONS
 from kdissect.history.broker_epochs import BrokerEpochs
 from kdissect.history.classic_groups import ClassicGroups
+from kdissect.history.connection_problems import ConnectionProblem, ConnectionProblems
 from kdissect.history.fact import Fact
 from kdissect.history.fetch_sessions import FetchSessions
 from kdissect.history.leader_epochs import LeaderEpochs
@@ -32,6 +33,7 @@ _IN_STREAM_ORDER = (
 )  # fmt: skip
 _AS_COMPLETED = (
     "transactions", "classic_groups", "modern_groups", "leader_epochs", "broker_epochs", "telemetry",
+    "connection_problems",
 )  # fmt: skip
 # Clients that sent or got what nobody can read, each in 100 bytes. More of them, and later ones are believed.
 MISSED_KEPT = 50_000
@@ -64,6 +66,8 @@ class History:
         self.leader_epochs = LeaderEpochs()
         self.broker_epochs = BrokerEpochs()
         self.telemetry = Telemetry()
+        self.connection_problems = ConnectionProblems()
+        self._tells_problems = only is None or "connection_problems" in only
         self._in_stream_order = self._chosen(_IN_STREAM_ORDER, only)
         self._as_completed = self._chosen(_AS_COMPLETED, only)
         self._watchers: dict[Kind, KindWatchers] = {}
@@ -100,6 +104,14 @@ class History:
             track = self._tracks.pop(event.connection.id, None)
             return ([], []) if track is None else self._flush(track)
         return [], []
+
+    def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:
+        """The connections that came to nothing, as far as the end of one completes it."""
+        return self.connection_problems.close(event) if self._tells_problems else []
+
+    def take_problems(self) -> list[ConnectionProblem]:
+        """`finish` for connections that came to nothing."""
+        return self.connection_problems.finish() if self._tells_problems else []
 
     def take_exchange(
         self, exchange: Exchange, before: Exchange | None = None

@@ -173,11 +173,18 @@ def _authenticate(turn: Turn, known: SaslSession, unknown: bool) -> list[Fact]:
         return [*facts, _no_sasl(turn, known)]
     if answer.error_code:
         known.phase, known.failed_by = SaslPhase.FAILED, turn.evidence
-        seen = answer.error_code
-        return [*facts, Fact(SaslFact.FAILED, key, turn.evidence, "response", "error_code", 0, seen)]
+        return [*facts, _refused(turn, known, answer.error_code)]
     known.lifetime_ms = getattr(answer, "session_lifetime_ms", None)
     server_token = bytes(answer.auth_bytes)
     return [*facts, *_server_token(turn, known, server_token), *_maybe_done(turn, known, server_token)]
+
+
+def _refused(turn: Turn, known: SaslSession, code: int) -> Fact:
+    principal = principal_of(known.mechanism, known.first_token)  # None where the mechanism hides it
+    tried = " as ".join(part for part in (known.mechanism, principal) if part)
+    known.first_token = b""  # it may hold a password
+    key = (turn.info.id,)
+    return Fact(SaslFact.FAILED, key, turn.evidence, "response", "error_code", 0, code, detail=tried)
 
 
 def _no_sasl(turn: Turn, known: SaslSession) -> Fact:

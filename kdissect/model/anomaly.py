@@ -33,6 +33,7 @@ class AnomalyKind(StrEnum):
     # Kafka framing and pairing
     CUT_FRAME = "cut_frame"
     BAD_FRAME_SIZE = "bad_frame_size"
+    FOREIGN_BYTES = "foreign_bytes"  # of another protocol, where the first frame of a direction belongs
     RESYNCHRONISED = "resynchronised"
     SKIPPED_BYTES = "skipped_bytes"
     MIDDLE_START = "middle_start"

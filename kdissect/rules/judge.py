@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from kdissect.decoders.decoded import Decoded
+from kdissect.history.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
 from kdissect.model.anomaly import AnomalyKind
@@ -105,6 +106,7 @@ class Judge:
             due, facts = self._history.take(event) if info.kind is ConnectionKind.KAFKA else ([], [])
             self._facts(facts, None)
             self._close(event, due)
+            self._problems(self._history.close(event))
 
     def finish(self) -> None:
         """The input is over: connections without an end are judged as they stand."""
@@ -113,6 +115,7 @@ class Judge:
             self._exchange(exchange, self._view(exchange))
             exchange.forget_bodies()
         self._facts(facts, None)
+        self._problems(self._history.take_problems())
         self._views.clear()
         self.coverage.finish(self._subjects.exchange_rules, self._subjects.misfit_rules)
 
@@ -350,6 +353,15 @@ class Judge:
         self._muted = set(view.shadowed.get(ordinal, ()))
         is_own = event is not None and (event.connection.id, event.ordinal) == _place(fact)
         self._apply(rule, view, event if is_own else view.recent(ordinal), rule.check(fact))
+
+    def _problems(self, found: Iterable[ConnectionProblem]) -> None:
+        """Judge connections that came to nothing."""
+        for one in found:
+            for rule in self._subjects.problem_rules.get(one.problem.reason, ()) if one.is_kafka else ():
+                self.coverage.at(one.connection)
+                self._muted.clear()
+                view = ConnectionView(one.connection, self._large, self._recent)
+                self._apply(rule, view, None, rule.check(one))
 
     # verdicts
 

@@ -42,6 +42,12 @@ from kdissect.rules.bodies.unknown_error_code import UnknownErrorCode
 from kdissect.rules.bodies.unknown_tag import UnknownTag
 from kdissect.rules.bodies.varint_too_long import VarintTooLong
 from kdissect.rules.bodies.zero_topic_id import ZeroTopicId
+from kdissect.rules.connections.certificate_name import CertificateName
+from kdissect.rules.connections.closed_at_once import ClosedAtOnce
+from kdissect.rules.connections.http_request import HttpRequest
+from kdissect.rules.connections.plaintext_to_tls import PlaintextToTls
+from kdissect.rules.connections.tls_refused import TlsRefused
+from kdissect.rules.connections.tls_to_plaintext import TlsToPlaintext
 from kdissect.rules.fetch.aborted_out_of_order import AbortedOutOfOrder
 from kdissect.rules.fetch.acknowledged_at_opening import AcknowledgedAtOpening
 from kdissect.rules.fetch.bad_ack_batches import BadAckBatches
@@ -102,6 +108,7 @@ from kdissect.rules.kraft.broker_epoch_back import BrokerEpochBack
 from kdissect.rules.kraft.other_broker_epoch import OtherBrokerEpoch
 from kdissect.rules.kraft.quorum_epoch_back import QuorumEpochBack
 from kdissect.rules.kraft.snapshot_position import SnapshotPosition
+from kdissect.rules.metadata.advertised_unreached import AdvertisedUnreached
 from kdissect.rules.metadata.epoch_went_back import EpochWentBack
 from kdissect.rules.metadata.isr_not_replicas import IsrNotReplicas
 from kdissect.rules.metadata.missing_topic_id import MissingTopicId
@@ -134,7 +141,9 @@ from kdissect.rules.sasl.bad_plain_token import BadPlainToken
 from kdissect.rules.sasl.bad_scram_token import BadScramToken
 from kdissect.rules.sasl.handshake_again import HandshakeAgain
 from kdissect.rules.sasl.late_api_versions import LateApiVersions
+from kdissect.rules.sasl.login_refused import LoginRefused
 from kdissect.rules.sasl.mechanism_changed import MechanismChanged
+from kdissect.rules.sasl.mechanism_not_offered import MechanismNotOffered
 from kdissect.rules.sasl.no_handshake import NoHandshake
 from kdissect.rules.sasl.other_principal import OtherPrincipal
 from kdissect.rules.sasl.request_before_authentication import RequestBeforeAuthentication
@@ -175,6 +184,12 @@ from kdissect.rules.versions.unstable_version import UnstableVersion
 
 # Codes are never used again, not even those of rules that are gone.
 ALL_RULES: tuple[Rule, ...] = (
+    TlsToPlaintext(),
+    PlaintextToTls(),
+    CertificateName(),
+    TlsRefused(),
+    HttpRequest(),
+    ClosedAtOnce(),
     BadFrameSize(),
     RequestTooLarge(),
     SaslFrameTooLarge(),
@@ -257,12 +272,15 @@ ALL_RULES: tuple[Rule, ...] = (
     BadPlainToken(),
     BadScramToken(),
     OtherPrincipal(),
+    MechanismNotOffered(),
+    LoginRefused(),
     TopicIdTooEarly(),
     UnknownLeader(),
     IsrNotReplicas(),
     MissingTopicId(),
     EpochWentBack(),
     TwoLeaders(),
+    AdvertisedUnreached(),
     InvalidAcks(),
     NoRecords(),
     WeakAcks(),

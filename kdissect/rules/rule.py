@@ -15,12 +15,14 @@ from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
 if TYPE_CHECKING:
     from kdissect.decoders.node import Node
+    from kdissect.history.connection_problems import ConnectionProblem
     from kdissect.history.fact import Fact
     from kdissect.model.record_batch import RecordFault
     from kdissect.rules.batch import Batch
     from kdissect.rules.body import Body
     from kdissect.rules.connection_view import ConnectionView
     from kdissect.session.exchange import Exchange
+    from kdissect.session.problem import Reason
 
 REQUEST = "request"
 RESPONSE = "response"
@@ -248,6 +250,22 @@ class FactRule(Rule):
         expected, seen = self.expects.format(_shown(fact.expected)), self.sees.format(_seen(fact))
         earlier = None if fact.earlier is None else (fact.earlier.connection, fact.earlier.ordinal)
         yield Fault(expected, seen, _path(fact.path), side=fact.side, earlier=earlier)
+
+
+class ProblemRule(Rule):
+    """Judges a connection that came to nothing, for one of `reasons`, where its end is known to speak Kafka.
+
+    `expects` says what the connection would have come to.
+    """
+
+    needs = "the connection from its first byte, and what shows that its end speaks Kafka"
+    once = Once.PARTY
+    reasons: ClassVar[tuple["Reason", ...]] = ()
+    expects: ClassVar[str] = ""
+
+    def check(self, found: "ConnectionProblem") -> Iterable[Fault]:
+        """The fault that the reason is."""
+        yield Fault(self.expects, found.problem.fact)
 
 
 def _shown(value: object) -> str:

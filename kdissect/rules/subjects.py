@@ -18,11 +18,13 @@ from kdissect.rules.rule import (
     FactRule,
     MisfitRule,
     NodeRule,
+    ProblemRule,
     Rule,
 )
 from kdissect.rules.usual_bodies import usual_bodies
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
+from kdissect.session.problem import Reason
 
 NodeRules = dict[str, list[NodeRule]]
 ExchangeChecks = tuple[tuple[ExchangeRule, Callable[[Exchange, ConnectionView], bool]], ...]
@@ -50,6 +52,7 @@ class Subjects:
         self.open_node_rules: NodeRules = {}
         """All others: they look at every body."""
         self.fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
+        self.problem_rules: dict[Reason, list[ProblemRule]] = {}
         self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
         self._exchange_checks: dict[tuple[int | None, int | None, str], ExchangeChecks] = {}
         # These are looked at even where they cannot speak: whether one was shadowed counts for the coverage.
@@ -65,6 +68,9 @@ class Subjects:
         elif isinstance(rule, FactRule):
             for kind in rule.facts:
                 self.fact_rules.setdefault((type(kind), kind), []).append(rule)
+        elif isinstance(rule, ProblemRule):
+            for reason in rule.reasons:
+                self.problem_rules.setdefault(reason, []).append(rule)
         elif isinstance(rule, BodyRule):
             for subject in rule.on:
                 self._body_rules.setdefault(subject, []).append(rule)

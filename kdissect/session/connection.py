@@ -24,12 +24,14 @@ from kdissect.session.framing import FrameReader
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
 
 if TYPE_CHECKING:
+    from kdissect.session.problem import Problem
     from kdissect.tls.connection import TlsConnection
     from kdissect.tls.keying import SecretSource
 
 # Places in a segment at which a frame is tried when a reader looks for its position: a try may decode a
 # body that goes on to the end, and crafted bytes can look like a beginning every few bytes.
 MAX_PLACES = 64
+MOST_ANSWERS = 3  # with more of them a connection came to something (`session.problem`)
 TINY = 64  # bytes; segments this small are tried at every offset when a reader looks for its position
 
 
@@ -98,9 +100,18 @@ class ConnectionAnalyzer:
         self._finish(how, time_ns)
         self._closed = True
         self._summarise()
-        self._events.append(ConnectionClosed(self.info))
+        self._events.append(ConnectionClosed(self.info, self._problem()))
         # Readers point at their connection: without this it would be in memory until a search for cycles.
         del self.tcp, self._readers
+
+    def _problem(self) -> Problem | None:
+        info = self.info
+        is_answered = info.kind is ConnectionKind.KAFKA and not info.unanswered and not info.anomalies
+        if info.complete > MOST_ANSWERS or is_answered:
+            return None
+        from kdissect.session.problem import problem_of  # most captures have none
+
+        return problem_of(info, self.tcp)
 
     @property
     def is_over(self) -> bool:
@@ -174,6 +185,27 @@ class ConnectionAnalyzer:
     def note(self, anomaly: Anomaly) -> None:
         """An anomaly of the connection."""
         self.info.note(anomaly)
+
+    def is_foreign(self, direction: int, data: bytes, ref: int, time_ns: int) -> bool:
+        """Whether the first bytes of a direction, which are no frame, are another protocol's; notes it."""
+        info = self.info
+        from_client = direction == info.client_direction
+        if info.exchanges or (from_client and info.api_versions_seen):
+            return False
+        protocol = foreign_protocol(data)
+        if protocol is None:
+            return False
+        from kdissect.session.problem import protocol_name
+
+        who = "client" if from_client else "broker"
+        kind, detail = AnomalyKind.FOREIGN_BYTES, f"the {who} speaks {protocol_name(protocol)}"
+        if protocol is ConnectionKind.TLS:
+            from kdissect.tls.handshake import alert_in  # a plaintext capture has no TLS
+
+            name = alert_in(data)
+            kind, detail = (kind, detail) if name is None else (AnomalyKind.TLS_ALERT, f"server sent {name}")
+        self.note(Anomaly(kind, detail, ref, time_ns, direction))
+        return True
 
     def ending(self, how: CloseKind, time_ns: int) -> None:
         """A direction ends: whose bytes are cut is told by whom."""

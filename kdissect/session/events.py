@@ -1,9 +1,14 @@
 """What an analyzer reports: exchanges, and connections that begin and end."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+
+if TYPE_CHECKING:
+    from kdissect.session.problem import Problem
 
 
 class ConnectionOpened(NamedTuple):
@@ -13,9 +18,13 @@ class ConnectionOpened(NamedTuple):
 
 
 class ConnectionClosed(NamedTuple):
-    """A connection ended, was evicted, or the capture ended; its info does not change any more."""
+    """A connection ended, was evicted, or the capture ended; its info does not change any more.
+
+    `problem`: why it came to nothing, if it did.
+    """
 
     connection: ConnectionInfo
+    problem: Problem | None = None
 
 
 Event = Exchange | ConnectionOpened | ConnectionClosed

@@ -27,6 +27,9 @@ class FrameOwner(Protocol):
     def note(self, anomaly: Anomaly) -> None:
         """An anomaly of the connection."""
 
+    def is_foreign(self, direction: int, data: bytes, ref: int, time_ns: int) -> bool:
+        """Whether the first bytes of the direction, which are no frame, are another protocol's."""
+
     def ending(self, how: CloseKind, time_ns: int) -> None:
         """A direction ends, with a frame that is not whole."""
 

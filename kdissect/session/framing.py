@@ -353,6 +353,9 @@ class FrameReader(_State, Pickled):
             self._lose(f"{beyond} bytes at the start of a frame were not captured")
 
     def _bad_size(self, size: int, rest: bytes, ref: int, time_ns: int) -> None:
+        if self._connection.is_foreign(self.direction, rest, ref, time_ns):
+            self.go_opaque()
+            return
         detail = f"frame size {size} is not within 0-{self._store.limits.frame_size}"
         self._connection.note(Anomaly(AnomalyKind.BAD_FRAME_SIZE, detail, ref, time_ns, self.direction))
         self._lose(detail)

@@ -29,7 +29,7 @@ OF_CONNECTIONS = frozenset({"versions", "sasl", "throttling", "quorum_epochs", "
 ACROSS = frozenset(
     {
         "fetch_sessions", "share_sessions", "producers", "transactions", "classic_groups", "modern_groups",
-        "leader_epochs", "broker_epochs", "telemetry",
+        "leader_epochs", "broker_epochs", "telemetry", "connection_problems",
     }
 )  # fmt: skip
 Labels = Mapping[str, str]

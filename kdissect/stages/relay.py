@@ -67,7 +67,8 @@ class Relay:
             self._held = order, info.capture_set, (*place, self._news(info), *fields)
             self.add_names(placed, fields)
         elif isinstance(event, ConnectionClosed):
-            self._held = order, info.capture_set, (CLOSED, info.id, self._news(info, True))
+            end = closed_fields(event)
+            self._held = order, info.capture_set, (CLOSED, info.id, self._news(info, True), *end)
             self._known.pop(info.id, None)
 
     def add_names(self, placed: Placed, fields: tuple[Any, ...] | None = None) -> None:
@@ -137,6 +138,16 @@ def exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
         _frame(exchange.response, response), exchange.response_body_offset,
         None if close is None else (close.by, str(close.how), close.time_ns),
     )  # fmt: skip
+
+
+def closed_fields(event: ConnectionClosed) -> tuple[Any, ...]:
+    """What is known of a connection once it is over, and asked for by the second stage."""
+    info = event.connection
+    return (
+        None if event.problem is None else tuple(event.problem),
+        tuple(info.api_versions_seen),
+        None if info.tls is None else info.tls.sni,
+    )
 
 
 def _frame(frame: Frame | None, pieces: Pieces | None) -> tuple[Any, ...] | None:

@@ -13,8 +13,10 @@ from kdissect.model.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
+from kdissect.session.problem import Problem, Reason
 from kdissect.stages.relay import ASKED, EXCHANGE, Silenced
 from kdissect.stages.thin import thick
+from kdissect.tls.info import TlsInfo
 
 
 class Replayed(NamedTuple):
@@ -54,7 +56,7 @@ class Replay:
                 yield Replayed(_exchange(info, fields), silenced)
             else:
                 del open_[connection]
-                yield Replayed(ConnectionClosed(info), silenced)
+                yield Replayed(_closed(info, fields), silenced)
 
 
 def _exchange(info: ConnectionInfo, fields: list[Any]) -> Exchange:
@@ -77,6 +79,15 @@ def _frame(fields: tuple[Any, ...] | None) -> Frame | None:
 
 def _close(fields: tuple[Any, ...] | None) -> Close | None:
     return None if fields is None else Close(fields[0], CloseKind(fields[1]), fields[2])
+
+
+def _closed(info: ConnectionInfo, fields: list[Any]) -> ConnectionClosed:
+    problem, kinds, sni = fields
+    info.api_versions_seen = dict.fromkeys(kinds)
+    if sni is not None:
+        info.tls = TlsInfo()
+        info.tls.sni = sni
+    return ConnectionClosed(info, None if problem is None else Problem(Reason(problem[0]), *problem[1:]))
 
 
 def _connection(name: str, known: ConnectionInfo | None, fields: tuple[Any, ...]) -> ConnectionInfo:

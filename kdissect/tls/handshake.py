@@ -19,6 +19,7 @@ from kdissect.tls.record import ContentType
 from kdissect.tls.suites import SUITES, Suite, suite_name
 
 _CLOSE_NOTIFY = 0
+_ALERT_RECORD = 7  # header, level and description, RFC 8446 sections 5.1 and 6
 # RFC 8446 section 6, and those of RFC 5246 section 7.2 that it dropped.
 _ALERTS = {
     _CLOSE_NOTIFY: "close_notify", 10: "unexpected_message", 20: "bad_record_mac", 21: "decryption_failed",
@@ -31,6 +32,18 @@ _ALERTS = {
     113: "bad_certificate_status_response", 115: "unknown_psk_identity", 116: "certificate_required",
     120: "no_application_protocol",
 }  # fmt: skip
+
+
+def alert_in(data: bytes) -> str | None:
+    """The name of the alert that plaintext begins with, as one record of its own; None if it is none."""
+    if len(data) < _ALERT_RECORD or data[0] != ContentType.ALERT or data[3:5] != b"\0\2":
+        return None
+    return alert_name(data[6])
+
+
+def alert_name(code: int) -> str:
+    """The name of an alert."""
+    return _ALERTS.get(code, f"alert {code}")
 
 
 class Handshake:
@@ -94,7 +107,7 @@ class Handshake:
     def alert(self, direction: int, content: bytes) -> str:
         """Count an alert (RFC 8446 section 6); gives a text for one that is no orderly close."""
         code = content[1] if len(content) > 1 else -1
-        name = _ALERTS.get(code, f"alert {code}")
+        name = alert_name(code)
         sender = "client" if direction == self.client else "server"
         self._info.alerts[sender, name] += 1
         return "" if code == _CLOSE_NOTIFY else f"{sender} sent {name}"

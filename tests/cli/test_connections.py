@@ -1,6 +1,8 @@
 """`kdissect connections`."""
 
 import json
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,8 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
-from tests.support.console import TXN
+from kdissect.stats.problem_rows import PROBLEM_FIELDS
+from tests.support.console import CAPTURES, TXN, run
 from tests.support.pcaps import write_pcap
 from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
 
@@ -68,3 +71,71 @@ def test_tables(capfd: pytest.CaptureFixture[str]) -> None:
         lines = capfd.readouterr().out.splitlines()
         assert len(lines) == 17
         assert "127.0.0.1:53058" in lines[1]
+
+
+def test_problems_have_the_documented_fields_and_their_packets(capfd: pytest.CaptureFixture[str]) -> None:
+    path = str(CAPTURES / "kafka44_connect_plain.pcapng")
+    assert main(["connections", path, "--problems", "--format", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [row["start_ns"] for row in rows] == sorted(row["start_ns"] for row in rows)
+    for row in rows:
+        assert list(row) == [field.name for field in PROBLEM_FIELDS]
+        assert row["packets"] and row["file"] == path
+
+
+def test_packets_of_files_that_follow_each_other(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    first = Conversation().handshake().fin(CLIENT).packets
+    second = Conversation(ports=(40001, 9092), start_ns=first[-1].time_ns).handshake().fin(BROKER).packets
+    paths = [
+        write_pcap(tmp_path / name, packets) for name, packets in (("a0.pcap", first), ("a1.pcap", second))
+    ]
+    assert main(["connections", *paths, "--problems", "--format", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [(row["reason"], row["file"], row["packets"]) for row in rows] == [
+        ("probe", paths[0], [1, 2, 3, 4]),
+        ("closed_at_once", paths[1], [1, 2, 3, 4]),
+    ]
+
+
+def test_nothing_to_show_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["connections", TXN, "--problems", "--format", "jsonl"]) == 0
+    said = capfd.readouterr()
+    assert not said.out
+    assert said.err.splitlines()[-1] == "kdissect: none of 16 connections came to nothing"
+
+
+def test_what_cannot_be_read_again_has_no_packets() -> None:
+    data = (CAPTURES / "kafka44_connect_plain.pcapng").read_bytes()
+    ran = run("connections", "-", "--problems", "--format", "jsonl", stdin=data)
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    assert rows and not any(row["packets"] or row["file"] for row in rows)
+
+
+def test_info_counts_them(capfd: pytest.CaptureFixture[str]) -> None:
+    path = str(CAPTURES / "kafka44_connect_tls.pcapng")
+    assert main(["info", path, "--format", "json"]) == 0
+    counted = json.loads(capfd.readouterr().out)["connections"]["problems"]
+    assert main(["connections", path, "--problems", "--format", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert counted == dict(Counter(row["reason"] for row in rows))
+    assert main(["info", TXN]) == 0
+    assert "came to nothing" not in capfd.readouterr().out
+
+
+def test_a_filter_leaves_out_problems(capfd: pytest.CaptureFixture[str]) -> None:
+    path = str(CAPTURES / "kafka44_connect_plain.pcapng")
+    assert (
+        main(["connections", path, "--problems", "-Y", "client_id == 'password-j'", "--format", "jsonl"]) == 0
+    )
+    (row,) = (json.loads(line) for line in capfd.readouterr().out.splitlines())
+    assert (row["client_id"], row["reason"]) == ("password-j", "login_refused")
+
+
+def test_problems_beyond_the_bound_are_counted(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kdissect.cli.connection_problems.MOST_TOLD", 5)
+    assert main(["connections", str(CAPTURES / "kafka44_connect_tls.pcapng"), "--problems"]) == 0
+    said = capfd.readouterr()
+    assert len(said.out.splitlines()) == 1 + 5
+    assert re.search(r"^kdissect: \d+ more connections came to nothing, and are left out$", said.err, re.M)

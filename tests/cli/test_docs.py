@@ -20,6 +20,8 @@ from kdissect.engine.record_fields import RECORD_FIELDS
 from kdissect.engine.rows import EXCHANGE_FIELDS, PROCESS_FIELDS, RowField
 from kdissect.engine.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FIELDS
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.session.problem import Reason
+from kdissect.stats.problem_rows import PROBLEM_FIELDS, REASONS
 from tests.support.console import CHECKOUT
 
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
@@ -35,6 +37,11 @@ def field_table(fields: Iterable[RowField]) -> str:
     return "\n".join(["| field | type | meaning |", "|---|---|---|", *rows])
 
 
+def reason_table() -> str:
+    rows = [f"| `{reason}` | {REASONS[reason]} |" for reason in Reason]
+    return "\n".join(["| reason | what it says |", "|---|---|", *rows])
+
+
 def kind_list() -> str:
     return ", ".join(f"`{kind}`" for kind in AnomalyKind) + "."
 
@@ -44,6 +51,8 @@ def kind_list() -> str:
     [
         ("exchange fields", field_table(EXCHANGE_FIELDS)),
         ("connection fields", field_table(CONNECTION_FIELDS)),
+        ("problem fields", field_table(PROBLEM_FIELDS)),
+        ("problem reasons", reason_table()),
         ("record fields", field_table(RECORD_FIELDS)),
         ("segment batch fields", field_table(SEGMENT_BATCH_FIELDS)),
         ("segment record fields", field_table(SEGMENT_RECORD_FIELDS)),

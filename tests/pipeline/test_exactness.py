@@ -24,6 +24,8 @@ from tests.support.taps import tap
 
 CAPTURES = CHECKOUT / "captures"
 NAMES = (
+    "kafka44_connect_plain.pcapng",
+    "kafka44_connect_tls.pcapng",
     "kafka44_java_errors.pcapng",
     "kafka28_java_generations_late.pcapng.gz",
     "mock_rdk216_txn.pcap",

@@ -28,6 +28,8 @@ WILD = {
     "kafka39zk_franz_raw.pcapng": {"TXN003"},
     "kafka44_franz_raw.pcapng": {"TXN003"},
     "kafka44_missteps_raw.pcapng": {"FET012", "FET013", "PRD004"},
+    "kafka44_connect_plain.pcapng": {"CON001", "CON005", "SAS013"},
+    "kafka44_connect_tls.pcapng": {"CON002"},
     "kafka44_kafkajs_admin.pcapng": set(),
     "kafka44_rdkafka_admin.pcapng": {"FRM006"},
     "kafka44_segmentio_admin.pcapng": {"FRM006"},

@@ -31,12 +31,12 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import BatchRule, ExchangeRule, Fault, NodeRule, RecordRule, Rule
 from kdissect.session.exchange import Exchange
 from tests.rules.dialogue import Dialogue, events_of, judged, key_of
-from tests.rules.fixtures import apis, batches, histories, values, wire
+from tests.rules.fixtures import apis, batches, connections, histories, values, wire
 from tests.rules.fixtures.wire import CLUSTER, METADATA
 from tests.support.batches import batch_bytes
 from tests.support.console import CAPTURES
 
-CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES}
+CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES, **connections.CASES}
 NAMES = [
     "tansu_kp3_groups.pcap", "tansu_rdk216_acks.pcap", "tansu_kp202_admin.pcap", "mock_rdk216_txn.pcap",
     "kafka28zk_franz_raw.pcapng", "kafka44_java_errors.pcapng", "kafka44_franz_sasl.pcapng",

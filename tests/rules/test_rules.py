@@ -15,10 +15,10 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.schema.sources import resolve
 from tests.rules.dialogue import findings
-from tests.rules.fixtures import apis, batches, histories, values, wire
+from tests.rules.fixtures import apis, batches, connections, histories, values, wire
 
 GOLDEN = Path(__file__).parent / "golden"
-CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES}
+CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES, **connections.CASES}
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 
 
@@ -67,5 +67,7 @@ TWO_CAUSES: dict[str, set[str]] = {
     "FRM002": {"FRM005"},  # no test sends 100 MiB: the frame is cut as well
     "FRM003": {"FRM005", "SAS004"},
     "MET005": {"MET002", "MET003"},  # brokers and replicas are left out
+    "SAS008": {"SAS013"},  # what is used after a failure failed before
+    "SAS014": {"SAS001"},  # PLAIN shows who tried, and the password
     "MET006": {"MET002", "MET003"},
 }

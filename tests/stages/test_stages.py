@@ -12,8 +12,11 @@ from kdissect.stages.judges import ACROSS, OF_CONNECTIONS
 from tests.stages.staging import ALL, staged, together
 
 CAPTURES = Path(__file__).parents[2] / "captures"
-# Groups, transactions, SASL, TLS, share groups, a quorum, topic ids, what begins in the middle.
+# What came to nothing, groups, transactions, SASL, TLS, share groups, a quorum, topic ids, what begins in the
+# middle.
 SOME = (
+    "kafka44_connect_plain.pcapng",
+    "kafka44_connect_tls.pcapng",
     "kafka28_scala_consumer.pcapng",
     "kafka32_quorum.pcapng",
     "kafka44_aiokafka_groups.pcapng",

@@ -50,6 +50,10 @@ class Owner:
     def is_middle_start(self, direction: int) -> bool:
         return False
 
+    def is_foreign(self, direction: int, data: bytes, ref: int, time_ns: int) -> bool:
+        self.calls.append(("is_foreign", data, ref))
+        return data[0] % 5 == 0  # some of them: then the reader looks at no byte any more
+
     def note(self, anomaly: Anomaly) -> None:
         self.calls.append(anomaly)
 

@@ -15,6 +15,7 @@ def info_text(facts: Facts) -> str:
     sections += [
         _packets(facts["packets"]),
         _counts("connections", facts["connections"]["total"], facts["connections"]["by_kind"]),
+        _problems(facts["connections"]["problems"]),
         _tls(facts["tls"]),
         _counts("exchanges", facts["exchanges"]["total"], facts["exchanges"]["by_state"]),
         _apis(facts["apis"]),
@@ -58,6 +59,12 @@ def _counts(title: str, total: int | None, counts: dict[str, int]) -> Iterator[s
         return
     yield title if total is None else f"{title}  {total}"
     yield from _table([f"  {name}", str(count)] for name, count in counts.items())
+
+
+def _problems(problems: dict[str, int]) -> Iterator[str]:
+    if problems:
+        told = ", ".join(f"{count} {reason}" for reason, count in problems.items())
+        yield f"came to nothing  {sum(problems.values())}: {told} (kdissect connections --problems)"
 
 
 def _tls(tls: Facts) -> Iterator[str]:

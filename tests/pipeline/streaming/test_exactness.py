@@ -15,6 +15,8 @@ from tests.pipeline.streaming.arriving import CAPTURES, arrive, assert_equal, cu
 from tests.pipeline.streaming.drive import Stream, settings_of
 
 NAMES = (
+    "kafka44_connect_plain.pcapng",
+    "kafka44_connect_tls.pcapng",
     "mock_rdk216_txn.pcap",
     "tansu_kp202_admin.pcap",
     "kafka44_java_errors.pcapng",

@@ -1,6 +1,7 @@
 """Driver of aiokafka."""
 
 import asyncio
+import contextlib
 import functools
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -8,12 +9,16 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.helpers import create_ssl_context
 from driving import Options, Record, emit, main, moved, outcome, story, tell
 
 
 def common(bootstrap: str, options: Options) -> dict[str, Any]:
-    """Settings of every client: address, client id, and SASL when asked for."""
+    """Settings of every client: address, client id, TLS and SASL when asked for."""
     settings: dict[str, Any] = {"bootstrap_servers": bootstrap, "client_id": options["client-id"]}
+    if "trust" in options:
+        context = create_ssl_context(cafile=options["trust"] or None)
+        settings |= {"security_protocol": "SSL", "ssl_context": context}
     if "sasl" in options:
         settings |= {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": options["sasl"]}
         settings |= {"sasl_plain_username": options["user"], "sasl_plain_password": options["password"]}
@@ -30,6 +35,20 @@ async def produce(bootstrap: str, options: Options) -> None:
     await producer.start()
     await write(producer, options)
     await producer.stop()
+
+
+async def attempt(bootstrap: str, options: Options) -> None:
+    """Send one record with little patience and say what came of it."""
+    producer = AIOKafkaProducer(**common(bootstrap, options), request_timeout_ms=2000)
+    said = "ok"
+    try:
+        await asyncio.wait_for(producer.start(), 3)
+        await asyncio.wait_for(producer.send_and_wait(options["topic"], b"tried"), 3)
+    except Exception as error:  # those of clients are of all kinds
+        said = f"{type(error).__name__}: {error}"[:300]
+    emit("call", call="attempt", outcome=said)
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(producer.stop(), 3)
 
 
 async def write(producer: AIOKafkaProducer, options: Options) -> None:
@@ -184,5 +203,5 @@ def _run(action: Callable[[str, Options], Awaitable[None]]) -> Callable[[str, Op
 
 
 if __name__ == "__main__":
-    actions = (produce, consume, group, transactions, admin)
+    actions = (produce, consume, group, transactions, admin, attempt)
     main({function.__name__: _run(function) for function in actions})

@@ -10,8 +10,10 @@ from kafka.structs import OffsetAndMetadata
 
 
 def common(bootstrap: str, options: Options) -> dict[str, Any]:
-    """Settings of every client: address, client id, and SASL when asked for."""
+    """Settings of every client: address, client id, TLS and SASL when asked for."""
     settings: dict[str, Any] = {"bootstrap_servers": bootstrap, "client_id": options["client-id"]}
+    if "trust" in options:
+        settings |= {"security_protocol": "SSL", "ssl_cafile": options["trust"] or None}
     if "api-version" in options:
         settings["api_version"] = tuple(int(part) for part in options["api-version"].split("."))
     if "sasl" in options:
@@ -30,6 +32,21 @@ def produce(bootstrap: str, options: Options) -> None:
     producer = KafkaProducer(**common(bootstrap, options), **settings)
     write(producer, options)
     producer.close(timeout=10)
+
+
+def attempt(bootstrap: str, options: Options) -> None:
+    """Send one record with little patience and say what came of it."""
+
+    def send() -> None:
+        patience = {"max_block_ms": 2500, "request_timeout_ms": 2000, "delivery_timeout_ms": 2500}
+        patience |= {"reconnect_backoff_ms": 1000, "retry_backoff_ms": 500}
+        producer = KafkaProducer(**common(bootstrap, options), **patience, linger_ms=0)
+        try:
+            producer.send(options["topic"], value=b"tried").get(timeout=3)
+        finally:
+            producer.close(timeout=1)
+
+    outcome("attempt", send)
 
 
 def write(producer: KafkaProducer, options: Options) -> None:
@@ -167,4 +184,6 @@ def admin(bootstrap: str, options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main({function.__name__: function for function in (produce, consume, group, transactions, admin)})
+    main(
+        {function.__name__: function for function in (produce, consume, group, transactions, admin, attempt)}
+    )

@@ -19,9 +19,13 @@ _ANSWERS = ("ACCEPT", "RELEASE", "REJECT")
 
 
 def common(bootstrap: str, options: Options) -> dict[str, Any]:
-    """Settings of every client: address, client id, metrics only when asked for, and SASL when asked for."""
+    """Settings of every client: address, client id, metrics, TLS and SASL when asked for."""
     settings: dict[str, Any] = {"bootstrap.servers": bootstrap, "client.id": options["client-id"]}
     settings["enable.metrics.push"] = options.get("metrics", "no") == "yes"
+    if "trust" in options:
+        settings |= {"security.protocol": "ssl"} | (
+            {"ssl.ca.location": options["trust"]} if options["trust"] else {}
+        )
     if "sasl" in options:
         settings |= {"security.protocol": "sasl_plaintext", "sasl.mechanisms": options["sasl"]}
         settings |= {"sasl.username": options["user"], "sasl.password": options["password"]}
@@ -37,6 +41,21 @@ def produce(bootstrap: str, options: Options) -> None:
     }
     settings["enable.idempotence"] = options.get("idempotent", "no") == "yes"
     write(Producer(common(bootstrap, options) | settings | {"message.timeout.ms": 8000}), options)
+
+
+def attempt(bootstrap: str, options: Options) -> None:
+    """Send one record with little patience and say what came of it."""
+    errors: list[str] = []
+    settings = common(bootstrap, options) | {"message.timeout.ms": 2500, "socket.timeout.ms": 2000}
+    settings |= {"reconnect.backoff.ms": 1000, "error_cb": lambda error: errors.append(str(error))}
+
+    def report(error: Any, _message: Message) -> None:
+        said = "ok" if error is None else "; ".join([error.name(), *dict.fromkeys(errors)])
+        emit("call", call="attempt", outcome=said[:300])
+
+    producer = Producer(settings)
+    producer.produce(options["topic"], b"tried", on_delivery=report)
+    producer.flush(5)
 
 
 def write(producer: Producer, options: Options) -> None:
@@ -196,4 +215,5 @@ def admin(bootstrap: str, options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main({function.__name__: function for function in (produce, consume, group, share, transactions, admin)})
+    actions = (produce, consume, group, share, transactions, admin, attempt)
+    main({function.__name__: function for function in actions})

@@ -1,0 +1,1 @@
+"""Rules about connections that came to nothing."""

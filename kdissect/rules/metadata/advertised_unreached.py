@@ -1,0 +1,37 @@
+"""MET007: An address that a broker tells its clients, and where nobody is."""
+
+from collections.abc import Iterator
+
+from kdissect.history.connection_problems import ConnectionProblem
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.rule import Fault, ProblemRule
+from kdissect.session.problem import Reason
+
+
+class AdvertisedUnreached(ProblemRule):
+    """An address that a broker tells its clients, and where nobody is.
+
+    Metadata, FindCoordinator or DescribeCluster told the client of it; its SYN to that address is answered
+    with RST, or sent again without an answer, and nobody ever sent a byte from there. A node that is down all
+    the time looks the same. Judged is the address: the client did what it was told.
+
+    Example: advertised.listeners is PLAINTEXT://127.0.0.1:9093, where nothing listens.
+
+    What to do: set advertised.listeners to an address that clients can reach, for each listener.
+    """
+
+    code = "MET007"
+    name = "advertised-unreached"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("spec/000 Partitioning and bootstrapping",)
+    reasons = (Reason.ADVERTISED_UNREACHED,)
+    expects = "a connection to the address that was advertised"
+
+    def check(self, found: ConnectionProblem) -> Iterator[Fault]:
+        """With the answer that told the address."""
+        told = found.advertised
+        earlier = None if told is None else (told.by.connection, told.by.ordinal)
+        yield Fault(self.expects, found.problem.fact, earlier=earlier)

@@ -1,0 +1,36 @@
+"""SAS014: A login that the broker refuses."""
+
+from collections.abc import Iterator
+
+from kdissect.history.fact import Fact
+from kdissect.history.sasl import SaslFact
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.rule import FactRule, Fault, Once
+from kdissect.schema.errors import error_name
+
+
+class LoginRefused(FactRule):
+    """A login that the broker refuses.
+
+    The answer to SaslAuthenticate has an error code. Who tried is named where the mechanism sends the name in
+    clear, as PLAIN and SCRAM do. A fault of a password, a user or a token is none of the protocol.
+
+    Example: PLAIN as bob, answered with SASL_AUTHENTICATION_FAILED.
+
+    What to do: look at the credentials of the client, and at the users that the broker knows.
+    """
+
+    code = "SAS014"
+    name = "login-refused"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    severity = Severity.INFO
+    who = Who.CLIENT
+    cites = ("KIP-152", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
+    once = Once.SOFTWARE
+    facts = (SaslFact.FAILED,)
+
+    def check(self, fact: Fact) -> Iterator[Fault]:
+        """The error by its name, and who tried."""
+        tried = f": {fact.detail}" if fact.detail else ""
+        yield Fault("a login that succeeds", f"{error_name(fact.seen)}{tried}", "error_code", side=fact.side)

@@ -1,0 +1,204 @@
+"""Why a connection came to nothing, as far as its own packets tell.
+
+Rules:
+- Asked once, when a connection is over. Nothing is kept for it while the connection lasts.
+- A reason needs the beginning of the connection, and that no byte of it is missing.
+- That a SYN got no answer is proven by the SYN that was sent again, with nothing else behind it: whoever got
+  an answer that the capture lacks would have gone on. One SYN alone proves nothing.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.stream import CloseKind
+from kdissect.schema.registry import api_name
+from kdissect.session.info import ConnectionInfo, ConnectionKind
+
+if TYPE_CHECKING:
+    from kdissect.net.tcp import TcpConnection
+    from kdissect.tls.info import TlsInfo
+
+# What precedes the work of a connection: SaslHandshake, ApiVersions, SaslAuthenticate.
+_PRELIMINARY = frozenset({17, 18, 36})
+# Alerts by which a client refuses a certificate that names somebody else: OpenSSL sends the first, Java the
+# second, some close without any (RFC 8446 section 6.2 leaves it open).
+_NAME_ALERTS = ("bad_certificate", "certificate_unknown", "")
+_CLIENT, _BROKER = "client", "broker"
+
+
+class Reason(StrEnum):
+    """Why a connection came to nothing. Names are output: add freely, never rename."""
+
+    REFUSED = "refused"  # RST to the SYN
+    NO_ANSWER = "no_answer"  # the SYN was sent again, and nothing came
+    PROBE = "probe"  # the client connected and closed without a byte
+    CLOSED_AT_ONCE = "closed_at_once"  # by the broker, before it answered anything but ApiVersions and SASL
+    UNANSWERED = "unanswered"  # the client closed, the broker never sent a byte
+    HTTP = "http"
+    TLS_TO_PLAINTEXT = "tls_to_plaintext"
+    PLAINTEXT_TO_TLS = "plaintext_to_tls"
+    FOREIGN_ANSWER = "foreign_answer"  # of another protocol than Kafka and TLS
+    TLS_REFUSED = "tls_refused"  # one end ended the handshake with an alert
+    CERTIFICATE_NAME = "certificate_name"  # the client did, and the certificate names another address
+    MECHANISM_REFUSED = "mechanism_refused"  # SASL
+    LOGIN_REFUSED = "login_refused"
+    ADVERTISED_UNREACHED = "advertised_unreached"  # refused or no answer, at an address that a broker told
+    ADVERTISED_UNTRIED = "advertised_untried"  # told again and again, and no connection to it
+
+
+class Problem(NamedTuple):
+    """One reason, what the packets show in words, and how long it was from the first packet to the end."""
+
+    reason: Reason
+    fact: str
+    age_ns: int = 0
+
+
+def problem_of(info: ConnectionInfo, tcp: TcpConnection) -> Problem | None:
+    """Why a connection that is over came to nothing; None for one that did not, or may not have."""
+    if info.middle_start or tcp.initiator != info.client_direction:
+        return None
+    if info.tcp is None or info.tcp.gaps or any(side.snapped_bytes for side in tcp.health):
+        return None
+    found = _reason_of(info, tcp)
+    return None if found is None else Problem(*found, _age_ns(info))
+
+
+_Found = tuple[Reason, str] | None
+
+
+def _reason_of(info: ConnectionInfo, tcp: TcpConnection) -> _Found:
+    if info.kind is ConnectionKind.NO_DATA:
+        return _of_silence(info, tcp)
+    if info.kind is ConnectionKind.TLS:
+        return None if info.tls is None else _of_tls(info, info.tls)
+    if info.kind is ConnectionKind.KAFKA:
+        return _of_kafka(info)
+    if info.kind in (ConnectionKind.HTTP, ConnectionKind.HTTP2):
+        return Reason.HTTP, f"the client speaks {protocol_name(info.kind)}"
+    return None
+
+
+def _of_silence(info: ConnectionInfo, tcp: TcpConnection) -> _Found:
+    """Of a connection without a byte."""
+    client, broker = tcp.health[info.client_direction], tcp.health[1 - info.client_direction]
+    _, _, is_accepted = tcp.span(1 - info.client_direction)
+    closed_by = tcp.closed_by
+    if closed_by is None:
+        is_alone = not broker.packets and client.packets == client.retransmissions + client.duplicates + 1
+        if client.retransmissions and is_alone:
+            return Reason.NO_ANSWER, "the client sent its SYN again, and no answer came"
+        return None
+    direction, how, _ = closed_by
+    is_clients = direction == info.client_direction
+    if not is_accepted:
+        is_refused = how is CloseKind.RST and not is_clients and broker.packets == broker.resets
+        return (Reason.REFUSED, "the SYN was answered with RST") if is_refused else None
+    if is_clients:
+        return Reason.PROBE, f"the client connected and closed ({how}) without a byte"
+    return Reason.CLOSED_AT_ONCE, f"the broker closed ({how}) before any byte"
+
+
+def _of_tls(info: ConnectionInfo, tls: TlsInfo) -> _Found:
+    if tls.is_decrypted or tls.client_random is None or info.tcp is None or info.close is None:
+        return None
+    if info.tcp.broker_bytes:
+        return _of_handshake(info, tls)
+    if info.close.by != _BROKER:
+        return None
+    name = "" if tls.sni is None else f" (for {tls.sni})"
+    closed = f"the broker closed ({info.close.how}) without a byte, as a plaintext listener does"
+    return Reason.TLS_TO_PLAINTEXT, f"the client speaks TLS{name}, and {closed}"
+
+
+def _of_handshake(info: ConnectionInfo, tls: TlsInfo) -> _Found:
+    """Of a handshake that one end broke off, with an alert or without."""
+    from kdissect.tls.info import UNFINISHED  # loaded where there is TLS
+
+    alerts = [(sender, name) for sender, name in tls.alerts if name != "close_notify"]
+    if alerts:
+        sender, name = alerts[0]
+        who, how = _CLIENT if sender == "client" else _BROKER, f"with {name}"
+    elif tls.why == UNFINISHED and info.close is not None and info.close.by is not None:
+        who, how, name = info.close.by, f"by closing ({info.close.how})", ""
+    else:
+        return None
+    told = f"the {who} ended the TLS handshake {how}"
+    wanted, certificate = tls.sni or info.broker.host, tls.certificates
+    is_about_name = who == _CLIENT and name in _NAME_ALERTS and certificate
+    if is_about_name and not names_address(certificate, wanted):
+        named = ", ".join(certificate[1:] or certificate)
+        return Reason.CERTIFICATE_NAME, f"{told}; the certificate names {named}, not {wanted}"
+    return Reason.TLS_REFUSED, told
+
+
+def names_address(certificate: tuple[str, ...], address: str) -> bool:
+    """Whether a certificate (subject, then alternative names) is one for a host name or an IP address.
+
+    RFC 9525 section 6.3: a wildcard stands for the whole leftmost label. Without alternatives the common name
+    counts, as it does for Java.
+    """
+    subject, *alternatives = certificate
+    if not alternatives:
+        parts = (part.partition("=") for part in subject.split(","))
+        alternatives = [value for key, _, value in parts if key.strip() == "CN"]
+    wanted = address.lower().rstrip(".")
+    _, _, domain = wanted.partition(".")
+    return any(name.lower() in (wanted, f"*.{domain}" if domain else wanted) for name in alternatives)
+
+
+def _of_kafka(info: ConnectionInfo) -> _Found:
+    for anomaly in info.anomalies:
+        if anomaly.kind is AnomalyKind.TLS_ALERT and info.tls is None:
+            name = anomaly.detail.removeprefix("server sent ")
+            told = f"the client speaks plaintext, and the broker answered with the TLS alert {name}"
+            return Reason.PLAINTEXT_TO_TLS, told
+        if anomaly.kind is AnomalyKind.FOREIGN_BYTES:
+            is_clients = anomaly.direction == info.client_direction
+            return Reason.HTTP if is_clients else Reason.FOREIGN_ANSWER, anomaly.detail
+    if info.tls is not None and info.tls.alerts and not info.complete:
+        refused = _of_handshake(info, info.tls)
+        if refused is not None:
+            return refused
+    return _of_unanswered(info)
+
+
+def _of_unanswered(info: ConnectionInfo) -> _Found:
+    """Of requests of which none was answered, but for ApiVersions and SASL."""
+    close, tcp = info.close, info.tcp
+    if not info.unanswered or info.no_response_expected or close is None or tcp is None:
+        return None
+    kinds = tuple(info.api_versions_seen)
+    work = [kind for kind in kinds if kind[0] not in _PRELIMINARY]
+    if info.complete > len(kinds) - len(work) or info.orphan_response:
+        return None
+    api, version = (work or kinds or [(-1, -1)])[0]
+    asked = f"{api_name(api) or f'API {api}'} v{version}" if api >= 0 else "its first request"
+    if close.by == _BROKER:
+        return Reason.CLOSED_AT_ONCE, f"the broker closed ({close.how}) without an answer to {asked}"
+    if close.by == _CLIENT and not tcp.broker_bytes and not info.complete:
+        return Reason.UNANSWERED, f"the client closed ({close.how}) without an answer to {asked}"
+    return None
+
+
+def _age_ns(info: ConnectionInfo) -> int:
+    """From the first packet to the close, or to the last packet where nobody closed."""
+    close = info.close
+    return (info.end_ns if close is None or close.by is None else close.time_ns) - info.start_ns
+
+
+_PROTOCOLS = {
+    ConnectionKind.HTTP: "HTTP",
+    ConnectionKind.HTTP2: "HTTP/2",
+    ConnectionKind.SSH: "SSH",
+    ConnectionKind.TLS: "TLS",
+    ConnectionKind.ZOOKEEPER: "ZooKeeper",
+}
+
+
+def protocol_name(kind: ConnectionKind) -> str:
+    """What people call a protocol."""
+    return _PROTOCOLS.get(kind, str(kind))
