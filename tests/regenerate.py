@@ -75,6 +75,12 @@ PARTS = (
         ("docs/filter.md", "tests/query/errors.txt"),
     ),
     Part(
+        "keys",
+        "the keys of the screen in docs/tui.md",
+        (*PYTEST, "tests/tui/test_docs.py::test_the_page_lists_every_key"),
+        ("docs/tui.md",),
+    ),
+    Part(
         "docs",
         "output of commands and tables of fields in README.md, docs/output.md and docs/questions.md",
         (*PYTEST, "tests/cli/test_docs.py"),

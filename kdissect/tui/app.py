@@ -22,7 +22,8 @@ from kdissect.tui.hand_over import is_there
 from kdissect.tui.inert import text
 from kdissect.tui.session import Change, Session
 from kdissect.tui.state import State
-from kdissect.tui.view import VIEWS, Follow, GoTo, Selected, Spec, Tell, UseFilter, View, new_view
+from kdissect.tui.view import Follow, GoTo, Selected, Tell, UseFilter, View, new_view
+from kdissect.tui.views import VIEWS, Spec
 
 # A slice of filtering between two keys: far below the 50 ms in which a key is to be answered.
 SLICE_S = 0.008

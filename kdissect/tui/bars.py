@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from kdissect.tui.inert import plain
 from kdissect.tui.session import Session
-from kdissect.tui.view import VIEWS
+from kdissect.tui.views import VIEWS
 
 _BAR = 12
 
