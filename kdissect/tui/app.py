@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer
 
+from kdissect.model.plural import plural
 from kdissect.query import FilterError
 from kdissect.tui.bars import TopLine, ViewBar
 from kdissect.tui.filter_bar import FilterBar
@@ -277,11 +278,7 @@ class KdissectApp(App[None]):
         if not rows:
             self.tell(Tell("no exchange is selected"))
             return
-        what = (
-            f"{len(marked)} marked exchange{'s' * (len(marked) != 1)}"
-            if marked
-            else f"exchange {rows[0] + 1}"
-        )
+        what = plural(len(marked), "marked exchange") if marked else f"exchange {rows[0] + 1}"
         self.push_screen(SaveScreen(self.session, rows, what))
 
     def action_save_shown(self) -> None:
@@ -290,7 +287,7 @@ class KdissectApp(App[None]):
 
         shown = self.session.shown
         rows = [shown[place] for place in range(len(shown))]
-        self.push_screen(SaveScreen(self.session, rows, f"all {len(rows)} exchanges of the list"))
+        self.push_screen(SaveScreen(self.session, rows, f"all {plural(len(rows), 'exchange')} of the list"))
 
     def action_follow_stream(self) -> None:
         """The conversation that the selected exchange is part of."""

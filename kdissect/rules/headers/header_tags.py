@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.headers import request_header_version
 from kdissect.model.finding import Claim, Level
+from kdissect.model.plural import plural
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.rule import REQUEST, RESPONSE, ExchangeRule, Fault, Once
 from kdissect.schema import registry
@@ -60,4 +61,6 @@ class HeaderTags(ExchangeRule):
             yield self._fault(RESPONSE, 4, exchange.response_body_offset)
 
     def _fault(self, side: str, start: int, end: int) -> Fault:
-        return Fault("an empty tag section", f"{end - start} bytes of tags", start=start, end=end, side=side)
+        return Fault(
+            "an empty tag section", f"{plural(end - start, 'byte')} of tags", start=start, end=end, side=side
+        )
