@@ -18,6 +18,7 @@ from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import CaptureError
 from kdissect.model.faults import told
 from kdissect.model.packet import PacketBlock
+from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
     from kdissect.capture.resume import ResumePoint
@@ -91,7 +92,7 @@ class CaptureFile:
         found = self._parser.anomalies if self._parser else []
         if not self.drops:
             return found
-        lost = f"{self.drops} packets were dropped while capturing"
+        lost = f"{plural(self.drops, 'packet was', 'packets were')} dropped while capturing"
         return [*found, Anomaly(AnomalyKind.DROPPED_PACKETS, lost)]
 
     @property

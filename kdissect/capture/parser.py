@@ -18,6 +18,7 @@ from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import in_force
 from kdissect.model.native import native
 from kdissect.model.packet import PackedPlaces, PacketBlock, PlacedPacket, PlainPacket, packet_ref
+from kdissect.model.plural import plural
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
 _ref_of = attrgetter("ref")
@@ -131,7 +132,9 @@ class CaptureParser:
     def close(self) -> None:
         """The input ended. Notes a cut packet or block."""
         if self._have and not self.stopped:
-            self.note_cut(f"{self._pending()}: {self._have} of {self._need} bytes, at offset {self._offset}")
+            self.note_cut(
+                f"{self._pending()}: {self._have} of {plural(self._need, 'byte')}, at offset {self._offset}"
+            )
         self.stopped = True
         self._parts = []
 

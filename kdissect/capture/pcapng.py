@@ -14,6 +14,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.block_options import has_comment
 from kdissect.model.native import native
 from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS, PackedPlaces, PlacedPacket
+from kdissect.model.plural import plural
 
 # Block types, section 11.1 of the draft; every other one is skipped.
 INTERFACE = 1
@@ -191,7 +192,11 @@ class PcapngParser(CaptureParser):
         least, handle = self._handlers.get(kind, (0, None))
         if handle is None:
             return
-        flaw = handle(body, places) if len(body) >= least else f"type {kind} with only {len(body)} bytes"
+        flaw = (
+            handle(body, places)
+            if len(body) >= least
+            else f"type {kind} with only {plural(len(body), 'byte')}"
+        )
         if flaw:
             self._flaw(f"{where}: {flaw}")
 
@@ -227,7 +232,7 @@ class PcapngParser(CaptureParser):
         if index >= len(self._interfaces):
             return f"a packet of interface {index}, which is not described"
         if length > len(body) - 20:
-            return f"a captured length of {length} in {len(body) - 20} bytes"
+            return f"a captured length of {length} in {plural(len(body) - 20, 'byte')}"
         interface = self._interfaces[index]
         time_ns = self._odd_time(interface, stamp, self.packets)
         self._deliver(interface, time_ns, (20, length), wire, places)
@@ -283,7 +288,7 @@ class PcapngParser(CaptureParser):
     def _secrets(self, body: bytes, _places: list[PlacedPacket]) -> str:
         kind, length = Struct(self._order + "II").unpack_from(body)
         if length > len(body) - 8:
-            return f"secrets of {length} bytes in {len(body) - 8}"
+            return f"secrets of {plural(length, 'byte')} in {len(body) - 8}"
         if self._secret_bytes + length <= MAX_SECRET_BYTES:
             self._secret_bytes += length
             self.secrets.append((kind, body[8 : 8 + length]))

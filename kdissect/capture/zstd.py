@@ -10,6 +10,8 @@ Source: RFC 8878, section 3.1 "Frames".
 
 from typing import TYPE_CHECKING
 
+from kdissect.model.plural import plural
+
 if TYPE_CHECKING:
     import zstandard
 
@@ -122,5 +124,5 @@ class ZstdFrame:
         header = int.from_bytes(self._buffer[:_BLOCK_HEADER], "little")
         kind, size = header >> 1 & 3, header >> 3
         if kind == _RESERVED_BLOCK or size > MAX_BLOCK:
-            raise ValueError(f"a block of type {kind} and {size} bytes")
+            raise ValueError(f"a block of type {kind} and {plural(size, 'byte')}")
         return _BLOCK_HEADER + (1 if kind == _RLE_BLOCK else size)

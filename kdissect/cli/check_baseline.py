@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import UNREADABLE, USAGE
+from kdissect.model.plural import plural
 from kdissect.report.baseline import Baseline, baseline_text, parse_baseline
 from kdissect.report.verdict import Verdict
 
@@ -42,5 +43,5 @@ def write_baseline(path: str, verdict: Verdict) -> int:
     except OSError as error:
         say(f"{path}: {error.strerror or error}")
         return UNREADABLE
-    say(f"{len(verdict.findings)} findings recorded in {path}")
+    say(f"{plural(len(verdict.findings), 'finding')} recorded in {path}")
     return 0

@@ -22,6 +22,7 @@ from kdissect.cli.inputs import (
 )
 from kdissect.cli.parser import command_parser
 from kdissect.cli.selection import add_selection
+from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
     from kdissect.excerpt.harvest import Harvested
@@ -142,9 +143,11 @@ def _harvest(options: Namespace, dissection: Dissection) -> Harvested:
 
 def _say_what_was_done(redactor: FrameRedactor) -> None:
     if redactor.undecoded:
-        say(f"{redactor.undecoded} frames hold bytes that cannot be decoded: those are blanked")
+        frames = plural(redactor.undecoded, "frame holds bytes", "frames hold bytes")
+        say(f"{frames} that cannot be decoded: those are blanked")
     if redactor.resized:
-        say(f"{redactor.resized} frames have another length, for their batches had to be compressed again")
+        frames = plural(redactor.resized, "frame has", "frames have")
+        say(f"{frames} another length, because batches had to be compressed again")
 
 
 def _say_what_is_left_out(options: Namespace, harvested: Harvested) -> None:
@@ -157,11 +160,12 @@ def _say_what_is_left_out(options: Namespace, harvested: Harvested) -> None:
         else:
             how += ", --connections with their whole connections"
         say(
-            f"left out: {harvested.encrypted} exchanges of {harvested.encrypted_connections} TLS connections"
-            f"; {how}"
+            f"left out: {plural(harvested.encrypted, 'exchange')} of "
+            f"{plural(harvested.encrypted_connections, 'TLS connection')}; {how}"
         )
     if options.redact and harvested.foreign:
-        say(f"left out: {harvested.foreign} connections that carry no Kafka, or cannot be decrypted")
+        foreign = plural(harvested.foreign, "connection that carries", "connections that carry")
+        say(f"left out: {foreign} no Kafka, or cannot be decrypted")
     if harvested.capture_sets > 1:
         say("warning: captures of different sets are written into one file")
 
@@ -184,8 +188,8 @@ def _write(options: Namespace, harvested: Harvested, dissection: Dissection) -> 
 
 def _comment(options: Namespace, harvested: Harvested) -> str:
     lines = [
-        f"{harvested.exchanges} exchanges. Packets of others are left out. Headers and times are those of "
-        "the capture; sequence numbers, lengths and checksums those of what is here."
+        f"{plural(harvested.exchanges, 'exchange')}. Packets of others are left out. Headers and times are "
+        "those of the capture; sequence numbers, lengths and checksums those of what is here."
     ]
     if options.decrypted:
         lines.append("What was TLS is written as plaintext.")

@@ -10,6 +10,7 @@ from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK
 from kdissect.cli.filters import selected
 from kdissect.cli.inputs import open_again, was_read
+from kdissect.model.plural import plural
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
@@ -56,7 +57,7 @@ def copy(options: Namespace, dissection: Dissection) -> int:
         say("no exchange is taken: the file holds no packets")
     again = open_again(options, dissection)
     files = again.captures.files
-    comment = f"{len(found.ids)} connections with all their packets."
+    comment = f"{plural(len(found.ids), 'connection')} with all their packets."
     with PacketFile(options.output, comment, f"{APPLICATION} {__version__}") as file:
         if options.keep_secrets:
             lines = [line for session in found.sessions for line in dissection.key_logs.lines(*session)]

@@ -15,6 +15,7 @@ from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.cli.inputs import is_live, wants_live, was_read
 from kdissect.engine.unread import Unread, joined
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
     from kdissect.cli.sought import SoughtState
@@ -128,9 +129,10 @@ def say_states(states: InputStates) -> int:
             say(f"warning: {warning}")
     names, sessions = states.names_dropped, states.sessions_dropped
     if names:
-        say(f"warning: {names} names of topic ids were not kept, there are too many (--limits topic_names=N)")
+        kept = plural(names, "name of a topic id was", "names of topic ids were")
+        say(f"warning: {kept} not kept, there are too many (--limits topic_names=N)")
     if sessions:
-        say(f"warning: the secrets of {sessions} TLS sessions were not kept, there are too many")
+        say(f"warning: the secrets of {plural(sessions, 'TLS session')} were not kept, there are too many")
     if states.is_over and states.was_read:
         for line in states.unread.lines():
             say(f"warning: {line}")

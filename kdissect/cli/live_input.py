@@ -14,6 +14,7 @@ from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.live_options import settings_of
+from kdissect.model.plural import plural
 
 # A lag is told once it is one that a person would notice, and then no more often than this.
 _LAG_TOLD_S = 2.0
@@ -109,7 +110,7 @@ def _say_what_is_captured(captures: LiveCaptures) -> None:
 def _summary(captures: LiveCaptures) -> list[str]:
     captures.behind()
     packets, size, drops = _totals(captures)
-    lines = [f"{packets} packets captured ({_size(size)}), {drops} dropped"]
+    lines = [f"{plural(packets, 'packet')} captured ({_size(size)}), {drops} dropped"]
     most = captures.lag.most
     if most.seconds >= _LAG_TOLD_S:
         lines[0] += f"; analysis was at most {most.seconds:.1f} s behind"
@@ -141,4 +142,4 @@ def _totals(captures: LiveCaptures) -> tuple[int, int, int]:
 
 
 def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 100_000 else f"{count} bytes"
+    return f"{count / 1e6:.1f} MB" if count >= 100_000 else plural(count, "byte")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kdissect.cli.committed_tables import add_directory, add_grace, with_tables
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
+from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
     from kdissect.pipeline.sink.place import SinkPlace
@@ -28,7 +29,10 @@ def run(arguments: Sequence[str]) -> int:
 
         done = compact(place)
         with Output() as output:
-            line = f"{done.before:,} files became {done.after:,} of {done.bytes / 1e6:,.1f} MB together\n"
+            line = (
+                f"{plural(done.before, 'file', spec=',')} became {done.after:,} "
+                f"of {done.bytes / 1e6:,.1f} MB together\n"
+            )
             output.write(line.encode())
 
     return with_tables(options.directory, options.grace, compacted)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kdissect.cli.committed_tables import add_directory, add_grace, with_tables
 from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
+from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
     from kdissect.pipeline.sink.place import SinkPlace
@@ -38,7 +39,8 @@ def run(arguments: Sequence[str]) -> int:
         done = retain(place, before)
         with Output() as output:
             line = (
-                f"{done.rows:,} rows before {before} went: {done.files:,} files as a whole, "
+                f"{plural(done.rows, 'row', spec=',')} before {before} went: "
+                f"{plural(done.files, 'file', spec=',')} as a whole, "
                 f"{done.rewritten:,} written again\n"
             )
             output.write(line.encode())

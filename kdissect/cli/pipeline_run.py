@@ -14,6 +14,7 @@ from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.table_files import NEEDED
 from kdissect.cli.table_reports import write_reports
 from kdissect.engine.tables.registry import TABLES
+from kdissect.model.plural import plural
 from kdissect.model.ports import Ports
 from kdissect.pipeline.inputs import Inputs, find
 from kdissect.pipeline.java import NoJavaError, find_java, quiet_home
@@ -89,7 +90,8 @@ def tell(inputs: Inputs, summary: Summary) -> int:
     for table in TABLES:
         if table in summary.tables:
             files, rows, size = summary.tables[table]
-            print(f"{table:18}{rows:>14,} rows {files:>6,} files {size / 1e6:>10,.1f} MB")  # noqa: T201
+            held = f"{plural(rows, 'row', spec='>14,'):19} {plural(files, 'file', spec='>6,'):12}"
+            print(f"{table:18}{held} {size / 1e6:>10,.1f} MB")  # noqa: T201
     for row in summary.unread:
         say(f"{row.file}: {row.why}")
     for line in summary.connections.lines():

@@ -18,6 +18,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.pipeline import INSTALL, add_spark, count, is_installed
 from kdissect.cli.seconds import seconds
 from kdissect.cli.table_files import add_place
+from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -94,7 +95,7 @@ def _watch(options: Namespace) -> int:
     settings = _settings(options)
     with pledged(settings) as found:
         if found.orphans:
-            say(f"{found.orphans} files that a crash left behind were deleted")
+            say(f"deleted {plural(found.orphans, 'file')} that a crash left behind")
         session = spark_session(
             options, {"spark.sql.shuffle.partitions": str(settings.shards), **STREAM_CONF}
         )

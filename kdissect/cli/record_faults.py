@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from kdissect.cli.diagnostics import say
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.packet import ref_file, ref_number
+from kdissect.model.plural import plural
 
 # The first few tell what is going on; `inspect --records` has them all beside their exchanges.
 MAX_SHOWN = 50
@@ -28,4 +29,4 @@ class FaultReport:
     def close(self) -> None:
         """Tell how many were not printed."""
         if self._count > MAX_SHOWN:
-            say(f"and {self._count - MAX_SHOWN} more faults in batches")
+            say(f"and {plural(self._count - MAX_SHOWN, 'more fault')} in batches")

@@ -16,6 +16,7 @@ from kdissect.cli.progress import progress_of
 from kdissect.cli.reports import FORMATS
 from kdissect.engine.tables.registry import TABLES
 from kdissect.model.extras import how_to_install
+from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
     from kdissect.api import Dissection
@@ -190,7 +191,8 @@ def _tell(files: Sequence[WrittenFile]) -> None:
         for table in TABLES:
             if table in found:
                 rows, number, size = found[table]
-                line = f"{table:18}{rows:>14,} rows {number:>6,} files {size / 1e6:>10,.1f} MB\n"
+                held = f"{plural(rows, 'row', spec='>14,'):19} {plural(number, 'file', spec='>6,'):12}"
+                line = f"{table:18}{held} {size / 1e6:>10,.1f} MB\n"
                 output.write(line.encode())
 
 

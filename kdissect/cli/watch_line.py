@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from kdissect.cli.diagnostics import say
 from kdissect.cli.printable import printable
+from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
     from kdissect.pipeline.streaming.batch import Done
@@ -56,7 +57,8 @@ def line_of(done: Done, committing_s: float, now_ns: int) -> str:
     behind = [(now_ns - last_ns) / 1e9 for last_ns in done.last_ns.values()]
     lag = f"  newest packet {_age(min(behind))} old" if behind else ""
     return printable(
-        f"batch {done.batch}: {done.segments:,} segments  {exchanges:,} exchanges  {done.flows:,} open flows"
+        f"batch {done.batch}: {plural(done.segments, 'segment', spec=',')}  "
+        f"{plural(exchanges, 'exchange', spec=',')}  {plural(done.flows, 'open flow', spec=',')}"
         f"  state {done.state_bytes / 1e6:.1f} MB  committed in {committing_s:.1f} s{lag}"
     )
 

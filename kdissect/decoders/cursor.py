@@ -4,6 +4,7 @@ import struct
 from typing import Any
 
 from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.model.plural import plural
 
 # An unsigned varint of 32 bits takes at most 5 bytes, the fifth with 4 bits (KIP-482;
 # ByteUtils.readUnsignedVarint).
@@ -74,7 +75,9 @@ class Cursor:
 
     def _short(self, what: str, width: int, kind: FaultKind) -> DecodeError:
         left = self.end - self.offset
-        return self.fault(f"{what} of {width} bytes runs past the end, {max(left, 0)} left", kind=kind)
+        return self.fault(
+            f"{what} of {plural(width, 'byte')} runs past the end, {max(left, 0)} left", kind=kind
+        )
 
 
 def more_varint(data: bytes, offset: int, first: int) -> tuple[int, int]:

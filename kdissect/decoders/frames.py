@@ -24,6 +24,7 @@ from kdissect.decoders.payloads.nesting import nest
 from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS, Scope
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
+from kdissect.model.plural import plural
 from kdissect.schema import registry
 from kdissect.schema.secrets import is_secretive
 from kdissect.schema.walk import has_payloads
@@ -41,7 +42,11 @@ def size_error(data: bytes, start: int) -> DecodeError | None:
     if start < SIZE_PREFIX:
         return None
     says, follow = int.from_bytes(data[:SIZE_PREFIX], signed=True), len(data) - SIZE_PREFIX
-    return None if says == follow else DecodeError("size", 0, f"size says {says} bytes, {follow} follow")
+    return (
+        None
+        if says == follow
+        else DecodeError("size", 0, f"size says {plural(says, 'byte')}, {follow} follow")
+    )
 
 
 def request_start(data: bytes, size_prefixed: bool | None = None) -> int:
@@ -188,7 +193,7 @@ def _add_body(root: Node, data: bytes, api_key: int, version: int, is_response: 
     root.value = body.value
     if body.error is None and body.end < len(data):
         ignored = not is_response and quirks.is_ignorable_tail(api_key, version, data, body.end)
-        why = f"{len(data) - body.end} bytes left over"
+        why = f"{plural(len(data) - body.end, 'byte')} left over"
         _add_rest(root, data, body.end, None if ignored else DecodeError(body.name, body.end, why))
         root.children[-1].is_secret = may_be_frame(data, body.end)
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kdissect.decoders.hexerror import HexError
+from kdissect.model.plural import plural
 
 # xxd `00000010: `, tcpdump `0x0010:  `; hexdump -C and Wireshark `0010  `; the last line of hexdump may be
 # an offset alone
@@ -54,7 +55,7 @@ def parse_dump(lines: list[str]) -> bytes:
         if line.number + 1 in squeezed:
             left -= count
             if count < 0 or left < 0:
-                raise HexError(line.number + 1, 1, f"a * that stands for {count} bytes")
+                raise HexError(line.number + 1, 1, f"a * that stands for {plural(count, 'byte')}")
             content = _last(line, width, column) or bytes(1)
             out += (content * (count // len(content) + 1))[:count]
             continue
@@ -65,7 +66,9 @@ def parse_dump(lines: list[str]) -> bytes:
         content, end = _pull(line, count)
         if len(content) < count:
             raise HexError(
-                line.number, end + 1, f"{len(content)} bytes, but the next offset is {count} bytes on"
+                line.number,
+                end + 1,
+                f"{plural(len(content), 'byte')}, but the next offset is {plural(count, 'byte')} on",
             )
         out += content
         width, column = max(width, count), max(column, end)

@@ -22,6 +22,7 @@ from kdissect.decoders.headers import parse_correlation_id, parse_request_header
 from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import RequestHeader
+from kdissect.model.plural import plural
 
 __all__ = [
     "DecodedRequest",
@@ -119,4 +120,4 @@ def _check_size(data: bytes, start: int) -> None:
 
 def _check_end(name: str, data: bytes, end: int) -> None:
     if end != len(data):
-        raise DecodeError(name, end, f"{len(data) - end} bytes left over")
+        raise DecodeError(name, end, f"{plural(len(data) - end, 'byte')} left over")

@@ -15,6 +15,7 @@ from kdissect.decoders.layout import FIXED, Layout
 from kdissect.decoders.node import TAG_SECTION, Node
 from kdissect.decoders.values import CutRecords, Value, present, value_class
 from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.model.plural import plural
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 # Every element takes a byte at least, so a body of n bytes makes at most about 4 n nodes, whatever its counts
@@ -209,7 +210,7 @@ class _Dissector:
         node.value = content = CutRecords(self._cursor.pull_bytes(left, node.type))
         content.size = length
         self._leaf(node, "content", Primitive.RECORDS, start, content)
-        why = f"{Primitive.RECORDS} of {length} bytes runs past the end, {left} left"
+        why = f"{Primitive.RECORDS} of {plural(length, 'byte')} runs past the end, {left} left"
         raise self._cursor.fault(why, start, FaultKind.LENGTH)
 
     def _array(self, node: Node, field: Field, kind: Array, nullable: bool) -> None:
@@ -225,7 +226,9 @@ class _Dissector:
             self._elements(node, field, kind.element, count)
             return
         fault = self._cursor.fault(
-            f"{count} elements do not fit the {left} bytes left", start, FaultKind.LENGTH
+            f"{plural(count, 'element does', 'elements do')} not fit the {plural(left, 'byte')} left",
+            start,
+            FaultKind.LENGTH,
         )
         if self._enter and left:
             depth = len(self._open)
@@ -287,7 +290,7 @@ class _Dissector:
         self._field(node, owner, field, tagged=True)
         taken = self._cursor.offset - start
         if taken != size:
-            why = f"tag {field.tag} ({field.name}) takes {taken} bytes, its size says {size}"
+            why = f"tag {field.tag} ({field.name}) takes {plural(taken, 'byte')}, its size says {size}"
             raise self._cursor.fault(why, start, FaultKind.TAG_SIZE)
 
     def _type_name(self, field: Field, kind: Type) -> str:

@@ -7,6 +7,7 @@ from kdissect.decoders.jsonable import uuid_text
 from kdissect.decoders.masking import secret_nodes
 from kdissect.decoders.node import TAG_SECTION, Node
 from kdissect.decoders.values import CutRecords
+from kdissect.model.plural import plural
 from kdissect.schema.enums import enum_name
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
@@ -135,13 +136,13 @@ class TreeText:
 def _count(node: Node) -> str:
     """As it stands on the wire: fewer elements may be there."""
     length = next((child.value for child in node.children if child.name == "count"), len(node.value))
-    return f"{length} element" if length == 1 else f"{length} elements"
+    return plural(length, "element")
 
 
 def _size(records: bytes) -> str:
     if isinstance(records, CutRecords):
-        return f"{records.size} bytes, {len(records)} of them here"
-    return f"{len(records)} bytes"
+        return f"{plural(records.size, 'byte')}, {len(records)} of them here"
+    return plural(len(records), "byte")
 
 
 def _plain(value: Any) -> str:
@@ -149,7 +150,7 @@ def _plain(value: Any) -> str:
         return quote(value)
     if isinstance(value, bytes | memoryview):
         shown = bytes(value[:MAX_BYTES_SHOWN]).hex(" ")
-        more = f" ... ({len(value)} bytes)" if len(value) > MAX_BYTES_SHOWN else ""
+        more = f" ... ({plural(len(value), 'byte')})" if len(value) > MAX_BYTES_SHOWN else ""
         return f"{shown}{more}" if len(value) else "empty"
     if isinstance(value, dict | list):
         return _json(value)

@@ -7,6 +7,7 @@ AttributeError. Tagged fields that were not sent stay unset too; tags the schema
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from kdissect.model.plural import plural
 from kdissect.schema.secrets import MASK, has_config_values, is_secret, is_sensitive
 from kdissect.schema.types import Array, Field, Message, Struct, Type
 
@@ -55,7 +56,9 @@ class Value:
         sensitive = holds_password(self)
         shown = [f"{name}={_shown(field, value, sensitive)}" for field, name, value in present(self)]
         if self._tags:
-            sizes = ", ".join(f"{tag}: <{len(content)} bytes>" for tag, content in self._tags.items())
+            sizes = ", ".join(
+                f"{tag}: <{plural(len(content), 'byte')}>" for tag, content in self._tags.items()
+            )
             shown.append(f"_tags={{{sizes}}}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
@@ -116,7 +119,7 @@ def _shown(field: Field, value: Any, sensitive: bool) -> str:
         is_secret(field, sensitive) or (sensitive and isinstance(value, list))  # a password's synonyms
     ):
         return MASK
-    return f"<{len(value)} bytes>" if isinstance(value, memoryview) else repr(value)
+    return f"<{plural(len(value), 'byte')}>" if isinstance(value, memoryview) else repr(value)
 
 
 def _owned(value: Any) -> Any:

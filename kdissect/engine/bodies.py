@@ -9,6 +9,7 @@ from kdissect.decoders.json_bodies import json_reader, request_to_jsonable, resp
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
+from kdissect.model.plural import plural
 from kdissect.session.exchange import Exchange, ExchangeKind
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
         return DecodedBody(found.body, None)
     anomalies = [_anomaly(AnomalyKind.MALFORMED_PAYLOAD, problem, frame) for problem in found.problems]
     if found.end < len(frame.data):
-        detail = f"{len(frame.data) - found.end} bytes behind the {side} body at byte {found.end}"
+        detail = f"{plural(len(frame.data) - found.end, 'byte')} behind the {side} body at byte {found.end}"
         anomalies.append(_anomaly(AnomalyKind.TRAILING_BYTES, detail, frame))
     return DecodedBody(found.body, None, tuple(anomalies))
 
@@ -78,7 +79,7 @@ def _whole_body(data: bytes, offset: int, read: Decoder | None) -> dict[str, Any
 
 
 def _cut_body(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> DecodedBody:
-    error = f"only {len(frame.data)} of {frame.size} bytes were captured"
+    error = f"only {len(frame.data)} of {plural(frame.size, 'byte')} were captured"
     if exchange.kind is ExchangeKind.SASL_TOKEN:
         return DecodedBody(None, error)  # what its bytes are is told by all of them
     part, stop = _part(exchange, side, show_secrets)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Self
 
 from kdissect.model.link import link_name
+from kdissect.model.plural import plural
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 # What packets of these hold may be TCP (`net.protocols`).
@@ -154,19 +155,21 @@ class Unread(NamedTuple):
         if self.unsupported:
             kinds = _by_count({link_name(kind): count for kind, count in self.unsupported.items()})
             count = sum(self.unsupported.values())
-            yield f"{count} of {self.packets} packets are of a link type that is not read: {kinds}"
+            share = f"{count} of {plural(self.packets, 'packet')} {_verb(count)}"
+            yield f"{share} of a link type that is not read: {kinds}"
         wrapped = {name: self.others[name] for name in _ENCAPSULATIONS if self.others.get(name)}
         if wrapped:
-            share = f"{sum(wrapped.values())} of {self.packets}"
-            yield f"{share} packets are in an encapsulation that is not read: {_by_count(wrapped)}"
+            count = sum(wrapped.values())
+            share = f"{count} of {plural(self.packets, 'packet')} {_verb(count)}"
+            yield f"{share} in an encapsulation that is not read: {_by_count(wrapped)}"
         if self.tcp or not self.packets or self.unread_packets == self.packets:
             return
         rest = {name: count for name, count in self.others.items() if name not in wrapped}
         rest |= {"malformed": self.malformed} if self.malformed else {}
-        yield f"none of {self.packets} packets carries TCP: {_by_count(rest) or 'fragments alone'}"
+        yield f"none of {plural(self.packets, 'packet')} carries TCP: {_by_count(rest) or 'fragments alone'}"
 
     def _share(self, count: int) -> str:
-        return f"{count} of {self.carrying} connections {'is' if count == 1 else 'are'}"
+        return f"{count} of {plural(self.carrying, 'connection')} {_verb(count)}"
 
 
 def joined(parts: Iterable[Unread]) -> Unread:
@@ -184,6 +187,10 @@ def joined(parts: Iterable[Unread]) -> Unread:
     return first
 
 
+def _verb(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
 def _by_count(counts: Mapping[str, int]) -> str:
     """`3 SSH, 1 HTTP`: the most first."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -193,5 +200,5 @@ def _by_count(counts: Mapping[str, int]) -> str:
 def _key_log_line(log: KeyLogUse) -> str:
     if not log.sessions:
         return f"key log {log.path} opened nothing: no secret is in it"
-    sessions = f"{log.sessions} session{'' if log.sessions == 1 else 's'}"
+    sessions = plural(log.sessions, "session")
     return f"key log {log.path} opened nothing: the captures have none of the {sessions} in it"

@@ -13,6 +13,7 @@ from kdissect.excerpt.field_redaction import FieldRedaction, Level
 from kdissect.excerpt.names import Names
 from kdissect.excerpt.redaction import NOTHING, Redaction
 from kdissect.model.frame import Frame
+from kdissect.model.plural import plural
 from kdissect.schema.types import Primitive
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.phases import SASL_AUTHENTICATE
@@ -75,7 +76,8 @@ class FrameRedactor:
         if grown:
             self.resized += 1
             patches.append(Patch(-_SIZE_BYTES, (frame.size + grown).to_bytes(_SIZE_BYTES)))
-            note = f"recompressed without its records: {frame.size + grown} bytes instead of {frame.size}"
+            size = plural(frame.size + grown, "byte")
+            note = f"recompressed without its records: {size} instead of {frame.size}"
         return Redaction(blanks, [patch for patch in patches if patch.data], edits, note)
 
 

@@ -2,6 +2,7 @@
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.limits import DEFAULT_LIMITS, Limits
+from kdissect.model.plural import plural
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.datagram import Datagram, Fragment
 
@@ -86,7 +87,7 @@ class FragmentTable:
     def _drop(self, key: _Key) -> None:
         partial = self._partials.pop(key)
         if not partial.done:
-            detail = f"{len(partial.pieces)} fragments of IP packet {key[2]}, protocol {key[1]}"
+            detail = f"{plural(len(partial.pieces), 'fragment')} of IP packet {key[2]}, protocol {key[1]}"
             self._log.note(AnomalyKind.FRAGMENT_INCOMPLETE, detail, partial.ref, partial.time_ns)
 
 

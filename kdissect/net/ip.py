@@ -2,6 +2,7 @@
 
 from struct import Struct
 
+from kdissect.model.plural import plural
 from kdissect.net.datagram import Datagram, Fragment, MalformedPacketError
 
 _IPV4 = Struct(">BxHHHxB2x8s").unpack_from  # RFC 791 section 3.1
@@ -39,7 +40,7 @@ def _read_ipv4(data: bytes, at: int, limit: int) -> Datagram | Fragment:
     # Total length 0: segmentation offload, the packet was captured before the network card filled it in.
     end = at + total if total else limit
     if start < at + 20 or end < start:
-        raise MalformedPacketError(f"IPv4 header of {start - at} bytes in a packet of {end - at}")
+        raise MalformedPacketError(f"IPv4 header of {plural(start - at, 'byte')} in a packet of {end - at}")
     if not fragment & _IPV4_FRAGMENTED:
         return Datagram(addresses, protocol, data, start, end, ip_id)
     more = bool(fragment & _IPV4_MORE)

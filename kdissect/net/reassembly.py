@@ -11,6 +11,7 @@ from typing import Self
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import Pickled
 from kdissect.model.packet import NEVER_NS
+from kdissect.model.plural import plural
 from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
@@ -186,7 +187,9 @@ class Reassembly(StreamState, Pickled):
         self._advance(length)
         odd.gaps += 1
         odd.gap_bytes += length
-        self._log.note(AnomalyKind.GAP, f"{length} bytes were not captured", ref, time_ns)
+        self._log.note(
+            AnomalyKind.GAP, f"{plural(length, 'byte was', 'bytes were')} not captured", ref, time_ns
+        )
         self.sink.gap(length, False, ref, time_ns)
 
     def _advance(self, length: int) -> None:
@@ -225,7 +228,7 @@ class Reassembly(StreamState, Pickled):
         copied = self._is_copy(segment)
         gaps = self.odd.recent_gaps
         if not copied and any(low < segment.end and segment.offset < high for low, high in gaps):
-            detail = f"{len(segment.payload)} bytes came after they were given up"
+            detail = f"{plural(len(segment.payload), 'byte')} came after the gap was given up"
             self._log.note(AnomalyKind.LATE_SEGMENT, detail, segment.ref, segment.time_ns)
             return
         self._count_repeat(copied, segment)
@@ -255,7 +258,7 @@ class Reassembly(StreamState, Pickled):
 
     def _note_after_end(self, segment: Parked) -> None:
         if segment.end > self.offset or self.start_seq < 0:
-            detail = f"{len(segment.payload) + segment.missing} bytes after the end of the stream"
+            detail = f"{plural(len(segment.payload) + segment.missing, 'byte')} after the end of the stream"
             self._log.note(AnomalyKind.DATA_AFTER_CLOSE, detail, segment.ref, segment.time_ns)
         else:
             copied = segment.fin and is_copy(
@@ -269,7 +272,7 @@ class Reassembly(StreamState, Pickled):
         odd.stray_count = odd.stray_count + 1 if follows else 1
         odd.stray_next = segment.end
         if odd.stray_count < STRAYS_BELIEVED:
-            detail = f"{segment.offset - self.offset:+d} bytes from where the stream is"
+            detail = f"{plural(segment.offset - self.offset, 'byte', spec='+d')} from where the stream is"
             self._log.note(AnomalyKind.LATE_SEGMENT, detail, segment.ref, segment.time_ns)
             return
         odd.stray_count = 0

@@ -6,6 +6,7 @@ the acknowledgment does.
 """
 
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.plural import plural
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.reassembly import Reassembly
 from kdissect.net.sequence import distance
@@ -83,11 +84,11 @@ class Repair:
         limits = stream.store.limits
         is_long = len(parked) > limits.direction_parked_segments
         if is_long or odd.parked_bytes > limits.direction_parked_bytes:
-            detail = f"{odd.parked_bytes} bytes in {len(parked)} segments waited"
+            detail = f"{plural(odd.parked_bytes, 'byte')} in {plural(len(parked), 'segment')} waited"
             self._log.note(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns)
             self._force(stream, peer, ref, time_ns)
         elif stream.store.parked_bytes > limits.parked_bytes:
-            detail = f"{stream.store.parked_bytes} bytes waited in all connections together"
+            detail = f"{plural(stream.store.parked_bytes, 'byte')} waited in all connections together"
             self._log.note(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns)
             while odd.parked:
                 self._force(stream, peer, ref, time_ns)

@@ -2,6 +2,7 @@
 
 from struct import Struct
 
+from kdissect.model.plural import plural
 from kdissect.model.segment import Segment
 from kdissect.net.datagram import Datagram, MalformedPacketError
 
@@ -20,6 +21,6 @@ def read_tcp(datagram: Datagram) -> Segment:
     ports, seq, ack, offset_flags, window = _TCP(data, at)
     start = at + (offset_flags >> 12) * 4
     if start < at + _TCP_HEADER or start > end:
-        raise MalformedPacketError(f"TCP header of {start - at} bytes in {end - at}")
+        raise MalformedPacketError(f"TCP header of {plural(start - at, 'byte')} in {end - at}")
     missing = max(0, end - max(start, len(data)))
     return Segment(addresses + ports, seq, ack, offset_flags & 0xFF, window, data[start:end], missing, ip_id)

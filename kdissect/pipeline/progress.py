@@ -13,6 +13,7 @@ from collections.abc import Callable
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kdissect.model.plural import plural
 from kdissect.pipeline.inputs import Inputs
 
 if TYPE_CHECKING:
@@ -73,9 +74,11 @@ def line_of(what: str, tasks: int, done: int, inputs: Inputs, seconds: float) ->
     bar = "#" * round(share * _WIDTH)
     if what == READING:
         files, size = len(inputs.files), inputs.total_bytes / 1e6
-        what = f"reading  {round(share * files)} of {files} files  {share * size:.1f} of {size:.1f} MB"
+        what = (
+            f"reading  {round(share * files)} of {plural(files, 'file')}  {share * size:.1f} of {size:.1f} MB"
+        )
     elif tasks:
-        what = f"{what}  {done} of {tasks} tasks"
+        what = f"{what}  {done} of {plural(tasks, 'task')}"
     return f"[{bar:{_WIDTH}}] {what}  {seconds:.0f} s"
 
 

@@ -1,7 +1,7 @@
 """A run: consecutive segments of one connection out of one file, packed into one row for the shuffle.
 
 A row for each segment would cost Spark more than the bytes do: it sorts and copies rows, whatever is in them.
-Source of the order: DESIGN of kdissect, docs/architecture.md, "Identity, order, eviction".
+Source of the order: docs/architecture.md, "Identity".
 """
 
 from collections.abc import Iterator

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kdissect.model.limits import in_force
+from kdissect.model.plural import plural
 from kdissect.query.errors import FilterError
 from kdissect.query.expectation import Expectation, Expected
 from kdissect.query.nodes import And, Compare, HasFinding, Literal, Name, Node, Not, Or, Present
@@ -98,7 +99,7 @@ class Parser:
     def _not(self) -> Node:
         self._depth += 1
         if self._depth > in_force().filter_depth:
-            raise self._error(f"nested deeper than {in_force().filter_depth} levels", self._now)
+            raise self._error(f"nested deeper than {plural(in_force().filter_depth, 'level')}", self._now)
         node = Not(self._not()) if self._takes("not", "!") else self._test()
         self._depth -= 1
         return node

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from kdissect.model.plural import plural
 from kdissect.report.verdict import Verdict
 from kdissect.rules.rule import Rule
 from kdissect.rules.ruleset import ruleset_version
@@ -13,13 +14,13 @@ _NUMBER = 3  # digits at the end of a code
 def found_text(verdict: Verdict) -> str:
     """`1 error, 2 warning in 96 exchanges; capture quality: good`."""
     counts = ", ".join(f"{count} {name}" for name, count in verdict.by_severity().items()) or "no findings"
-    return f"{counts} in {verdict.exchanges} exchanges; capture quality: {verdict.quality.verdict}"
+    return f"{counts} in {plural(verdict.exchanges, 'exchange')}; capture quality: {verdict.quality.verdict}"
 
 
 def exercised_text(verdict: Verdict) -> str:
     """`86 of 145 rules had something to judge`."""
     used = len(verdict.rules) - len(verdict.not_exercised)
-    return f"{used} of {len(verdict.rules)} rules had something to judge"
+    return f"{used} of {plural(len(verdict.rules), 'rule')} had something to judge"
 
 
 def inconclusive_text(verdict: Verdict) -> str:
@@ -27,7 +28,7 @@ def inconclusive_text(verdict: Verdict) -> str:
     if not verdict.inconclusive:
         return ""
     rules = {code for code, _ in verdict.inconclusive}
-    return f"{sum(verdict.inconclusive.values())} checks of {len(rules)} rules"
+    return f"{plural(sum(verdict.inconclusive.values()), 'check')} of {plural(len(rules), 'rule')}"
 
 
 def versions_text(verdict: Verdict) -> str:

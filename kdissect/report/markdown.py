@@ -7,6 +7,7 @@ HTML is written as a number (`&#124;`): such a character is text and nothing els
 from collections.abc import Iterator
 
 from kdissect.model.finding import Finding
+from kdissect.model.plural import plural
 from kdissect.report.about import (
     codes_text,
     exercised_text,
@@ -48,7 +49,7 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         yield from (line for finding in shown for line in _details(finding, verdict))
     left = len(verdict.findings) - len(shown)
     if left:
-        yield f"\n{left} more findings stand in the other reports."
+        yield f"\n{plural(left, 'more finding stands', 'more findings stand')} in the other reports."
     yield ""
     yield from _run(verdict)
 

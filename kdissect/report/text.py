@@ -5,6 +5,7 @@ from textwrap import wrap
 
 from kdissect.model.finding import Finding, Party, Place, Who
 from kdissect.model.packet import ref_file, ref_number
+from kdissect.model.plural import plural
 from kdissect.report.about import (
     codes_text,
     exercised_text,
@@ -28,7 +29,7 @@ def finding_text(finding: Finding, files: Sequence[str]) -> str:
 
 
 def _lines(finding: Finding, files: Sequence[str]) -> Iterator[str]:
-    times = f", {finding.count} times" if finding.count > 1 else ""
+    times = f", {plural(finding.count, 'time')}" if finding.count > 1 else ""
     known = ", known" if finding.known else ""
     yield f"{finding.code} {finding.name}  {finding.severity}, {finding.level}, {finding.claim}{times}{known}"
     first = ", the first" if finding.count > 1 and finding.party.role is Who.CLIENT else ""
@@ -157,7 +158,7 @@ def _suppressed(verdict: Verdict) -> Iterator[str]:
     if verdict.suppressed:
         yield f"suppressed: {len(verdict.suppressed)}"
     for finding, by in verdict.suppressed:
-        times = f" {finding.count} times" if finding.count > 1 else ""
+        times = f" {plural(finding.count, 'time')}" if finding.count > 1 else ""
         yield f"  {finding.code} {finding.name}{times}: {printable(by.reason)} ({printable(by.where)})"
     for entry in verdict.unused_suppressions:
         yield f"  {printable(entry.where)}: suppresses nothing: {entry.rule}, {printable(entry.reason)}"

@@ -19,6 +19,15 @@ _INDEX = re.compile(r"\[\d+\]")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 # A word with a digit in it is a number, an id, a version or a generated name.
 _WITH_DIGIT = re.compile(r"[\w.+-]*\d[\w.+-]*")
+# "1 byte is" has the shape of "2 bytes are".
+_ONE = re.compile(
+    r"(?<![\w.+-])(of )?1 (byte|record|batch|partition|replica|topic|member|entry|offset|element|header)\b"
+    r"(?: (is|runs|follows|fills|does)\b)?"
+)
+_MANY = {
+    "batch": "batches", "entry": "entries",
+    "is": "are", "runs": "run", "follows": "follow", "fills": "fill", "does": "do",
+}  # fmt: skip
 _AGAIN = re.compile(r"(#|'')(?:,? (?:#|''))+")
 
 
@@ -47,4 +56,13 @@ def bare_path(path: str) -> str:
 
 def shape(text: str) -> str:
     """A text without what changes from run to run: numbers and ids are `#`, quoted texts `''`."""
-    return _AGAIN.sub(r"\1", _WITH_DIGIT.sub("#", _QUOTED.sub("''", text)))
+    many = _ONE.sub(_of_many, _QUOTED.sub("''", text))
+    return _AGAIN.sub(r"\1", _WITH_DIGIT.sub("#", many))
+
+
+def _of_many(found: re.Match[str]) -> str:
+    of, noun, verb = found.groups()
+    text = f"{of or ''}1 {_MANY.get(noun, noun + 's')}"
+    if verb:
+        text += f" {verb if of else _MANY[verb]}"  # "bool of 1 byte runs": the verb is that of bool
+    return text

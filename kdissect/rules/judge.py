@@ -22,6 +22,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
+from kdissect.model.plural import plural
 from kdissect.rules import pieces
 from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body
@@ -437,4 +438,4 @@ def _has_bad_header(exchange: Exchange) -> bool:
 
 def _left_over(body: Body) -> DecodeError:
     left = len(body.data) - body.end
-    return DecodeError(body.message.name, body.end, f"{left} bytes left over", FaultKind.LEFT_OVER)
+    return DecodeError(body.message.name, body.end, f"{plural(left, 'byte')} left over", FaultKind.LEFT_OVER)

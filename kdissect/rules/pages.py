@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from kdissect.model.plural import plural
 from kdissect.rules.rule import Rule
 from kdissect.schema.sources import resolve
 
@@ -44,7 +45,7 @@ def index_markdown(rules: Sequence[Rule]) -> str:
     return (
         "# Rules\n\nGenerated from the docstrings; `kdissect rules CODE` prints the same.\n"
         "[Not rules](not-rules.md) tells what is no rule, and why.\n\n"
-        f"{len(rules)} rules.\n\n"
+        f"{plural(len(rules), 'rule')}.\n\n"
         f"| code | name | severity | level | claim | |\n|---|---|---|---|---|---|\n{rows}"
     )
 

@@ -1,370 +1,252 @@
-"""Every rule, in the order in which they have the word: the more basic a cause, the earlier."""
+"""Every rule, in order of precedence: the more basic a cause, the earlier.
 
-from kdissect.rules.admin.bad_assignment import BadAssignment
-from kdissect.rules.admin.bad_election import BadElection
-from kdissect.rules.admin.bad_quota_match import BadQuotaMatch
-from kdissect.rules.admin.colliding_topic_names import CollidingTopicNames
-from kdissect.rules.admin.conflicting_config import ConflictingConfig
-from kdissect.rules.admin.count_and_assignment import CountAndAssignment
-from kdissect.rules.admin.cursor_does_not_advance import CursorDoesNotAdvance
-from kdissect.rules.admin.default_count_too_early import DefaultCountTooEarly
-from kdissect.rules.admin.filter_in_acl import FilterInAcl
-from kdissect.rules.admin.name_and_id import NameAndId
-from kdissect.rules.admin.nested_envelope import NestedEnvelope
-from kdissect.rules.admin.odd_delete_offset import OddDeleteOffset
-from kdissect.rules.admin.old_offsets_order import OldOffsetsOrder
-from kdissect.rules.admin.unknown_special_time import UnknownSpecialTime
-from kdissect.rules.admin.weak_scram import WeakScram
-from kdissect.rules.bodies.body_too_short import BodyTooShort
-from kdissect.rules.bodies.duplicate_tag import DuplicateTag
-from kdissect.rules.bodies.illegal_topic_name import IllegalTopicName
-from kdissect.rules.bodies.length_beyond_frame import LengthBeyondFrame
-from kdissect.rules.bodies.long_varint import LongVarint
-from kdissect.rules.bodies.message_without_error import MessageWithoutError
-from kdissect.rules.bodies.negative_length import NegativeLength
-from kdissect.rules.bodies.negative_partition import NegativePartition
-from kdissect.rules.bodies.negative_throttle import NegativeThrottle
-from kdissect.rules.bodies.negative_timeout import NegativeTimeout
-from kdissect.rules.bodies.not_utf8 import NotUtf8
-from kdissect.rules.bodies.null_not_allowed import NullNotAllowed
-from kdissect.rules.bodies.odd_boolean import OddBoolean
-from kdissect.rules.bodies.odd_marker import OddMarker
-from kdissect.rules.bodies.odd_replica_id import OddReplicaId
-from kdissect.rules.bodies.repeated_partition import RepeatedPartition
-from kdissect.rules.bodies.reserved_topic_id import ReservedTopicId
-from kdissect.rules.bodies.string_too_long import StringTooLong
-from kdissect.rules.bodies.tag_of_other_version import TagOfOtherVersion
-from kdissect.rules.bodies.tag_order import TagOrder
-from kdissect.rules.bodies.tag_size_mismatch import TagSizeMismatch
-from kdissect.rules.bodies.tagged_default import TaggedDefault
-from kdissect.rules.bodies.unknown_enum_value import UnknownEnumValue
-from kdissect.rules.bodies.unknown_error_code import UnknownErrorCode
-from kdissect.rules.bodies.unknown_tag import UnknownTag
-from kdissect.rules.bodies.varint_too_long import VarintTooLong
-from kdissect.rules.bodies.zero_topic_id import ZeroTopicId
-from kdissect.rules.connections.certificate_name import CertificateName
-from kdissect.rules.connections.closed_at_once import ClosedAtOnce
-from kdissect.rules.connections.http_request import HttpRequest
-from kdissect.rules.connections.plaintext_to_tls import PlaintextToTls
-from kdissect.rules.connections.tls_refused import TlsRefused
-from kdissect.rules.connections.tls_to_plaintext import TlsToPlaintext
-from kdissect.rules.fetch.aborted_out_of_order import AbortedOutOfOrder
-from kdissect.rules.fetch.acknowledged_at_opening import AcknowledgedAtOpening
-from kdissect.rules.fetch.bad_ack_batches import BadAckBatches
-from kdissect.rules.fetch.bad_acquired_records import BadAcquiredRecords
-from kdissect.rules.fetch.early_fetch import EarlyFetch
-from kdissect.rules.fetch.error_with_data import ErrorWithData
-from kdissect.rules.fetch.forgotten_in_full_fetch import ForgottenInFullFetch
-from kdissect.rules.fetch.increment_without_session import IncrementWithoutSession
-from kdissect.rules.fetch.late_fetch import LateFetch
-from kdissect.rules.fetch.names_and_ids_mixed import NamesAndIdsMixed
-from kdissect.rules.fetch.odd_limits import OddLimits
-from kdissect.rules.fetch.offsets_out_of_order import OffsetsOutOfOrder
-from kdissect.rules.fetch.partition_outside_session import PartitionOutsideSession
-from kdissect.rules.fetch.renew_too_early import RenewTooEarly
-from kdissect.rules.fetch.unknown_session import UnknownSession
-from kdissect.rules.fetch.unrequested_partition import UnrequestedPartition
-from kdissect.rules.fetch.wrong_session_epoch import WrongSessionEpoch
-from kdissect.rules.fetch.wrong_share_epoch import WrongShareEpoch
-from kdissect.rules.framing.bad_frame_size import BadFrameSize
-from kdissect.rules.framing.frame_cut_by_close import FrameCutByClose
-from kdissect.rules.framing.frame_too_short import FrameTooShort
-from kdissect.rules.framing.request_too_large import RequestTooLarge
-from kdissect.rules.framing.sasl_frame_too_large import SaslFrameTooLarge
-from kdissect.rules.framing.trailing_bytes import TrailingBytes
-from kdissect.rules.groups.assignment_to_stranger import AssignmentToStranger
-from kdissect.rules.groups.assignments_of_follower import AssignmentsOfFollower
-from kdissect.rules.groups.bad_share_join import BadShareJoin
-from kdissect.rules.groups.bad_subscription import BadSubscription
-from kdissect.rules.groups.empty_group_id import EmptyGroupId
-from kdissect.rules.groups.generation_back import GenerationBack
-from kdissect.rules.groups.given_id_unused import GivenIdUnused
-from kdissect.rules.groups.incomplete_join import IncompleteJoin
-from kdissect.rules.groups.leader_not_member import LeaderNotMember
-from kdissect.rules.groups.member_id_required_too_early import MemberIdRequiredTooEarly
-from kdissect.rules.groups.missing_member_id import MissingMemberId
-from kdissect.rules.groups.odd_commit import OddCommit
-from kdissect.rules.groups.other_member_id import OtherMemberId
-from kdissect.rules.groups.other_protocol import OtherProtocol
-from kdissect.rules.groups.protocol_not_offered import ProtocolNotOffered
-from kdissect.rules.groups.rebalance_ignored import RebalanceIgnored
-from kdissect.rules.groups.silent_member import SilentMember
-from kdissect.rules.groups.static_leave_without_instance import StaticLeaveWithoutInstance
-from kdissect.rules.groups.two_protocols import TwoProtocols
-from kdissect.rules.groups.wrong_generation import WrongGeneration
-from kdissect.rules.groups.wrong_member_epoch import WrongMemberEpoch
-from kdissect.rules.headers.client_id_changes import ClientIdChanges
-from kdissect.rules.headers.client_id_missing import ClientIdMissing
-from kdissect.rules.headers.client_id_not_utf8 import ClientIdNotUtf8
-from kdissect.rules.headers.correlation_id_order import CorrelationIdOrder
-from kdissect.rules.headers.header_tags import HeaderTags
-from kdissect.rules.headers.header_version import WrongHeaderVersion
-from kdissect.rules.headers.malformed_header import MalformedHeader
-from kdissect.rules.headers.negative_version import NegativeVersion
-from kdissect.rules.headers.reused_correlation_id import ReusedCorrelationId
-from kdissect.rules.headers.unknown_api import UnknownApi
-from kdissect.rules.headers.unknown_version import UnknownVersion
-from kdissect.rules.kraft.broker_epoch_back import BrokerEpochBack
-from kdissect.rules.kraft.other_broker_epoch import OtherBrokerEpoch
-from kdissect.rules.kraft.quorum_epoch_back import QuorumEpochBack
-from kdissect.rules.kraft.snapshot_position import SnapshotPosition
-from kdissect.rules.metadata.advertised_unreached import AdvertisedUnreached
-from kdissect.rules.metadata.epoch_went_back import EpochWentBack
-from kdissect.rules.metadata.isr_not_replicas import IsrNotReplicas
-from kdissect.rules.metadata.missing_topic_id import MissingTopicId
-from kdissect.rules.metadata.topic_id_too_early import TopicIdTooEarly
-from kdissect.rules.metadata.two_leaders import TwoLeaders
-from kdissect.rules.metadata.unknown_leader import UnknownLeader
-from kdissect.rules.pairing.acks0_response import Acks0Response
-from kdissect.rules.pairing.deep_pipeline import DeepPipeline
-from kdissect.rules.pairing.duplicate_response import DuplicateResponse
-from kdissect.rules.pairing.other_count import OtherCount
-from kdissect.rules.pairing.other_partitions import OtherPartitions
-from kdissect.rules.pairing.out_of_order_response import OutOfOrderResponse
-from kdissect.rules.pairing.slow_response import SlowResponse
-from kdissect.rules.pairing.throttle_ignored import ThrottleIgnored
-from kdissect.rules.pairing.unanswered_request import UnansweredRequest
-from kdissect.rules.pairing.unsolicited_response import UnsolicitedResponse
-from kdissect.rules.produce.epoch_not_from_zero import EpochNotFromZero
-from kdissect.rules.produce.id_never_given import IdNeverGiven
-from kdissect.rules.produce.invalid_acks import InvalidAcks
-from kdissect.rules.produce.mixed_producer_fields import MixedProducerFields
-from kdissect.rules.produce.no_records import NoRecords
-from kdissect.rules.produce.other_transactional_id import OtherTransactionalId
-from kdissect.rules.produce.sequence_gap import SequenceGap
-from kdissect.rules.produce.too_many_in_flight import TooManyInFlight
-from kdissect.rules.produce.weak_acks import WeakAcks
-from kdissect.rules.records.registry import RECORD_RULES
+`python -m tests.regenerate registry` adds the line of a new rule at the end of its family.
+"""
+
+from importlib import import_module
+
 from kdissect.rules.rule import Rule
-from kdissect.rules.sasl.authenticate_after_v0 import AuthenticateAfterV0
-from kdissect.rules.sasl.bad_plain_token import BadPlainToken
-from kdissect.rules.sasl.bad_scram_token import BadScramToken
-from kdissect.rules.sasl.handshake_again import HandshakeAgain
-from kdissect.rules.sasl.late_api_versions import LateApiVersions
-from kdissect.rules.sasl.login_refused import LoginRefused
-from kdissect.rules.sasl.mechanism_changed import MechanismChanged
-from kdissect.rules.sasl.mechanism_not_offered import MechanismNotOffered
-from kdissect.rules.sasl.no_handshake import NoHandshake
-from kdissect.rules.sasl.other_principal import OtherPrincipal
-from kdissect.rules.sasl.request_before_authentication import RequestBeforeAuthentication
-from kdissect.rules.sasl.session_expired import SessionExpired
-from kdissect.rules.sasl.used_after_failure import UsedAfterFailure
-from kdissect.rules.sasl.visible_credentials import VisibleCredentials
-from kdissect.rules.telemetry.codec_not_accepted import CodecNotAccepted
-from kdissect.rules.telemetry.not_otlp import NotOtlp
-from kdissect.rules.telemetry.other_subscription import OtherSubscription
-from kdissect.rules.telemetry.pushed_after_end import PushedAfterEnd
-from kdissect.rules.telemetry.pushed_too_early import PushedTooEarly
-from kdissect.rules.telemetry.too_large import MetricsTooLarge
-from kdissect.rules.transactions.bad_timeout import BadTransactionTimeout
-from kdissect.rules.transactions.broker_version_from_client import BrokerVersionFromClient
-from kdissect.rules.transactions.empty_transactional_id import EmptyTransactionalId
-from kdissect.rules.transactions.end_without_begin import EndWithoutBegin
-from kdissect.rules.transactions.joined_twice import JoinedTwice
-from kdissect.rules.transactions.other_marker import OtherMarker
-from kdissect.rules.transactions.other_producer import OtherProducer
-from kdissect.rules.transactions.produced_before_added import ProducedBeforeAdded
-from kdissect.rules.transactions.produced_while_ending import ProducedWhileEnding
-from kdissect.rules.versions.advertised_above_known import AdvertisedAboveKnown
-from kdissect.rules.versions.advertised_but_dropped import AdvertisedButDropped
-from kdissect.rules.versions.api_versions_body import ApiVersionsBody
-from kdissect.rules.versions.api_versions_not_listed import ApiVersionsNotListed
-from kdissect.rules.versions.bad_fallback import BadFallback
-from kdissect.rules.versions.bad_ranges import BadRanges
-from kdissect.rules.versions.client_software import ClientSoftware
-from kdissect.rules.versions.dropped_version import DroppedVersion
-from kdissect.rules.versions.fallback_in_request_version import FallbackInRequestVersion
-from kdissect.rules.versions.ignored_fallback import IgnoredFallback
-from kdissect.rules.versions.no_api_versions import NoApiVersions
-from kdissect.rules.versions.not_advertised import NotAdvertised
-from kdissect.rules.versions.old_produce_refused import OldProduceRefused
-from kdissect.rules.versions.refused_by_close import RefusedByClose
-from kdissect.rules.versions.response_in_other_version import ResponseInOtherVersion
-from kdissect.rules.versions.unstable_version import UnstableVersion
 
-# Codes are never used again, not even those of rules that are gone.
-ALL_RULES: tuple[Rule, ...] = (
-    TlsToPlaintext(),
-    PlaintextToTls(),
-    CertificateName(),
-    TlsRefused(),
-    HttpRequest(),
-    ClosedAtOnce(),
-    BadFrameSize(),
-    RequestTooLarge(),
-    SaslFrameTooLarge(),
-    FrameTooShort(),
-    FrameCutByClose(),
-    MalformedHeader(),
-    NegativeVersion(),
-    WrongHeaderVersion(),
-    HeaderTags(),
-    ClientIdMissing(),
-    ClientIdChanges(),
-    ClientIdNotUtf8(),
-    ReusedCorrelationId(),
-    CorrelationIdOrder(),
-    UnknownApi(),
-    UnknownVersion(),
-    NotAdvertised(),
-    NoApiVersions(),
-    BadFallback(),
-    FallbackInRequestVersion(),
-    IgnoredFallback(),
-    BadRanges(),
-    ApiVersionsNotListed(),
-    ClientSoftware(),
-    ApiVersionsBody(),
-    UnstableVersion(),
-    ResponseInOtherVersion(),
-    OldProduceRefused(),
-    AdvertisedButDropped(),
-    RefusedByClose(),
-    AdvertisedAboveKnown(),
-    DroppedVersion(),
-    TrailingBytes(),  # behind the rules that know why bytes are left over
-    BodyTooShort(),
-    LengthBeyondFrame(),
-    NullNotAllowed(),
-    NegativeLength(),
-    VarintTooLong(),
-    TagSizeMismatch(),
-    LongVarint(),
-    TagOrder(),
-    DuplicateTag(),
-    UnknownTag(),
-    TagOfOtherVersion(),
-    TaggedDefault(),
-    NotUtf8(),
-    StringTooLong(),
-    OddBoolean(),
-    OddMarker(),
-    UnknownEnumValue(),
-    UnknownErrorCode(),
-    ZeroTopicId(),
-    ReservedTopicId(),
-    NegativePartition(),
-    RepeatedPartition(),
-    NegativeThrottle(),
-    NegativeTimeout(),
-    MessageWithoutError(),
-    IllegalTopicName(),
-    OddReplicaId(),
-    UnsolicitedResponse(),
-    OutOfOrderResponse(),
-    DuplicateResponse(),
-    Acks0Response(),
-    UnansweredRequest(),
-    DeepPipeline(),
-    SlowResponse(),
-    OtherPartitions(),
-    OtherCount(),
-    ThrottleIgnored(),
-    VisibleCredentials(),
-    RequestBeforeAuthentication(),
-    HandshakeAgain(),
-    NoHandshake(),
-    AuthenticateAfterV0(),
-    MechanismChanged(),
-    SessionExpired(),
-    UsedAfterFailure(),
-    LateApiVersions(),
-    BadPlainToken(),
-    BadScramToken(),
-    OtherPrincipal(),
-    MechanismNotOffered(),
-    LoginRefused(),
-    TopicIdTooEarly(),
-    UnknownLeader(),
-    IsrNotReplicas(),
-    MissingTopicId(),
-    EpochWentBack(),
-    TwoLeaders(),
-    AdvertisedUnreached(),
-    InvalidAcks(),
-    NoRecords(),
-    WeakAcks(),
-    SequenceGap(),
-    EpochNotFromZero(),
-    MixedProducerFields(),
-    OtherTransactionalId(),
-    TooManyInFlight(),
-    IdNeverGiven(),
-    IncrementWithoutSession(),
-    ForgottenInFullFetch(),
-    OddLimits(),
-    UnrequestedPartition(),
-    OffsetsOutOfOrder(),
-    AbortedOutOfOrder(),
-    LateFetch(),
-    EarlyFetch(),
-    BadAckBatches(),
-    RenewTooEarly(),
-    BadAcquiredRecords(),
-    WrongSessionEpoch(),
-    UnknownSession(),
-    PartitionOutsideSession(),
-    NamesAndIdsMixed(),
-    WrongShareEpoch(),
-    AcknowledgedAtOpening(),
-    ErrorWithData(),
-    EmptyGroupId(),
-    MemberIdRequiredTooEarly(),
-    ProtocolNotOffered(),
-    IncompleteJoin(),
-    MissingMemberId(),
-    StaticLeaveWithoutInstance(),
-    BadShareJoin(),
-    OddCommit(),
-    BadSubscription(),
-    WrongGeneration(),
-    GivenIdUnused(),
-    AssignmentsOfFollower(),
-    AssignmentToStranger(),
-    OtherProtocol(),
-    WrongMemberEpoch(),
-    OtherMemberId(),
-    SilentMember(),
-    RebalanceIgnored(),
-    GenerationBack(),
-    LeaderNotMember(),
-    TwoProtocols(),
-    *RECORD_RULES,
-    BadTransactionTimeout(),
-    EmptyTransactionalId(),
-    BrokerVersionFromClient(),
-    ProducedBeforeAdded(),
-    EndWithoutBegin(),
-    ProducedWhileEnding(),
-    OtherProducer(),
-    JoinedTwice(),
-    OtherMarker(),
-    OtherBrokerEpoch(),
-    BrokerEpochBack(),
-    QuorumEpochBack(),
-    SnapshotPosition(),
-    MetricsTooLarge(),
-    OtherSubscription(),
-    PushedTooEarly(),
-    CodecNotAccepted(),
-    PushedAfterEnd(),
-    NotOtlp(),
-    UnknownSpecialTime(),
-    OldOffsetsOrder(),
-    CountAndAssignment(),
-    DefaultCountTooEarly(),
-    BadAssignment(),
-    NameAndId(),
-    FilterInAcl(),
-    BadQuotaMatch(),
-    WeakScram(),
-    ConflictingConfig(),
-    OddDeleteOffset(),
-    BadElection(),
-    CursorDoesNotAdvance(),
-    NestedEnvelope(),
-    CollidingTopicNames(),
+# Modules below `kdissect.rules`, one rule each.
+_MODULES = (
+    "connections.tls_to_plaintext",
+    "connections.plaintext_to_tls",
+    "connections.certificate_name",
+    "connections.tls_refused",
+    "connections.http_request",
+    "connections.closed_at_once",
+    "framing.bad_frame_size",
+    "framing.request_too_large",
+    "framing.sasl_frame_too_large",
+    "framing.frame_too_short",
+    "framing.frame_cut_by_close",
+    "headers.malformed_header",
+    "headers.negative_version",
+    "headers.header_version",
+    "headers.header_tags",
+    "headers.client_id_missing",
+    "headers.client_id_changes",
+    "headers.client_id_not_utf8",
+    "headers.reused_correlation_id",
+    "headers.correlation_id_order",
+    "headers.unknown_api",
+    "headers.unknown_version",
+    "versions.not_advertised",
+    "versions.no_api_versions",
+    "versions.bad_fallback",
+    "versions.fallback_in_request_version",
+    "versions.ignored_fallback",
+    "versions.bad_ranges",
+    "versions.api_versions_not_listed",
+    "versions.client_software",
+    "versions.api_versions_body",
+    "versions.unstable_version",
+    "versions.response_in_other_version",
+    "versions.old_produce_refused",
+    "versions.advertised_but_dropped",
+    "versions.refused_by_close",
+    "versions.advertised_above_known",
+    "versions.dropped_version",
+    "framing.trailing_bytes",
+    "bodies.body_too_short",
+    "bodies.length_beyond_frame",
+    "bodies.null_not_allowed",
+    "bodies.negative_length",
+    "bodies.varint_too_long",
+    "bodies.tag_size_mismatch",
+    "bodies.long_varint",
+    "bodies.tag_order",
+    "bodies.duplicate_tag",
+    "bodies.unknown_tag",
+    "bodies.tag_of_other_version",
+    "bodies.tagged_default",
+    "bodies.not_utf8",
+    "bodies.string_too_long",
+    "bodies.odd_boolean",
+    "bodies.odd_marker",
+    "bodies.unknown_enum_value",
+    "bodies.unknown_error_code",
+    "bodies.zero_topic_id",
+    "bodies.reserved_topic_id",
+    "bodies.negative_partition",
+    "bodies.repeated_partition",
+    "bodies.negative_throttle",
+    "bodies.negative_timeout",
+    "bodies.message_without_error",
+    "bodies.illegal_topic_name",
+    "bodies.odd_replica_id",
+    "pairing.unsolicited_response",
+    "pairing.out_of_order_response",
+    "pairing.duplicate_response",
+    "pairing.acks0_response",
+    "pairing.unanswered_request",
+    "pairing.deep_pipeline",
+    "pairing.slow_response",
+    "pairing.other_partitions",
+    "pairing.other_count",
+    "pairing.throttle_ignored",
+    "sasl.visible_credentials",
+    "sasl.request_before_authentication",
+    "sasl.handshake_again",
+    "sasl.no_handshake",
+    "sasl.authenticate_after_v0",
+    "sasl.mechanism_changed",
+    "sasl.session_expired",
+    "sasl.used_after_failure",
+    "sasl.late_api_versions",
+    "sasl.bad_plain_token",
+    "sasl.bad_scram_token",
+    "sasl.other_principal",
+    "sasl.mechanism_not_offered",
+    "sasl.login_refused",
+    "metadata.topic_id_too_early",
+    "metadata.unknown_leader",
+    "metadata.isr_not_replicas",
+    "metadata.missing_topic_id",
+    "metadata.epoch_went_back",
+    "metadata.two_leaders",
+    "metadata.advertised_unreached",
+    "produce.invalid_acks",
+    "produce.no_records",
+    "produce.weak_acks",
+    "produce.sequence_gap",
+    "produce.epoch_not_from_zero",
+    "produce.mixed_producer_fields",
+    "produce.other_transactional_id",
+    "produce.too_many_in_flight",
+    "produce.id_never_given",
+    "fetch.increment_without_session",
+    "fetch.forgotten_in_full_fetch",
+    "fetch.odd_limits",
+    "fetch.unrequested_partition",
+    "fetch.offsets_out_of_order",
+    "fetch.aborted_out_of_order",
+    "fetch.late_fetch",
+    "fetch.early_fetch",
+    "fetch.bad_ack_batches",
+    "fetch.renew_too_early",
+    "fetch.bad_acquired_records",
+    "fetch.wrong_session_epoch",
+    "fetch.unknown_session",
+    "fetch.partition_outside_session",
+    "fetch.names_and_ids_mixed",
+    "fetch.wrong_share_epoch",
+    "fetch.acknowledged_at_opening",
+    "fetch.error_with_data",
+    "groups.empty_group_id",
+    "groups.member_id_required_too_early",
+    "groups.protocol_not_offered",
+    "groups.incomplete_join",
+    "groups.missing_member_id",
+    "groups.static_leave_without_instance",
+    "groups.bad_share_join",
+    "groups.odd_commit",
+    "groups.bad_subscription",
+    "groups.wrong_generation",
+    "groups.given_id_unused",
+    "groups.assignments_of_follower",
+    "groups.assignment_to_stranger",
+    "groups.other_protocol",
+    "groups.wrong_member_epoch",
+    "groups.other_member_id",
+    "groups.silent_member",
+    "groups.rebalance_ignored",
+    "groups.generation_back",
+    "groups.leader_not_member",
+    "groups.two_protocols",
+    "records.bad_batch_length",
+    "records.cut_batch",
+    "records.unknown_magic",
+    "records.bad_checksum",
+    "records.not_decompressing",
+    "records.nested_compression",
+    "records.inner_magic",
+    "records.empty_wrapper",
+    "records.header_without_key",
+    "records.negative_part",
+    "records.malformed_record",
+    "records.other_record_count",
+    "records.old_magic_produced",
+    "records.new_magic_produced",
+    "records.new_magic_fetched",
+    "records.several_batches",
+    "records.zstd_produced_too_early",
+    "records.zstd_fetched_too_early",
+    "records.unknown_codec",
+    "records.reserved_bits",
+    "records.other_last_offset",
+    "records.base_offset",
+    "records.produced_append_time",
+    "records.produced_control_batch",
+    "records.produced_delete_horizon",
+    "records.transactional_without_producer",
+    "records.offsets_go_back",
+    "records.before_fetch_offset",
+    "records.wrapper_key",
+    "records.record_attributes",
+    "records.offset_deltas",
+    "records.header_key_not_utf8",
+    "records.max_timestamp",
+    "records.base_timestamp",
+    "records.wrapper_offset",
+    "records.inner_offsets",
+    "records.lz4_checksum",
+    "records.several_markers",
+    "records.bad_control_key",
+    "records.marker_without_producer",
+    "records.malformed_own_record",
+    "records.unknown_own_record",
+    "transactions.bad_timeout",
+    "transactions.empty_transactional_id",
+    "transactions.broker_version_from_client",
+    "transactions.produced_before_added",
+    "transactions.end_without_begin",
+    "transactions.produced_while_ending",
+    "transactions.other_producer",
+    "transactions.joined_twice",
+    "transactions.other_marker",
+    "kraft.other_broker_epoch",
+    "kraft.broker_epoch_back",
+    "kraft.quorum_epoch_back",
+    "kraft.snapshot_position",
+    "telemetry.too_large",
+    "telemetry.other_subscription",
+    "telemetry.pushed_too_early",
+    "telemetry.codec_not_accepted",
+    "telemetry.pushed_after_end",
+    "telemetry.not_otlp",
+    "admin.unknown_special_time",
+    "admin.old_offsets_order",
+    "admin.count_and_assignment",
+    "admin.default_count_too_early",
+    "admin.bad_assignment",
+    "admin.name_and_id",
+    "admin.filter_in_acl",
+    "admin.bad_quota_match",
+    "admin.weak_scram",
+    "admin.conflicting_config",
+    "admin.odd_delete_offset",
+    "admin.bad_election",
+    "admin.cursor_does_not_advance",
+    "admin.nested_envelope",
+    "admin.colliding_topic_names",
 )
+
+
+def _rule_in(name: str) -> Rule:
+    """The rule that a module defines. Raises ValueError where there is none, or more than one."""
+    module = import_module(f"kdissect.rules.{name}")
+    found = [
+        thing
+        for thing in vars(module).values()
+        if isinstance(thing, type) and issubclass(thing, Rule) and thing.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        raise ValueError(f"{module.__name__} must define one rule, and defines {len(found)}")
+    return found[0]()
+
+
+ALL_RULES: tuple[Rule, ...] = tuple(map(_rule_in, _MODULES))
 
 
 def rule_by(word: str) -> Rule | None:

@@ -11,6 +11,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame, RequestHeader
 from kdissect.model.native import native
+from kdissect.model.plural import plural
 from kdissect.net.store import Store
 from kdissect.schema import registry
 from kdissect.schema.secrets import MASK
@@ -328,7 +329,9 @@ class Dialogue(DialogueState):
         exchange.correlation_id = correlation_id
         if correlation_id is None:
             exchange.note(
-                AnomalyKind.MALFORMED_HEADER, f"a response of {frame.size} bytes has no correlation id", frame
+                AnomalyKind.MALFORMED_HEADER,
+                f"a response of {plural(frame.size, 'byte')} has no correlation id",
+                frame,
             )
         elif self._pairing.was_answered(correlation_id):
             exchange.note(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.native import Pickled, native
+from kdissect.model.plural import plural
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
 from kdissect.net.store import Store
 from kdissect.session.frame_owner import FrameOwner
@@ -170,7 +171,7 @@ class FrameReader(_State, Pickled):
         self._counted += COUNTED_BYTES
         store.frame_bytes += COUNTED_BYTES
         if store.frame_bytes > store.limits.frame_bytes:
-            detail = f"{store.frame_bytes} bytes of frames under way in all connections together"
+            detail = f"{plural(store.frame_bytes, 'byte')} of frames under way in all connections together"
             self._connection.note(Anomaly(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns, self.direction))
             self.parts = [b"".join(self.parts)[:KEPT_OF_LARGE]]
             self._holed = True
@@ -335,7 +336,7 @@ class FrameReader(_State, Pickled):
             self._lose("nobody can tell how many bytes were not captured")
             return
         if self._size < 0:
-            self._lose(f"{length} bytes at the start of a frame were not captured")
+            self._lose(f"{plural(length, 'byte')} at the start of a frame not captured")
             return
         if not self._holed:
             self.parts = [b"".join(self.parts)]
@@ -350,7 +351,7 @@ class FrameReader(_State, Pickled):
         beyond = have - self._size
         self._deliver_cut("cut by the snap length" if snapped else "segments were not captured")
         if beyond and self.mode is Mode.FRAMES:
-            self._lose(f"{beyond} bytes at the start of a frame were not captured")
+            self._lose(f"{plural(beyond, 'byte')} at the start of a frame not captured")
 
     def _bad_size(self, size: int, rest: bytes, ref: int, time_ns: int) -> None:
         if self._connection.is_foreign(self.direction, rest, ref, time_ns):
@@ -390,7 +391,7 @@ class FrameReader(_State, Pickled):
         self._doubt = _TRUST_AFTER
         self._skipped = 0
         if skipped or not self._connection.is_middle_start(self.direction):
-            detail = f"{skipped} bytes passed over before the next frame"
+            detail = f"{plural(skipped, 'byte')} passed over before the next frame"
             self._connection.note(Anomaly(AnomalyKind.RESYNCHRONISED, detail, ref, time_ns))
 
 
@@ -401,5 +402,5 @@ def is_cut_by_end(frame: Frame) -> bool:
 
 
 def _cut_frame(frame: Frame, why: str) -> Anomaly:
-    detail = f"{len(frame.data)} of {frame.size} bytes captured: {why}"
+    detail = f"{len(frame.data)} of {plural(frame.size, 'byte')} captured: {why}"
     return Anomaly(AnomalyKind.CUT_FRAME, detail, frame.first_ref, frame.time_ns)

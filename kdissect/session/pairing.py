@@ -19,6 +19,7 @@ from kdissect.decoders.bodies import response_fits
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.native import Pickled, native
+from kdissect.model.plural import plural
 from kdissect.net.store import Store
 from kdissect.session.exchange import Exchange, State
 
@@ -122,9 +123,10 @@ class Pairing(_State, Pickled):
             released = released + self._release(exchange.ordinal - NO_RESPONSE_HOLD)
         if pending and (is_full or store.pending_requests > limits.pending_requests):
             oldest = self._take(self._oldest())
-            why = f"more than {limits.connection_pending_requests if is_full else limits.pending_requests}"
+            most = limits.connection_pending_requests if is_full else limits.pending_requests
             where = "" if is_full else " of all connections"
-            oldest.note(AnomalyKind.PENDING_LIMIT, f"{why} requests{where} in flight")
+            detail = f"more than {plural(most, 'request')}{where} in flight"
+            oldest.note(AnomalyKind.PENDING_LIMIT, detail)
             released = [*released, oldest]
         return released
 
@@ -165,7 +167,9 @@ class Pairing(_State, Pickled):
         short = exchange.request = frame.shortened(max(HEADER_KEPT, exchange.request_body_offset))
         self._count_bytes(len(short.data) - before)
         exchange.note(
-            AnomalyKind.PENDING_LIMIT, f"{before} bytes of the request were dropped while it waited", frame
+            AnomalyKind.PENDING_LIMIT,
+            f"{plural(before, 'byte')} of the request dropped while it waited",
+            frame,
         )
 
     def _release(self, up_to: int) -> list[Exchange]:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from kdissect.api import Dissection
 from kdissect.model.finding import Finding, Level, Severity, Who
+from kdissect.model.plural import plural
 from kdissect.report.text import finding_text, report_text
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
@@ -136,8 +137,8 @@ class KafkaWire:
         return "\n".join(self._lines(verdict, failing)) if failing else ""
 
     def _lines(self, verdict: Verdict, failing: list[Finding]) -> Iterator[str]:
-        count = "1 finding" if len(failing) == 1 else f"{len(failing)} findings"
-        yield f"kafka_wire: {count} in {verdict.exchanges} exchanges"
+        count = plural(len(failing), "finding")
+        yield f"kafka_wire: {count} in {plural(verdict.exchanges, 'exchange')}"
         for finding in failing:
             yield ""
             yield finding_text(finding, verdict.files)

@@ -1,5 +1,7 @@
 """Reads the vectors of TLS's presentation language (RFC 8446 section 3)."""
 
+from kdissect.model.plural import plural
+
 
 class ShortMessageError(ValueError):
     """A message ends before its fields do."""
@@ -22,7 +24,7 @@ class Cursor:
     def pull(self, count: int) -> bytes:
         """The next `count` bytes."""
         if count > self.left:
-            raise ShortMessageError(f"{count} bytes wanted, {self.left} left")
+            raise ShortMessageError(f"{plural(count, 'byte')} wanted, {self.left} left")
         start, self._at = self._at, self._at + count
         return self._data[start : self._at]
 

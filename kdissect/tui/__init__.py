@@ -5,11 +5,12 @@ How it fits together, and how a view is added:
 - `session.Session` is all that is known: `log` (`engine.log.ExchangeLog`, the rows), `results` (what studies
   told), `shown` (rows that the filter takes), `filter_text`, `progress`, `troubles`. It has no widgets.
   Workers in processes of their own fill it (`worker`, `orders`, `process`).
-- A `study.Study` sees every event in a worker and gives plain values. Register it in `study.STUDIES`.
-- A `view.View` is a widget that fills the screen below the bars: `title`, `key`, `studies` it needs. Register
-  it in `view.VIEWS` by name as "module:Class". The app makes it when it is first shown, has the session run
-  its studies, and calls `session_changed(change, what)` while it is on screen, `shown()` whenever it comes to
-  the front. It reads `self.session`; it keeps selection and layout, nothing else.
+- A `study.Study` sees every event in a worker and gives plain values. Its module in
+  `studies` bears the first word of its name.
+- A `view.View` is a widget that fills the screen below the bars: `title`, `key`, `studies` it needs. Its
+  line in `views.VIEWS` names it as "module:Class". The app makes it when it is first shown, has the session
+  run its studies, and calls `session_changed(change, what)` while it is on screen, `shown()` whenever it
+  comes to the front. It reads `self.session`; it keeps selection and layout, nothing else.
 - Views speak to the app by messages of `view`: `GoTo(row)` (show an exchange, or a field of it),
   `UseFilter(text)`, `Follow(connection)`, `Tell(text)`. The app's `selected_row` is the exchange that is
   selected everywhere.

@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer
 
+from kdissect.model.plural import plural
 from kdissect.query import FilterError
 from kdissect.tui.bars import TopLine, ViewBar
 from kdissect.tui.filter_bar import FilterBar
@@ -22,7 +23,8 @@ from kdissect.tui.hand_over import is_there
 from kdissect.tui.inert import text
 from kdissect.tui.session import Change, Session
 from kdissect.tui.state import State
-from kdissect.tui.view import VIEWS, Follow, GoTo, Selected, Spec, Tell, UseFilter, View, new_view
+from kdissect.tui.view import Follow, GoTo, Selected, Tell, UseFilter, View, new_view
+from kdissect.tui.views import VIEWS, Spec
 
 # A slice of filtering between two keys: far below the 50 ms in which a key is to be answered.
 SLICE_S = 0.008
@@ -276,11 +278,7 @@ class KdissectApp(App[None]):
         if not rows:
             self.tell(Tell("no exchange is selected"))
             return
-        what = (
-            f"{len(marked)} marked exchange{'s' * (len(marked) != 1)}"
-            if marked
-            else f"exchange {rows[0] + 1}"
-        )
+        what = plural(len(marked), "marked exchange") if marked else f"exchange {rows[0] + 1}"
         self.push_screen(SaveScreen(self.session, rows, what))
 
     def action_save_shown(self) -> None:
@@ -289,7 +287,7 @@ class KdissectApp(App[None]):
 
         shown = self.session.shown
         rows = [shown[place] for place in range(len(shown))]
-        self.push_screen(SaveScreen(self.session, rows, f"all {len(rows)} exchanges of the list"))
+        self.push_screen(SaveScreen(self.session, rows, f"all {plural(len(rows), 'exchange')} of the list"))
 
     def action_follow_stream(self) -> None:
         """The conversation that the selected exchange is part of."""

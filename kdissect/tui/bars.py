@@ -9,9 +9,10 @@ from textual import events
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from kdissect.model.plural import plural
 from kdissect.tui.inert import plain
 from kdissect.tui.session import Session
-from kdissect.tui.view import VIEWS
+from kdissect.tui.views import VIEWS
 
 _BAR = 12
 
@@ -29,11 +30,11 @@ class TopLine(Widget):
         line = Text(no_wrap=True, overflow="ellipsis", end="")
         line.append(" kdissect ", "bold reverse")
         line.append(f" {plain(_name(session))}  ", "bold")
-        line.append(f"{len(session.log):,} exchanges  ")
+        line.append(f"{plural(len(session.log), 'exchange', spec=',')}  ")
         line.append_text(_progress(session))
         troubles = len(session.troubles) + len(session.unread)
         if troubles:
-            line.append(f"  ! {troubles} trouble{'s' if troubles > 1 else ''}", "bold")
+            line.append(f"  ! {plural(troubles, 'trouble')}", "bold")
         return line
 
 
@@ -56,7 +57,7 @@ def _progress(session: Session) -> Text:
         return Text("opening …", "dim")
     if session.is_loading:
         drops = f", {progress.drops:,} dropped" if progress.drops else ""
-        return Text(f"live ● {_size(progress.done)}, {progress.packets:,} packets{drops}")
+        return Text(f"live ● {_size(progress.done)}, {plural(progress.packets, 'packet', spec=',')}{drops}")
     return Text("judging …" if session.is_judging else _size(progress.done), "dim")
 
 

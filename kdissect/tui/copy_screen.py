@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 
 from kdissect.engine.log import LoggedExchange
 from kdissect.engine.record_sets import RecordSet
+from kdissect.model.plural import plural
 from kdissect.session.exchange import Exchange
 from kdissect.tui import copies
 from kdissect.tui.copies import Names, NothingToCopyError
@@ -75,9 +76,10 @@ class CopyScreen(ModalScreen[None]):
         except NothingToCopyError as error:
             hand_over(self, self._done, "", Tell(f"nothing was copied: {error}", "warning"))
             return
-        told = Tell(f"copied {len(copied)} characters: {choice.title}")
+        told = Tell(f"copied {plural(len(copied), 'character')}: {choice.title}")
         if len(copied) > MOST_CHARACTERS:
-            too_long = f"{len(copied)} characters are more than a terminal takes: save the exchange"
+            size = plural(len(copied), "character is", "characters are")
+            too_long = f"{size} more than a terminal takes: save the exchange"
             told = Tell(too_long, "warning")
             copied = ""
         hand_over(self, self._done, copied, told)

@@ -15,6 +15,7 @@ from kdissect.engine.rows import has_anomalies
 from kdissect.engine.times import rfc3339
 from kdissect.model.frame import Frame
 from kdissect.model.packet import ref_number
+from kdissect.model.plural import plural
 from kdissect.report.durations import duration
 from kdissect.session.exchange import Exchange, exchange_text
 from kdissect.session.info import ConnectionInfo
@@ -244,7 +245,7 @@ class _Branches:
                     inner.hide(part.start, part.end)
             inner.root = item
             item.buffer, item.start, item.end = inner, 0, len(node.content)
-            item.value = f"{len(node.content)} bytes"
+            item.value = plural(len(node.content), "byte")
             buffer = inner
         self.fill(item, node, buffer)
         return item
@@ -286,7 +287,7 @@ def _about(frame: Frame) -> str:
     first, last = ref_number(frame.first_ref), ref_number(frame.last_ref)
     packets = f"packet {first}" if first == last else f"packets {first} to {last}"
     cut = "" if not frame.is_cut else ", captured in part"
-    return f"{frame.size + 4} bytes, {packets}, {rfc3339(frame.time_ns)[11:29]}{cut}"
+    return f"{plural(frame.size + 4, 'byte')}, {packets}, {rfc3339(frame.time_ns)[11:29]}{cut}"
 
 
 def _rule_name(code: str) -> str:

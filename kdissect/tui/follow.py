@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 from textual.worker import get_current_worker
 
+from kdissect.model.plural import plural
 from kdissect.tui.hand_over import hand_over
 from kdissect.tui.inert import text
 from kdissect.tui.session import Session
@@ -80,7 +81,9 @@ class FollowScreen(ModalScreen[None]):
         info = None if number is None else log.connections[number]
         ends = "" if info is None else f"{info.client_text} > {info.broker_text}"
         who = "" if info is None or not info.client_id else f"  {info.client_id}"
-        told = f"Follow {ends}{who}  {self._told} of {len(self._messages)} messages, as {self._form}"
+        told = (
+            f"Follow {ends}{who}  {self._told} of {plural(len(self._messages), 'message')}, as {self._form}"
+        )
         self.query_one("#follow-title", Static).update(text(told))
 
     @on(Lines.NearEnd)

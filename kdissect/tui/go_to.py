@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from kdissect.model.plural import plural
 from kdissect.query.moments import Moment, Time
 from kdissect.query.nodes import Literal
 from kdissect.tui.session import Session
@@ -60,7 +61,7 @@ def row_named(session: Session, name: str) -> int | None:
     if name.isdigit() and len(name) < 10:
         number = int(name)
         if not 1 <= number <= len(log):
-            raise ValueError(f"there are {len(log)} exchanges")
+            raise ValueError(f"the list has {plural(len(log), 'exchange')}")
         return number - 1
     moment: Moment = _TIME.parse(Literal(name, False, 0, len(name)))
     return log.row_at(moment.absolute(log.start_ns))

@@ -37,7 +37,7 @@ class Key(NamedTuple):
 
 def all_keys() -> list[Key]:
     """Every key there is, in the order of the places."""
-    from kdissect.tui.view import VIEWS
+    from kdissect.tui.views import VIEWS
 
     first, *rest = _PLACES
     places = (first, *((f"View: {spec.title}", spec.where) for spec in VIEWS), *rest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kdissect.model.plural import plural
 from kdissect.report.durations import duration
 from kdissect.report.quantities import byte_count, rate
 from kdissect.tui.widgets.lines import Line
@@ -89,7 +90,7 @@ def percentile_plot(title: str, times: Facts | None, width: int) -> Iterator[Lin
     """Percentiles of times as bars, on a scale that begins at 0."""
     if times is None:
         return
-    yield ((title, "bold"), (f"  {times['count']} values", "dim"))
+    yield ((title, "bold"), (f"  {plural(times['count'], 'value')}", "dim"))
     largest = times["max"]
     for name in PERCENTILES:
         value = times[name]

@@ -7,6 +7,7 @@ from binascii import a2b_base64
 from collections.abc import Iterator
 from typing import Any
 
+from kdissect.model.plural import plural
 from kdissect.report.printable import printable
 from kdissect.tui.hexrows import hex_rows
 from kdissect.tui.widgets.lines import Line
@@ -48,7 +49,7 @@ def _name(key: Any) -> str:
 
 
 def _size(count: int | None) -> str:
-    return "null" if count is None else f"{count} bytes"
+    return "null" if count is None else plural(count, "byte")
 
 
 def _content(value: Any, width: int) -> Iterator[Line]:
@@ -58,7 +59,7 @@ def _content(value: Any, width: int) -> Iterator[Line]:
         data = a2b_base64(value["base64"])
         yield from hex_rows(data, 0, min(len(data), MOST_BYTES))
         if len(data) > MOST_BYTES:
-            yield ((f"... {len(data) - MOST_BYTES} more bytes", "dim"),)
+            yield ((f"... {plural(len(data) - MOST_BYTES, 'more byte')}", "dim"),)
         return
     text = value if isinstance(value, str) else json.dumps(value)
     found = _parsed(text)

@@ -7,13 +7,14 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from kdissect.model.plural import plural
 from kdissect.session.exchange import Exchange
 from kdissect.tui.orders import receive, send
 from kdissect.tui.save_order import Saved, SaveOrder
 from kdissect.tui.session import Session
 
 STREAM_COMMENT = (
-    "{} exchanges of a stream. The packets are new: IP and TCP as they may have been; frames and times are "
+    "{} of a stream. The packets are new: IP and TCP as they may have been; frames and times are "
     "those of the capture."
 )
 
@@ -35,7 +36,7 @@ def _save_frames(exchanges: list[Exchange], path: str) -> Saved:
 
     written: set[tuple[str, int]] = set()
     try:
-        comment = STREAM_COMMENT.format(len(exchanges))
+        comment = STREAM_COMMENT.format(plural(len(exchanges), "exchange"))
         with PacketFile(path, comment, f"{APPLICATION} {__version__}") as file:
             for packet, exchange, side in frame_packets(exchanges):
                 written.add((exchange.connection.id, exchange.ordinal))

@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from kdissect.model.plural import plural
 from kdissect.tui.hand_over import hand_over
 from kdissect.tui.inert import text
 from kdissect.tui.save import save_rows
@@ -86,7 +87,7 @@ class SaveScreen(ModalScreen[None]):
     def _save(self, path: str) -> None:
         saved = save_rows(self._session, self._rows, str(Path(path).expanduser()))
         if saved.exchanges:
-            count = f"{saved.exchanges} exchange{'s' * (saved.exchanges != 1)}"
+            count = plural(saved.exchanges, "exchange")
             told = f"saved {count} to {saved.path}"
             message = Tell(f"{told}; {saved.trouble}" if saved.trouble else told)
         else:

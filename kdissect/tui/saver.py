@@ -15,12 +15,13 @@ from kdissect.excerpt.extract import write_frames
 from kdissect.excerpt.harvest import Harvest, Harvested, PlanTooLargeError
 from kdissect.excerpt.reader import ExcerptPacket
 from kdissect.model.limits import use
+from kdissect.model.plural import plural
 from kdissect.report.printable import printable
 from kdissect.tui.orders import receive, send
 from kdissect.tui.save_order import Saved, SaveOrder
 
 COMMENT = (
-    "{} exchanges. Packets of others are left out. Headers and times are those of the capture; sequence "
+    "{}. Packets of others are left out. Headers and times are those of the capture; sequence "
     "numbers, lengths and checksums those of what is here."
 )
 
@@ -58,7 +59,7 @@ def _harvest(order: SaveOrder) -> Harvested:
 
 
 def _write(order: SaveOrder, harvested: Harvested) -> None:
-    comment = COMMENT.format(harvested.exchanges)
+    comment = COMMENT.format(plural(harvested.exchanges, "exchange"))
     with PacketFile(order.path, comment, f"{APPLICATION} {__version__}") as file:
 
         def write(item: ExcerptPacket) -> None:

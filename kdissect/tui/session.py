@@ -23,7 +23,7 @@ from kdissect.tui.orders import Codes, Done, Failed, Matches, Order, Progress, R
 from kdissect.tui.process import WorkerProcess
 from kdissect.tui.shown import Shown
 from kdissect.tui.spool import SpoolReader
-from kdissect.tui.study import IN_STREAMS
+from kdissect.tui.views import VIEWS
 
 FINDINGS = "findings"
 
@@ -77,7 +77,8 @@ class Session:
 
     def start(self, studies: Iterable[str] = (FINDINGS,)) -> None:
         """Start reading. `studies` run from the beginning where inputs are streams, afterwards where not."""
-        self._studies = {*studies, *(IN_STREAMS if self.is_stream else ())}
+        shown = (name for view in VIEWS for name in view.studies)
+        self._studies = {*studies, *(shown if self.is_stream else ())}
         first = tuple(sorted(self._studies)) if self.is_stream else ()
         self._loader = WorkerProcess(self.order._replace(rows=True, studies=first))
 

@@ -9,6 +9,7 @@ from kdissect.decoders.tree import render
 from kdissect.engine.exchange_trees import whole_tree
 from kdissect.engine.log import ExchangeLog
 from kdissect.engine.times import rfc3339
+from kdissect.model.plural import plural
 from kdissect.report.cells import Cell
 from kdissect.report.durations import duration
 from kdissect.schema.registry import api_name
@@ -50,7 +51,7 @@ def _title(log: ExchangeLog, message: Turnout) -> Line:
     row, side = message
     is_request = side == "request"
     arrow = "client >>>" if is_request else "<<< broker"
-    size = log.bytes_on_wire(row, side)
+    size = log.bytes_on_wire(row, side) or 0
     time = rfc3339(log.columns[f"{side}_time"][row])[11:26]
     latency = log.latency_ns(row)
     behind = ""
@@ -60,7 +61,7 @@ def _title(log: ExchangeLog, message: Turnout) -> Line:
     return (
         (f"{arrow}  ", side),
         (f"#{row + 1}  {time}  ", "dim"),
-        (f"{_api(log, row)} {side}  {size} bytes{behind}", "bold"),
+        (f"{_api(log, row)} {side}  {plural(size, 'byte')}{behind}", "bold"),
         (f"  {outcome.text}" if outcome.text else "", outcome.style),
     )
 
@@ -92,7 +93,7 @@ def _content(log: ExchangeLog, message: Turnout, form: str) -> Iterator[Line]:
         for line in hex_rows(data, 0, len(data)):
             yield (("    ", ""), *line)
         if len(frame.data) > HEX_BYTES:
-            yield ((f"    ... {len(frame.data) - HEX_BYTES} more bytes", "dim"),)
+            yield ((f"    ... {plural(len(frame.data) - HEX_BYTES, 'more byte')}", "dim"),)
         return
     tree = whole_tree(exchange, message.side, frame, lambda _info, number: log.topic_names.get(number))
     if tree is None:
@@ -112,4 +113,4 @@ def _bounded(lines: Sequence[Line]) -> Sequence[Line]:
     if len(lines) <= MESSAGE_LINES:
         return lines
     left_out = len(lines) - MESSAGE_LINES
-    return [*lines[:MESSAGE_LINES], ((f"    ... {left_out} more lines", "dim"),)]
+    return [*lines[:MESSAGE_LINES], ((f"    ... {plural(left_out, 'more line')}", "dim"),)]

@@ -9,10 +9,10 @@ findings: whatever pickles) for a view to show. It holds no widgets, and a view 
         def add(self, event): ...              # Exchange | ConnectionOpened | ConnectionClosed
         def result(self): return topic_rows(self._traffic)
 
-Register it in `STUDIES` by name with the module that has it, so that it is imported by the worker alone. A
-view names its studies in `View.studies`; they run when the view is first shown, in one more pass over the
-files (for streams: from the start, with the exchanges). `result()` is asked about once a second and at the
-end, and the view gets it as `on_result(name, value, is_final)`.
+Its module in `studies` bears the first word of its name, so that the worker alone imports it. A view names
+its studies in `views.VIEWS`; they run when the view is first shown, in one more pass over the files (for
+streams: from the start, with the exchanges). `result()` is asked for about once a second and at the end; the
+view is told by `session_changed(Change.RESULT, name)`, and finds the value by `View.result(name)`.
 """
 
 from __future__ import annotations
@@ -24,26 +24,6 @@ from typing import Any, NamedTuple
 from kdissect.engine.rows import TopicsOf
 from kdissect.history.topics import TopicNames
 from kdissect.session.events import Event
-
-# Name -> "module:Class". A class takes a `StudyContext`.
-STUDIES: dict[str, str] = {
-    "findings": "kdissect.tui.studies.findings:FindingStudy",
-    "connections": "kdissect.tui.studies.connections:ConnectionStudy",
-    "topics": "kdissect.tui.studies.topics:TopicStudy",
-    "groups": "kdissect.tui.studies.groups:GroupStudy",
-    "producers": "kdissect.tui.studies.producers:ProducerStudy",
-    "traffic": "kdissect.tui.studies.traffic:TrafficStudy",
-    "traffic by client_id": "kdissect.tui.studies.traffic:TrafficByClient",
-    "traffic by topic": "kdissect.tui.studies.traffic:TrafficByTopic",
-    "traffic by broker": "kdissect.tui.studies.traffic:TrafficByBroker",
-    "traffic by group": "kdissect.tui.studies.traffic:TrafficByGroup",
-    "traffic by connection": "kdissect.tui.studies.traffic:TrafficByConnection",
-    "traffic by software": "kdissect.tui.studies.traffic:TrafficBySoftware",
-}
-
-
-# Those of a stream, which is read but once: all that views show when they are opened.
-IN_STREAMS = ("findings", "connections", "topics", "groups", "producers", "traffic")
 
 
 class StudyContext(NamedTuple):
@@ -87,7 +67,10 @@ class Study:
 
 
 def new_study(name: str, context: StudyContext) -> Study:
-    """A study by its name."""
-    module, _, class_name = STUDIES[name].partition(":")
-    study: Study = getattr(import_module(module), class_name)(context)
-    return study
+    """A study by its name. Raises KeyError where its module has none of this name."""
+    module = import_module(f"kdissect.tui.studies.{name.partition(' ')[0]}")
+    kinds = (kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Study))
+    for kind in kinds:
+        if kind.name == name:
+            return kind(context)
+    raise KeyError(name)

@@ -9,34 +9,10 @@ from textual.containers import Container
 from textual.message import Message
 
 from kdissect.tui.session import Change, Session
+from kdissect.tui.views import Spec
 
 if TYPE_CHECKING:
     from kdissect.tui.app import KdissectApp
-
-
-class Spec(NamedTuple):
-    """A view before it is made: its title, the key that shows it, and where its class is (`module:Class`)."""
-
-    name: str
-    title: str
-    key: str
-    where: str
-    studies: tuple[str, ...] = ()
-
-
-# In the order of the bar. Keys are digits.
-VIEWS: tuple[Spec, ...] = (
-    Spec("exchanges", "Exchanges", "1", "kdissect.tui.views.exchanges:ExchangesView"),
-    Spec(
-        "connections", "Connections", "2", "kdissect.tui.views.connections:ConnectionsView", ("connections",)
-    ),
-    Spec("topics", "Topics", "3", "kdissect.tui.views.topics:TopicsView", ("topics",)),
-    Spec("groups", "Groups", "4", "kdissect.tui.views.groups:GroupsView", ("groups",)),
-    Spec("producers", "Producers", "5", "kdissect.tui.views.producers:ProducersView", ("producers",)),
-    Spec("records", "Records", "6", "kdissect.tui.views.records:RecordsView"),
-    Spec("findings", "Findings", "7", "kdissect.tui.views.findings:FindingsView", ("findings",)),
-    Spec("statistics", "Statistics", "8", "kdissect.tui.views.statistics:StatisticsView", ("traffic",)),
-)
 
 
 class Field(NamedTuple):

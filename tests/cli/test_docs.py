@@ -1,6 +1,6 @@
 """The documents say what the program does.
 
-`KDISSECT_UPDATE=1 pytest tests/cli/test_docs.py` writes them anew.
+`python -m tests.regenerate docs` writes them anew.
 """
 
 import json

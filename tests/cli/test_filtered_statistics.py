@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kdissect.cli import COMMANDS, main
+from tests.support.commands import commands_without_captures
 from tests.support.console import CAPTURES
 
 Facts = dict[str, Any]
@@ -18,11 +19,9 @@ TRANSACTIONS = CAPTURES / "kafka44_java_transactions.pcapng"
 PRODUCE = CAPTURES / "kafka44_java_produce.pcapng"
 GENERATIONS = CAPTURES / "kafka28_java_generations_early.pcapng"
 ERRORS = CAPTURES / "kafka44_java_errors.pcapng"
-# They read no exchanges: there is nothing to filter.
-WITHOUT_EXCHANGES = {"segments", "rules", "fields", "limits", "decode", "schema", "completion"}
 # Tables hold everything, so that they can be joined; what is wanted of them is a query's business.
 WITHOUT_FILTER = {"tables", "pipeline"}
-FILTERED = sorted(COMMANDS.keys() - WITHOUT_EXCHANGES - WITHOUT_FILTER)
+FILTERED = sorted(COMMANDS.keys() - commands_without_captures() - WITHOUT_FILTER)
 NEEDED = {"upgrade": ("--target", "4.0"), "extract": ("-o", "-")}
 
 
@@ -64,7 +63,7 @@ def test_no_command_reads_a_stream_twice(
 
 
 def test_the_others_have_none() -> None:
-    for command in WITHOUT_EXCHANGES:
+    for command in commands_without_captures():
         module = import_module(f"kdissect.cli.{command}")
         assert not hasattr(module, "add_filter")
 

@@ -150,7 +150,7 @@ def test_drops_are_told(tmp_path: Path) -> None:
         writer.statistics(0, 12)
     ran = run("live", "-", stdin=path.read_bytes())
     assert ran.code == 0
-    assert "1 packets captured (60 bytes), 12 dropped" in ran.err
+    assert "1 packet captured (60 bytes), 12 dropped" in ran.err
     assert "warning: -: 12 packets were dropped while capturing" in ran.err
     assert "--buffer-size" in ran.err
 

@@ -52,7 +52,7 @@ def said(command: str, path: Path | str, folder: Path, *more: str) -> list[str]:
         "kdissect: no exchange",
     )
     lines = ran.stderr.decode().splitlines()
-    return [line for line in lines if not line.startswith(others) and "packets captured" not in line]
+    return [line for line in lines if not line.startswith(others) and " captured (" not in line]
 
 
 def warning(text: str) -> str:
@@ -112,7 +112,7 @@ MADE: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: pcap_bytes(wrapped()),
         "3 of 3 packets are in an encapsulation that is not read: 3 esp",
     ),
-    "no TCP": (lambda: pcap_bytes(datagrams()), "none of 1 packets carries TCP: 1 udp"),
+    "no TCP": (lambda: pcap_bytes(datagrams()), "none of 1 packet carries TCP: 1 udp"),
 }
 
 

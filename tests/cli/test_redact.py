@@ -246,7 +246,7 @@ def test_what_carries_no_kafka_is_left_out(tmp_path: Path, capfd: pytest.Capture
     path = write_pcap(tmp_path / "in.pcap", talk.broker(b"HTTP/1.1 200 OK\r\n\r\n").packets)
     out = tmp_path / "out.pcapng"
     assert main(["extract", "--redact", "-o", str(out), path]) == 0
-    assert "left out: 1 connections that carry no Kafka" in capfd.readouterr().err
+    assert "left out: 1 connection that carries no Kafka" in capfd.readouterr().err
     assert b"SECRET" not in out.read_bytes()
 
 

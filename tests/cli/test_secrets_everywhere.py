@@ -18,6 +18,7 @@ from kdissect.cli.completions import parser_of
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.model.errors import DecodeError
+from tests.support.commands import commands_without_captures
 from tests.support.planted import PLANTED, exchanges, fetched_metadata, needles, planted
 
 # Commands that read captures but print no format of their own, or are tested elsewhere with their files.
@@ -29,7 +30,7 @@ MORE: dict[str, tuple[str, ...]] = {
     "upgrade": ("--target", "4.0"),
     "topics": ("--sizes",),
 }
-NO_CAPTURES = {"segments", "rules", "fields", "limits", "decode", "schema", "completion"}
+NO_CAPTURES = commands_without_captures()
 ALL_NEEDLES = {needle for secret in PLANTED for needle in needles(secret)}
 
 

@@ -168,7 +168,7 @@ def orders(tmp_path: Path) -> Path:
         ("index", pack(">iiii", 3, 207, 2, 138), "byte 8: offset 2 at 138 does not follow 3 at"),
         ("index", pack(">iiii", 3, 207, 4, 207), "byte 8: offset 4 at 207 does not follow 3 at"),
         ("index", pack(">ii", -3, 69), "byte 0: offset -3 and position 69 lie"),
-        ("index", pack(">iib", 3, 207, 1), "1 bytes behind the last entry at byte 8"),
+        ("index", pack(">iib", 3, 207, 1), "1 byte behind the last entry at byte 8"),
         ("timeindex", pack(">qiqi", 9, 1, 9, 2), "byte 12: timestamp 9 for offset 2 does not"),
         ("timeindex", b"\1" * 23, "11 bytes behind the last entry at byte 12"),
         ("txnindex", pack(">hqqqq", 0, 1, 2, 1, 0), "offsets 2 to 1"),

@@ -103,7 +103,7 @@ def test_a_tag_whose_size_is_wrong_is_an_error() -> None:
     good = encode(fetch, 16, {"responses": [], "node_endpoints": []})
     assert good.endswith(b"\x01\x00\x01\x01")  # one tag: number 0, size 1, an empty compact array
     bad = good[:-2] + b"\x02\x01\x00"
-    with pytest.raises(DecodeError, match=r"tag 0 \(node_endpoints\) takes 1 bytes, its size says 2"):
+    with pytest.raises(DecodeError, match=r"tag 0 \(node_endpoints\) takes 1 byte, its size says 2"):
         decoder(fetch, 16)(bad, 0)
 
 

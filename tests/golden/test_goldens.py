@@ -1,6 +1,6 @@
 """What the command prints for the corpus is what it printed before, unless somebody meant to change it.
 
-`KDISSECT_UPDATE=1 pytest tests/golden -m "exhaustive or not exhaustive"` writes the goldens anew and prints
+`python -m tests.regenerate goldens` writes the goldens anew and prints
 what changed. A few are kept whole, to be read; of every capture a digest for each API version is kept.
 """
 
@@ -72,7 +72,7 @@ def compare(golden: Path, now: str) -> None:
     change = list(unified_diff(before.splitlines(), now.splitlines(), "before", "now", lineterm="", n=1))
     text = "\n".join(change[:SHOWN])
     if not UPDATE:
-        pytest.fail(f"{golden.name} changed (KDISSECT_UPDATE=1 accepts it):\n{text}")
+        pytest.fail(f"{golden.name} changed (`python -m tests.regenerate goldens` accepts it):\n{text}")
     golden.parent.mkdir(exist_ok=True)
     golden.write_text(now)
     print(f"{golden.name}:\n{text}")

@@ -53,7 +53,7 @@ def test_interrupted(broker: Broker, source: str, number: int, tmp_path: Path) -
     ran = live.end()
     assert (ran.code, TRACE.search(ran.err)) == (0, None)
     assert re.search(
-        rf"^kdissect: \d+ packets captured \(.*\), 0 dropped; written to {file}$", ran.err, re.MULTILINE
+        rf"^kdissect: \d+ packets? captured \(.*\), 0 dropped; written to {file}$", ran.err, re.MULTILINE
     )
     again = inspected(file)
     assert (again.code, again.err) == (0, "")

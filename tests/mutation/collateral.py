@@ -13,7 +13,7 @@ finds every mutant. *Others* are findings of other rules beside it, with the num
 those in italics are information only. Most follow from the change itself: a topic name with an odd byte is
 also another name than the one that was asked for.
 
-Written by `KDISSECT_UPDATE=1 pytest tests/mutation -m exhaustive`.
+Written by `python -m tests.regenerate mutants`.
 
 | rule | mutator | statement that is broken | mutants | others |
 |---|---|---|---:|---|

@@ -1,7 +1,7 @@
 """One thing is changed in real exchanges: the rule that owns the change finds it, and nothing raises.
 
 `collateral.md` lists every mutator with what other rules say of its mutants.
-`KDISSECT_UPDATE=1 pytest tests/mutation -m exhaustive` writes it anew.
+`python -m tests.regenerate mutants` writes it anew.
 """
 
 import ast
@@ -35,7 +35,7 @@ def test_the_owner_finds_each_mutant(mutator: Mutator) -> None:
     assert outcome.mutants
     assert not outcome.missed, "\n".join(outcome.missed[:3])
     if not UPDATE:
-        assert row_of(mutator) in PAGE.read_text(), "see KDISSECT_UPDATE"
+        assert row_of(mutator) in PAGE.read_text(), "python -m tests.regenerate mutants"
 
 
 @pytest.mark.exhaustive

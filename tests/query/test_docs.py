@@ -1,4 +1,4 @@
-"""docs/filter.md says what the language is. `KDISSECT_UPDATE=1` writes its tables anew."""
+"""docs/filter.md says what the language is. `python -m tests.regenerate filters` writes its tables anew."""
 
 import os
 import re

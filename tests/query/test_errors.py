@@ -1,6 +1,6 @@
 """What is wrong with a filter, where, and what to write instead.
 
-`KDISSECT_UPDATE=1` writes errors.txt anew.
+`python -m tests.regenerate filters` writes errors.txt anew.
 """
 
 import os

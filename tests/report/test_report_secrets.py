@@ -42,7 +42,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", FORMATS)
 def test_broken_frames_keep_their_secrets(name: str, reports: Path) -> None:
     text = (reports / name).read_bytes()
-    assert b"SaslAuthenticate" in text or name == "junit"
+    assert b"BDY" in text  # it tells of the broken frames
     for secret in PLANTED:
         assert not [needle for needle in needles(secret) if needle in text], secret
 

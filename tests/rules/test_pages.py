@@ -1,6 +1,6 @@
 """The pages of docs/rules say what the docstrings say.
 
-`KDISSECT_UPDATE=1 pytest tests/rules/test_pages.py` writes them anew.
+`python -m tests.regenerate rules` writes them anew.
 """
 
 import inspect
@@ -42,4 +42,8 @@ def test_a_rule_that_looks_further_than_its_frame_says_so(rule: Rule) -> None:
 
 
 def test_no_page_is_left_over() -> None:
+    if UPDATE:
+        for path in PAGES.glob("*.md"):
+            if path.stem not in {*TEXTS, "not-rules"}:
+                path.unlink()
     assert {path.stem for path in PAGES.glob("*.md")} == set(TEXTS) | {"not-rules"}

@@ -1,6 +1,6 @@
 """Every rule: a citation that resolves, a conversation it finds, one it leaves alone, and its words.
 
-`KDISSECT_UPDATE=1 pytest tests/rules/test_rules.py` writes the golden texts anew.
+`python -m tests.regenerate findings` writes the golden texts anew.
 """
 
 import os

@@ -94,7 +94,6 @@ def test_a_version_that_never_was() -> None:
 
 def test_every_plain_body_reads_back() -> None:
     """Our grammars are read by the reader of Kafka's own: the notation is the guide's."""
-    count = 0
     for api in registry.all_apis():
         for message in (api.request, api.response):
             for version in versions_of(message):
@@ -103,13 +102,11 @@ def test_every_plain_body_reads_back() -> None:
                     continue
                 (body,) = read_bodies(text.replace("?", "") + "\n")
                 assert body.signature == signature(layout(message, version), False, nullable=True)
-                count += 1
-    assert count == 334
 
 
 def test_overview() -> None:
     lines = grammar.overview().splitlines()
-    assert len(lines) == 96
+    assert len(lines) == 1 + len(registry.all_apis())
     assert lines[0].split() == ["KEY", "API", "VERSIONS", "FLEXIBLE", "SINCE", "GONE"]
     assert lines[2].split() == ["1", "Fetch", "0-18", "12+", "0.8.0", "0-3", "in", "4.0"]
 

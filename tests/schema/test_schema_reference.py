@@ -45,17 +45,19 @@ def find(document: dict[str, Any]) -> Message:
 
 
 def test_every_message_and_version_is_the_reference(documents: dict[str, dict[str, Any]]) -> None:
-    assert len(documents) == 291
-    problems, bodies = [], 0
+    problems, bodies = [], set()
     for name, document in documents.items():
         message = find(document)
         assert message.name == name
         for version in versions_of(message):
-            bodies += message.api_key is not None
+            if message.api_key is not None:
+                bodies.add((message.name, version))
             found = differences(layout(message, version), json_layout(document, version))
             problems += [f"{name} v{version}{difference}" for difference in found]
     assert problems == []
-    assert bodies == 736
+    apis = registry.all_apis()
+    ours = [message for api in apis for message in (api.request, api.response)]
+    assert bodies == {(message.name, version) for message in ours for version in versions_of(message)}
 
 
 def test_nothing_is_in_our_schema_alone(documents: dict[str, dict[str, Any]]) -> None:
@@ -115,7 +117,7 @@ def test_releases_are_those_of_the_api_table(reference: Path) -> None:
 
 def test_error_codes_are_the_reference(reference: Path) -> None:
     rows = json.loads((reference / "protocol" / "errors.json").read_text())
-    assert len(rows) == len(errors.all_errors()) == 138
+    assert len(rows) == len(errors.all_errors())
     for row in rows:
         found = errors.error(row["code"])
         assert found is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,9 @@ from kdissect.schema import registry, releases
 from kdissect.schema.headers import is_never_compact
 from kdissect.schema.types import Array, Field, Message, Struct
 
+# The text of each API, and the first key that none has.
+SCHEMAS = sorted((Path(registry.__file__).parent / "messages").glob("*.schema"))
+UNKNOWN = max(int(path.name.partition("_")[0]) for path in SCHEMAS) + 1
 # Run in a fresh interpreter: prints the files that a call opened.
 OPENED = """
 import builtins, sys
@@ -35,7 +39,7 @@ print(len(opened), "pathlib" in sys.modules, "dataclasses" in sys.modules)
         ("registry.api(1); registry.api(1); registry.api_by_name('fetch')", 1),
         ("registry.payload('ConsumerProtocolAssignment')", 1),
         ("registry.header_message('RequestHeader'); registry.header_message('ResponseHeader')", 1),
-        ("registry.all_apis()", 95),
+        ("registry.all_apis()", len(SCHEMAS)),
     ],
 )
 def test_only_what_is_asked_for_is_opened(call: str, files: int) -> None:
@@ -47,10 +51,12 @@ def test_only_what_is_asked_for_is_opened(call: str, files: int) -> None:
 
 def test_every_api() -> None:
     apis = registry.all_apis()
-    assert [api.key for api in apis] == list(range(95))
-    assert registry.api_keys() == frozenset(range(95))
-    assert sum(api.versions.last - api.versions.first + 1 for api in apis) == 368
+    assert [api.key for api in apis] == list(range(UNKNOWN))  # Apache Kafka leaves no key out
+    assert registry.api_keys() == frozenset(range(UNKNOWN))
     for api in apis:
+        known = releases.history(api.key)
+        assert known is not None
+        assert list(known.since) == list(range(api.versions.first, api.versions.last + 1))
         assert registry.api_name(api.key) == api.name
         assert registry.request_message(api.key) is api.request
         assert registry.response_message(api.key) is api.response
@@ -64,11 +70,11 @@ def test_names_in_any_form(name: str) -> None:
 
 
 def test_what_does_not_exist() -> None:
-    assert registry.api(95) is None
+    assert registry.api(UNKNOWN) is None
     assert registry.api(-1) is None
-    assert registry.api_name(95) is None
-    assert registry.request_message(95) is None
-    assert registry.response_message(95) is None
+    assert registry.api_name(UNKNOWN) is None
+    assert registry.request_message(UNKNOWN) is None
+    assert registry.response_message(UNKNOWN) is None
     assert registry.api_by_name("Fetches") is None
     with pytest.raises(KeyError):
         registry.header_message("Header")
@@ -79,7 +85,11 @@ def test_what_does_not_exist() -> None:
 
 
 def test_payloads_by_name() -> None:
-    assert len(registry.all_payloads()) == 111
+    folder = Path(registry.__file__).parent / "payloads"
+    told = re.findall(
+        r"^(?:record|payload|text) ", "".join(path.read_text() for path in folder.glob("*.schema")), re.M
+    )
+    assert len(registry.all_payloads()) == len(told)
     for message in registry.all_payloads():
         assert registry.payload(message.name) is message
 

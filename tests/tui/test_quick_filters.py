@@ -14,7 +14,8 @@ from kdissect.tui.studies.groups import GroupStudy
 from kdissect.tui.studies.producers import ProducerStudy
 from kdissect.tui.studies.topics import TopicStudy
 from kdissect.tui.studies.traffic import TrafficByClient, TrafficByTopic, TrafficStudy
-from kdissect.tui.study import STUDIES, Study, StudyContext, new_study
+from kdissect.tui.study import Study, StudyContext, new_study
+from kdissect.tui.views import VIEWS as SPECS
 from kdissect.tui.views.connections import ConnectionsView
 from kdissect.tui.views.groups import GroupsView
 from kdissect.tui.views.producers import ProducersView
@@ -140,12 +141,13 @@ def test_a_filter_counts_what_it_takes() -> None:
     assert {row["topic"] for row in topics.result()["topics"]} == {"ledger", "source"}
 
 
-def test_studies_are_registered_by_their_names() -> None:
+def test_studies_are_found_by_their_names() -> None:
     dissection = Dissection(str(CAPTURES / "kafka44_java_groups.pcapng"))
-    for name in STUDIES:
+    groupings = ("api", "client_id", "topic", "broker", "group", "connection", "software")
+    for name in {study for view in SPECS for study in view.studies} | {study_of(by) for by in groupings}:
         assert new_study(name, context_of(dissection)).name == name
-    assert study_of("api") in STUDIES
-    assert {study_of(by) for by in ("client_id", "topic", "broker", "group", "software")} <= set(STUDIES)
+    with pytest.raises(KeyError, match="traffic by moon"):
+        new_study("traffic by moon", context_of(dissection))
 
 
 def test_dimensions_tell_rows_apart() -> None:

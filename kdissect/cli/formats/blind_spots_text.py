@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.cli.printable import printable
+from kdissect.model.plural import plural
 
 Facts = dict[str, Any]
 
@@ -13,7 +14,7 @@ def blind_spots_lines(facts: Facts) -> Iterator[str]:
     opaque = facts["opaque_connections"]
     if opaque:
         kinds = ", ".join(f"{count} {kind}" for kind, count in opaque.items())
-        yield f"  {sum(opaque.values())} connections that cannot be read: {kinds}"
+        yield f"  {plural(sum(opaque.values()), 'connection')} that cannot be read: {kinds}"
     for name, what in _COUNTS.items():
         if facts[name]:
             yield f"  {facts[name]} {what}"

@@ -5,6 +5,7 @@ from typing import Any
 
 from kdissect.cli.output import Output
 from kdissect.cli.tables import Tables
+from kdissect.model.plural import plural
 from kdissect.report.columns.groups import (
     failure_columns,
     failure_rows,
@@ -27,7 +28,9 @@ def group_text(groups: list[Facts], forgotten: int, options: Namespace, output: 
     tables = Tables(options, output)
     tables.table(group_columns(), groups)
     if forgotten:
-        tables.line(f"{forgotten} groups are left out: there are more than can be kept", "odd")
+        tables.line(
+            f"{plural(forgotten, 'group is', 'groups are')} left out: there are more than can be kept", "odd"
+        )
     if options.group:
         tables.section("members", member_columns(), rows_of(groups, "members"))
     tables.section("rebalances", rebalance_columns(), rows_of(groups, "rebalances"))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kdissect.cli.printable import printable
+from kdissect.model.plural import plural
 from kdissect.report.durations import duration
 
 Facts = dict[str, Any]
@@ -35,11 +36,11 @@ def _file(file: Facts) -> Iterator[str]:
     if file["format"] is not None:
         compression = "" if file["compression"] == "none" else f", {file['compression']}"
         yield f"  {file['format']}{compression}, {', '.join(file['link_types']) or 'no link type'}"
-        yield f"  {file['packets']} packets, {file['bytes']} bytes of them captured"
+        yield f"  {plural(file['packets'], 'packet')}, {plural(file['bytes'], 'byte')} of them captured"
     if file["first_time"] is not None:
         yield f"  {file['first_time']} to {file['last_time']} ({duration(file['duration_ns'])})"
     if file["dropped"]:
-        yield f"  {file['dropped']} packets dropped while capturing"
+        yield f"  {plural(file['dropped'], 'packet')} dropped while capturing"
     for anomaly in file["anomalies"]:
         yield f"  {anomaly['kind']}: {printable(anomaly['detail'])}"
 
@@ -90,7 +91,7 @@ def _api(row: Facts) -> str:
 
 def _gaps(gaps: Facts) -> Iterator[str]:
     if gaps["count"]:
-        yield f"gaps  {gaps['count']}, {gaps['bytes']} bytes not captured"
+        yield f"gaps  {gaps['count']}, {plural(gaps['bytes'], 'byte')} not captured"
 
 
 def _deep(deep: Facts) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 from kdissect.cli.formats.blind_spots_text import blind_spots_lines
 from kdissect.cli.output import Output
 from kdissect.cli.tables import Tables
+from kdissect.model.plural import plural
 from kdissect.report.columns.topics import topic_columns, topic_name, user_columns, user_rows
 
 Facts = dict[str, Any]
@@ -22,7 +23,7 @@ def topic_text(facts: Facts, options: Namespace, output: Output) -> None:
         tables.table(user_columns(), users)
     unseen = list(blind_spots_lines(facts["not_seen"]))
     unseen += [
-        f"  {topic_name(topic)}: the leaders of {topic['leaders_not_captured']} partitions"
+        f"  {topic_name(topic)}: the leaders of {plural(topic['leaders_not_captured'], 'partition')}"
         for topic in topics
         if topic["leaders_not_captured"]
     ]

@@ -12,6 +12,7 @@ from kdissect.engine.exchange_trees import nest_all_records
 from kdissect.engine.facts import payload_facts
 from kdissect.engine.rows import ExchangeRows, Row
 from kdissect.model.frame import Frame
+from kdissect.model.plural import plural
 from kdissect.report.columns.exchanges import api_cell, outcome
 from kdissect.report.durations import duration
 from kdissect.session.exchange import Exchange, ExchangeKind
@@ -83,7 +84,7 @@ class TreeWriter:
             node = dissect_request(data, size_prefixed=False, facts=facts)
             yield from self._render(exchange, node, data)
         elif key is None or version is None:
-            yield f"{len(data)} bytes: the request is not known, so the response cannot be decoded"
+            yield f"{plural(len(data), 'byte')}: the request is not known, so the response cannot be decoded"
         else:
             yield from self._render(exchange, dissect_response(data, key, version, False, facts), data)
 
@@ -111,5 +112,6 @@ def _place(side: str, row: Row) -> str:
             "  ", " "
         )
     return (
-        f"{side}  {frame['time']}  {frame['bytes']} bytes  packet {numbers} of {printable(packets['file'])}"
+        f"{side}  {frame['time']}  {plural(frame['bytes'], 'byte')}  "
+        f"packet {numbers} of {printable(packets['file'])}"
     )

@@ -8,6 +8,7 @@ from kdissect.cli.formats.blind_spots_text import blind_spots_lines
 from kdissect.cli.output import Output
 from kdissect.cli.printable import printable
 from kdissect.cli.tables import Tables
+from kdissect.model.plural import plural
 from kdissect.report.cells import Cell, TableColumn
 
 Facts = dict[str, Any]
@@ -23,7 +24,7 @@ def upgrade_text(facts: Facts, options: Namespace, output: Output) -> None:
     style = "bad" if counts["breaks"] else "good"
     if any(row["outcome"] != "fine" for row in facts["uses"]) or options.all:
         tables.line("")
-    uses = f"{len(facts['uses'])} API versions used by {facts['clients']} clients"
+    uses = f"{plural(len(facts['uses']), 'API version')} used by {plural(facts['clients'], 'client')}"
     tables.line(f"Kafka {facts['target']}: {uses}: {', '.join(told) or 'nothing to judge'}", style)
     if facts["forgotten"]:
         tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")

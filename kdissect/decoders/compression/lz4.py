@@ -5,6 +5,7 @@ import lz4.frame
 from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.decoders.compression.xxh32 import xxh32
 from kdissect.model.errors import DecodeError
+from kdissect.model.plural import plural
 
 _MAGIC = b"\x04\x22\x4d\x18"
 _FLAGS = 4  # offset of FLG; BD, content size (8), dictionary id (4), header checksum (1) follow
@@ -22,7 +23,7 @@ def decompress_lz4(data: memoryview, limit: int, is_legacy: bool) -> bytes:
     frame = _with_right_checksum(data) if is_legacy else data
     claimed = _claimed_size(frame)
     if claimed > _MAX_RATIO * len(frame):  # the library would believe it, and allocate
-        raise DecodeError("lz4", 0, f"{len(frame)} bytes cannot hold {claimed}")
+        raise DecodeError("lz4", 0, f"{plural(len(frame), 'byte')} cannot hold {claimed}")
     try:
         # A stream costs 40 us to set up; so it is used only where the arithmetic does not bound the output.
         if len(frame) * _MAX_RATIO <= limit:

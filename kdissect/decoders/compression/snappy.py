@@ -8,6 +8,7 @@ import cramjam
 
 from kdissect.decoders.compression.errors import OutputLimitError
 from kdissect.model.errors import DecodeError
+from kdissect.model.plural import plural
 
 # org.xerial.snappy.SnappyCodec: magic, version, lowest compatible version; then blocks of int32 length and
 # that many bytes of raw snappy. Kafka's Java clients write it; others write one raw block; brokers take both.
@@ -36,7 +37,9 @@ def decompress_snappy(data: memoryview, limit: int) -> bytes:
         start = at + _LENGTH
         at = start + length
         if at > len(data):
-            raise DecodeError("snappy", min(start, len(data)), f"block of {length} bytes runs past the end")
+            raise DecodeError(
+                "snappy", min(start, len(data)), f"block of {plural(length, 'byte')} runs past the end"
+            )
         parts.append(_block(data[start:at], limit, start, total))
         total += len(parts[-1])
     return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -47,7 +50,7 @@ def _block(data: memoryview, limit: int, offset: int, before: int = 0) -> bytes:
     if before + size > limit:
         raise OutputLimitError("snappy", offset, f"bytes grow beyond {limit}")
     if size > _MAX_RATIO * len(data):  # the library would believe it, and allocate
-        raise DecodeError("snappy", offset, f"{len(data)} bytes cannot hold {size}")
+        raise DecodeError("snappy", offset, f"{plural(len(data), 'byte')} cannot hold {size}")
     try:
         return bytes(cramjam.snappy.decompress_raw(data))
     except cramjam.DecompressionError as error:

@@ -4,6 +4,8 @@ Specification: xxhash_spec.md, "XXH32 Algorithm Description". A frame's descript
 the part for 16 bytes and more is not needed, and neither is a library.
 """
 
+from kdissect.model.plural import plural
+
 MAX_INPUT = 15
 _PRIME_1, _PRIME_2, _PRIME_3 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
 _PRIME_4, _PRIME_5 = 0x27D4EB2F, 0x165667B1
@@ -13,7 +15,7 @@ _MASK = 0xFFFFFFFF
 def xxh32(data: bytes) -> int:
     """XXH32 with seed 0 of at most `MAX_INPUT` bytes."""
     if len(data) > MAX_INPUT:
-        raise ValueError(f"{len(data)} bytes: more than a frame's descriptor has")
+        raise ValueError(f"{plural(len(data), 'byte')}: more than a frame's descriptor has")
     total = _PRIME_5 + len(data)
     whole = len(data) & ~3
     for at in range(0, whole, 4):

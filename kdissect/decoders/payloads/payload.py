@@ -8,6 +8,7 @@ from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError
+from kdissect.model.plural import plural
 from kdissect.schema.types import Message
 
 
@@ -71,7 +72,7 @@ class Layout(NamedTuple):
         if self.odd:
             return DecodeError(name, self.offset, self.odd)
         if stop < end and not self.may_trail:
-            return DecodeError(name, stop, f"{end - stop} bytes left over")
+            return DecodeError(name, stop, f"{plural(end - stop, 'byte')} left over")
         return None
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.node import Node
 from kdissect.model.errors import DecodeError
+from kdissect.model.plural import plural
 
 MAX_NESTING = 32  # AnyValue nests in itself; protobuf's own readers stop at 100
 MAX_VARINT = 10  # bytes of 64 bits, 7 at a time
@@ -76,7 +77,9 @@ class Reader:
         else:
             raise DecodeError("", at, f"there is no wire type {wire}")
         if length > end - at:
-            raise DecodeError("", at, f"{length} bytes run past the end, {end - at} left")
+            raise DecodeError(
+                "", at, f"{plural(length, 'byte runs', 'bytes run')} past the end, {end - at} left"
+            )
         return slice(at, at + length), at + length
 
     def _item(self, part: Part, wire: int, content: slice, node: Node | None, depth: int) -> Any:

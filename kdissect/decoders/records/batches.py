@@ -26,6 +26,7 @@ from kdissect.decoders.records.layout import (
 )
 from kdissect.decoders.records.search import Effort, find_batch
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.plural import plural
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
 
 _new = tuple.__new__  # saves the call of a NamedTuple's own constructor
@@ -132,7 +133,7 @@ def _named(fault: RecordFault, index: int, found: int | None, end: int) -> Recor
         kind,
         f"batches[{index}].{fault.path}".rstrip("."),
         fault.offset,
-        f"{fault.why}; {skipped} bytes skipped",
+        f"{fault.why}; {plural(skipped, 'byte')} skipped",
     )
 
 
@@ -144,7 +145,7 @@ def batch_fault(data: bytes, at: int, end: int) -> RecordFault | None:
     """Why the bytes from `at` on cannot be a whole batch; None if they can."""
     left = end - at
     if left <= MAGIC_AT:
-        return RecordFault(AnomalyKind.CUT_BATCH, "", at, f"{left} bytes are no batch")
+        return RecordFault(AnomalyKind.CUT_BATCH, "", at, f"{plural(left, 'byte is', 'bytes are')} no batch")
     length = int.from_bytes(data[at + LENGTH_AT : at + OVERHEAD], signed=True)
     magic = data[at + MAGIC_AT]
     if magic > CURRENT_MAGIC:
@@ -153,7 +154,7 @@ def batch_fault(data: bytes, at: int, end: int) -> RecordFault | None:
         why = f"length {length} is too short for a batch of magic {magic}"
         return RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", at + LENGTH_AT, why)
     if length > left - OVERHEAD:
-        why = f"length {length}, only {left - OVERHEAD} bytes follow"
+        why = f"length {length}, only {plural(left - OVERHEAD, 'byte follows', 'bytes follow')}"
         return RecordFault(AnomalyKind.CUT_BATCH, "length", at + LENGTH_AT, why)
     return None
 

@@ -10,6 +10,7 @@ from kdissect.decoders.records.layout import LENGTH_AT, OVERHEAD
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.limits import in_force
+from kdissect.model.plural import plural
 from kdissect.model.record import Record
 from kdissect.model.record_batch import CODEC_NAMES, RecordBatch, RecordFault
 
@@ -59,7 +60,7 @@ class _Reader:
             self._note(
                 f"{path}.value".lstrip("."),
                 at,
-                f"{batch.end - at} bytes are left over in the message",
+                f"{plural(batch.end - at, 'byte is', 'bytes are')} left over in the message",
                 inside,
             )
         return Record(batch.base_offset, batch.max_timestamp, key, value, (), batch.attributes)
@@ -69,7 +70,7 @@ class _Reader:
         start = at + 4
         length = int.from_bytes(batch.data[at:start], signed=True)
         if length < -1 or start + max(length, 0) > batch.end:
-            why = f"length {length}, {max(batch.end - start, 0)} bytes follow"
+            why = f"length {length}, {plural(max(batch.end - start, 0), 'byte follows', 'bytes follow')}"
             kind = AnomalyKind.NEGATIVE_LENGTH if length < -1 else AnomalyKind.MALFORMED_RECORD
             note(self._faults, RecordFault(kind, path, at, why, inside))
             return None, at, False

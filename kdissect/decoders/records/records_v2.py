@@ -6,6 +6,7 @@ from kdissect.decoders.jsonable import text_or_bytes
 from kdissect.decoders.records.faults import note
 from kdissect.decoders.records.varint import MAX_VARLONG, varint
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.plural import plural
 from kdissect.model.record import Header, Record
 from kdissect.model.record_batch import RecordBatch, RecordFault
 
@@ -37,7 +38,7 @@ def iter_records_v2(
             return
         stop = body + length
         if length < 0 or stop > end:
-            why = f"length {length}, {end - body} bytes follow"
+            why = f"length {length}, {plural(end - body, 'byte follows', 'bytes follow')}"
             note(faults, _fault(index, _MisfitError("length", at, why), inside))
             return
         try:
@@ -47,7 +48,7 @@ def iter_records_v2(
         at = stop
         index += 1
     if index != batch.count:
-        why = f"says {batch.count}, {index} records fill the batch"
+        why = f"says {batch.count}, {plural(index, 'record fills', 'records fill')} the batch"
         note(faults, RecordFault(AnomalyKind.BAD_RECORD_COUNT, "count", batch.records_start - 4, why))
 
 
@@ -80,7 +81,9 @@ def _record(batch: RecordBatch, data: bytes, at: int, stop: int) -> Record:
     else:
         headers, at = _headers(data, at, stop)
     if at != stop:
-        raise _MisfitError("length", at, f"{stop - at} bytes are left over in the record")
+        raise _MisfitError(
+            "length", at, f"{plural(stop - at, 'byte is', 'bytes are')} left over in the record"
+        )
     timestamp = batch.max_timestamp if batch.is_log_append_time else batch.base_timestamp + delta
     return Record(batch.base_offset + offset_delta, timestamp, key, value, headers, attributes)
 
@@ -101,7 +104,11 @@ def _bytes(part: str, data: bytes, at: int, stop: int) -> tuple[bytes | None, in
         return None, begin
     end = begin + length
     if end > stop:
-        raise _MisfitError(part, at, f"{length} bytes run past the end of the record, {stop - begin} left")
+        raise _MisfitError(
+            part,
+            at,
+            f"{plural(length, 'byte runs', 'bytes run')} past the end of the record, {stop - begin} left",
+        )
     return data[begin:end], end
 
 
@@ -111,7 +118,11 @@ def _headers(data: bytes, at: int, stop: int) -> tuple[tuple[Header, ...], int]:
     if count < 0:
         raise _MisfitError("headers", start, f"count {count} is negative")
     if 2 * count > stop - at:  # a header takes two bytes at least
-        raise _MisfitError("headers", start, f"{count} headers do not fit the {stop - at} bytes left")
+        raise _MisfitError(
+            "headers",
+            start,
+            f"{plural(count, 'header does', 'headers do')} not fit the {plural(stop - at, 'byte')} left",
+        )
     headers: list[Header] = []
     for index in range(count):
         begin = at

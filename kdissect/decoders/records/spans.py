@@ -13,6 +13,7 @@ from kdissect.decoders.records.layout import CURRENT_MAGIC, HEADER_V0, HEADER_V1
 from kdissect.decoders.records.reader import decompressed
 from kdissect.decoders.records.varint import MAX_VARINT, MAX_VARLONG, varint
 from kdissect.model.errors import DecodeError
+from kdissect.model.plural import plural
 from kdissect.model.record_batch import (
     CONTROL,
     DELETE_HORIZON,
@@ -174,7 +175,7 @@ def _records(data: bytes, start: int, end: int) -> list[Node]:
         try:
             length, begin = varint(data, at, end)
             if length < 0 or begin + length > end:
-                raise ValueError(f"length {length}, {end - begin} bytes follow")
+                raise ValueError(f"length {length}, {plural(end - begin, 'byte follows', 'bytes follow')}")
         except ValueError as error:
             nodes.append(_leaf("rest", "bytes", at, end, data[at:end]))
             nodes[-1].error = DecodeError(f"records[{len(nodes) - 1}].length", at, str(error))
@@ -200,7 +201,7 @@ def _record(data: bytes, start: int, begin: int, stop: int, name: str) -> Node:
             pull.content(f"headers[{index}].key", nullable=False)
             pull.content(f"headers[{index}].value", nullable=True)
         if pull.at != stop:
-            raise ValueError(f"{stop - pull.at} bytes are left over in the record")
+            raise ValueError(f"{plural(stop - pull.at, 'byte is', 'bytes are')} left over in the record")
     except ValueError as error:
         node.error = DecodeError(name, pull.at, str(error))
         if pull.at < stop:
@@ -237,7 +238,7 @@ class _Parts:
             raise ValueError(f"{name}: length {length} is not allowed")
         end = begin + max(length, 0)
         if end > self._stop:
-            raise ValueError(f"{name}: {length} bytes run past the end of the record")
+            raise ValueError(f"{name}: {plural(length, 'byte runs', 'bytes run')} past the end of the record")
         if length < 0:
             self._add(name, "null", end, None)
         else:
@@ -258,7 +259,9 @@ def _message_parts(batch: RecordBatch) -> list[Node]:
         end = at + 4 + max(length, 0)
         if length < -1 or end > batch.end:
             nodes.append(_leaf("rest", "bytes", at, batch.end, batch.data[at : batch.end]))
-            nodes[-1].error = DecodeError(name, at, f"length {length}, {batch.end - at - 4} bytes follow")
+            nodes[-1].error = DecodeError(
+                name, at, f"length {length}, {plural(batch.end - at - 4, 'byte follows', 'bytes follow')}"
+            )
             return nodes
         content = batch.data[at + 4 : end]
         kind, value = ("null", None) if length < 0 else ("bytes", shown(content))

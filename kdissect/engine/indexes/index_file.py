@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from kdissect.engine.indexes.segment_places import SegmentPlaces
 from kdissect.engine.rows import Row, RowField
+from kdissect.model.plural import plural
 
 Values = tuple[Any, ...]
 
@@ -56,7 +57,7 @@ class IndexFile(ABC):
         rest = (len(data) - self.start) % self.layout.size
         self.end = len(data) - rest
         if rest > 0:
-            self.faults.append(f"{rest} bytes behind the last entry at byte {self.end}")
+            self.faults.append(f"{plural(rest, 'byte')} behind the last entry at byte {self.end}")
 
     @classmethod
     def fields(cls) -> tuple[RowField, ...]:

@@ -12,6 +12,7 @@ from kdissect.engine.indexes.index_file import IndexFile, Values
 from kdissect.engine.indexes.segment_places import SegmentPlaces
 from kdissect.engine.rows import Row, RowField
 from kdissect.engine.times import millis_text
+from kdissect.model.plural import plural
 from kdissect.model.record_batch import MAX_SEQUENCE, NO_TIMESTAMP
 
 HEAD = Struct(">hIi")  # version; CRC-32C of all that follows it; number of entries
@@ -42,7 +43,7 @@ class ProducerSnapshot(IndexFile):
     def _pull_head(self) -> int:
         data = self.data
         if len(data) < HEAD.size:
-            self.faults.append(f"{len(data)} bytes are no producer snapshot")
+            self.faults.append(f"{plural(len(data), 'byte is', 'bytes are')} no producer snapshot")
             return len(data)
         version, crc, count = HEAD.unpack_from(data)
         if version != VERSION:
@@ -53,7 +54,9 @@ class ProducerSnapshot(IndexFile):
             self.faults.append(f"CRC at byte 2: says {crc:#010x}, the bytes give {computed:#010x}")
         held = (len(data) - HEAD.size) // self.layout.size
         if count != held:
-            self.faults.append(f"count at byte {_CRC_END}: {count} entries, room is for {held}")
+            self.faults.append(
+                f"count at byte {_CRC_END}: {plural(count, 'entry', 'entries')}, room is for {held}"
+            )
         return HEAD.size
 
     def _row(self, values: Values) -> Row:

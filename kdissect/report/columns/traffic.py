@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kdissect.engine.times import rfc3339
+from kdissect.model.plural import plural
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.durations import duration
 from kdissect.report.printable import printable
@@ -70,7 +71,7 @@ def error_rows(facts: Facts, by: list[str]) -> Iterator[Facts]:
     for error, count in facts["total"]["errors"].items():
         having = [row for row in facts["rows"] if error in row["errors"]]
         names = [" ".join(row[name] or "-" for name in by) for row in having[:_NAMED]]
-        more = [f"{len(having) - _NAMED} others"] if len(having) > _NAMED else []
+        more = [f"{plural(len(having) - _NAMED, 'other')}"] if len(having) > _NAMED else []
         yield {"error": error, "exchanges": count, "in": ", ".join(names + more)}
 
 

@@ -87,7 +87,7 @@ def _rule(found: Sequence[Finding], verdict: Verdict, first: bool) -> Markup:
 
 
 def _fold(finding: Finding, verdict: Verdict, is_open: bool) -> Markup:
-    times = element("span", f"{count(finding.count)} times", class_="times") if finding.count > 1 else ""
+    times = element("span", plural(finding.count, "time"), class_="times") if finding.count > 1 else ""
     place = finding.place
     where = element("span", f"{place.api} v{place.api_version}", class_="api") if place.api else ""
     name = element("span", wire(_short(finding)), class_="who")
@@ -159,7 +159,7 @@ def _when(finding: Finding) -> str:
     first = rfc3339(finding.place.time_ns)
     if finding.count == 1 or finding.last_time_ns == finding.place.time_ns:
         return first
-    return f"{count(finding.count)} times from {first} to {rfc3339(finding.last_time_ns)}"
+    return f"{plural(finding.count, 'time')} from {first} to {rfc3339(finding.last_time_ns)}"
 
 
 def _cites(finding: Finding) -> Markup:

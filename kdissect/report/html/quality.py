@@ -32,7 +32,7 @@ def _meaning(verdict: Verdict) -> str:
 def _numbers(verdict: Verdict) -> list[tuple[str, str]]:
     quality = verdict.quality
     kinds = [
-        (f"{kind.replace('_', ' ')} connections", n)
+        (kind.replace("_", " ") + " connections", n)
         for kind, n in sorted(verdict.coverage.connections.items())
     ]
     rows = [

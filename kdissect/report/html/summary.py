@@ -36,7 +36,8 @@ def _cards(verdict: Verdict) -> list[Markup]:
         _count(found["info"], "note", "info") if "info" in found else Markup(),
         _card(count(verdict.exchanges), f"exchanges in {long}" if long else "exchanges"),
         _card(
-            str(len(verdict.rules) - len(verdict.not_exercised)), f"of {len(verdict.rules)} rules exercised"
+            str(len(verdict.rules) - len(verdict.not_exercised)),
+            f"of {plural(len(verdict.rules), 'rule')} exercised",
         ),
         _card(quality.verdict, "capture quality", "good" if quality.verdict == GOOD else "warning"),
     ]

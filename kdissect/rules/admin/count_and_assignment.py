@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
+from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
     REQUEST,
@@ -34,5 +35,6 @@ class CountAndAssignment(BodyRule):
         """Counts beside assignments."""
         for index, topic in enumerate(body.value.topics):
             if topic.assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
-                seen = f"{topic.num_partitions} partitions, {topic.replication_factor} replicas, accepted"
+                asked = plural(topic.num_partitions, "partition")
+                seen = f"{asked}, {plural(topic.replication_factor, 'replica')}, accepted"
                 yield body.fault(f"topics[{index}]", "-1 and -1 beside assignments", seen)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
     REQUEST,
@@ -36,5 +37,6 @@ class DefaultCountTooEarly(BodyRule):
         """Counts without assignments."""
         for index, topic in enumerate(body.value.topics):
             if not topic.assignments and (topic.num_partitions < 1 or topic.replication_factor < 1):
-                seen = f"{topic.num_partitions} partitions, {topic.replication_factor} replicas"
+                partitions = plural(topic.num_partitions, "partition")
+                seen = f"{partitions}, {plural(topic.replication_factor, 'replica')}"
                 yield body.fault(f"topics[{index}]", "numbers above 0", seen)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
+from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
     BOTH_FRAMES,
@@ -42,6 +43,8 @@ class OldOffsetsOrder(BodyRule):
                 offsets = list(partition.old_style_offsets)
                 limit = most.get((topic.name, partition.partition_index), len(offsets))
                 if len(offsets) > limit:
-                    yield body.fault(path, f"at most {limit} offsets", f"{len(offsets)} offsets")
+                    yield body.fault(
+                        path, f"at most {plural(limit, 'offset')}", plural(len(offsets), "offset")
+                    )
                 elif offsets != sorted(offsets, reverse=True):
                     yield body.fault(path, "descending offsets", ", ".join(map(str, offsets[:8])))

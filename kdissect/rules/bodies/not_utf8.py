@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.node import Node
+from kdissect.model.plural import plural
 from kdissect.rules import pieces
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
@@ -30,5 +31,9 @@ class NotUtf8(NodeRule):
         """Strings that decoded to bytes."""
         if isinstance(node.value, bytes):
             is_near = body.exchange.is_near_secrets
-            seen = f"{len(node.value)} bytes that are not" if is_near else node.value[:32].hex(" ")
+            seen = (
+                f"{plural(len(node.value), 'byte that is', 'bytes that are')} not"
+                if is_near
+                else node.value[:32].hex(" ")
+            )
             yield Fault("UTF-8", seen)

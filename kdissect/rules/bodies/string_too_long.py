@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.node import Node
+from kdissect.model.plural import plural
 from kdissect.rules import pieces
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
@@ -32,4 +33,4 @@ class StringTooLong(NodeRule):
         """Bytes of the content."""
         content = node.children[-1] if node.children else node
         if content.end - content.start > LIMIT:
-            yield Fault(f"at most {LIMIT} bytes", f"{content.end - content.start} bytes")
+            yield Fault(f"at most {LIMIT} bytes", plural(content.end - content.start, "byte"))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Level
+from kdissect.model.plural import plural
 from kdissect.rules import pieces
 from kdissect.rules.bodies.unknown_tag import all_tags, is_unknown
 from kdissect.rules.body import Body
@@ -37,5 +38,6 @@ class TagOfOtherVersion(NodeRule):
         for child in node.children:
             if is_unknown(child) and child.value in known:
                 yield Fault(
-                    f"no tag {child.value} in version {body.version}", f"{child.end - child.start} bytes"
+                    f"no tag {child.value} in version {body.version}",
+                    plural(child.end - child.start, "byte"),
                 )

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Level
+from kdissect.model.plural import plural
 from kdissect.rules import pieces
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
@@ -43,7 +44,9 @@ class UnknownTag(NodeRule):
         known = all_tags(body.message)
         for child in node.children:
             if is_unknown(child) and child.value not in known:
-                yield Fault("a tag of this schema", f"tag {child.value}, {child.end - child.start} bytes")
+                yield Fault(
+                    "a tag of this schema", f"tag {child.value}, {plural(child.end - child.start, 'byte')}"
+                )
 
 
 @lru_cache(maxsize=512)  # two messages of each API

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
     BOTH_FRAMES,
@@ -66,8 +67,8 @@ class EarlyFetch(BodyRule):
             return
         held = sum(len(partition.records or b"") for partition in partitions)
         if held < asked.min_bytes and latency < asked.max_wait_ms * 500_000:  # half of the time
-            seen = f"{held} bytes after {latency / 1e6:.1f} ms"
-            yield Fault(f"{asked.min_bytes} bytes or {asked.max_wait_ms} ms", seen, side=RESPONSE)
+            seen = f"{plural(held, 'byte')} after {latency / 1e6:.1f} ms"
+            yield Fault(f"{plural(asked.min_bytes, 'byte')} or {asked.max_wait_ms} ms", seen, side=RESPONSE)
 
 
 def _has_reason(partition: Any) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.rule import RESPONSE, BodyRule, Fault
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
@@ -40,6 +41,8 @@ class ErrorWithData(BodyRule):
         for at, topic in enumerate(body.value.responses or ()):
             for index, row in enumerate(topic.partitions or ()):
                 if row.records or not row.error_code:
-                    what = f"{len(row.records or b'')} bytes of records, error code {row.error_code}"
+                    what = (
+                        f"{plural(len(row.records or b''), 'byte')} of records, error code {row.error_code}"
+                    )
                     yield body.fault(f"responses[{at}].partitions[{index}]", "no partition", what)
                     return  # the others have the same cause

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
+from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
     REQUEST,
@@ -40,5 +41,5 @@ class ForgottenInFullFetch(BodyRule):
             yield body.fault(
                 "forgotten_topics_data",
                 "none in a full fetch",
-                f"{len(body.value.forgotten_topics_data)} topics",
+                plural(len(body.value.forgotten_topics_data), "topic"),
             )

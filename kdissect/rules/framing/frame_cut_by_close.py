@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
+from kdissect.model.plural import plural
 from kdissect.model.stream import CloseKind
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.rule import REQUEST, ConnectionRule, Fault
@@ -38,6 +39,6 @@ class FrameCutByClose(ConnectionRule):
         if frame is None or close.by != sender:
             return
         api = registry.api_name(exchange.api_key) if exchange.api_key is not None else None
-        held = f"{len(frame.data)} of {frame.size} bytes"
+        held = f"{len(frame.data)} of {plural(frame.size, 'byte')}"
         what = f"{held} of {api or 'a'} {side} {exchange.ordinal}, then {close.how}"
         yield Fault("a whole frame before the connection ends", what, who=sender)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kdissect.model.plural import plural
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.rule import REQUEST, RESPONSE, ExchangeRule, Fault
 from kdissect.session.exchange import Exchange, ExchangeKind
@@ -46,5 +47,9 @@ class FrameTooShort(ExchangeRule):
         ):
             if frame is not None and frame.size < least:
                 yield Fault(
-                    f"at least {least} bytes", f"{frame.size} bytes", side=side, start=0, end=frame.size
+                    f"at least {plural(least, 'byte')}",
+                    plural(frame.size, "byte"),
+                    side=side,
+                    start=0,
+                    end=frame.size,
                 )

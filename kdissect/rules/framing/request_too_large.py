@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.model.plural import plural
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.rule import ExchangeRule, Fault
 from kdissect.session.exchange import Exchange
@@ -37,4 +38,4 @@ class RequestTooLarge(ExchangeRule):
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
         """Size of the request's frame."""
         if exchange.request is not None and exchange.request.size > LIMIT:
-            yield Fault(f"at most {LIMIT} bytes", f"{exchange.request.size} bytes", start=0, end=0)
+            yield Fault(f"at most {LIMIT} bytes", plural(exchange.request.size, "byte"), start=0, end=0)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.model.plural import plural
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.rule import ExchangeRule, Fault
 from kdissect.session.exchange import Exchange, ExchangeKind
@@ -42,4 +43,4 @@ class SaslFrameTooLarge(ExchangeRule):
         ):
             return
         if request.size > LIMIT:
-            yield Fault(f"at most {LIMIT} bytes", f"{request.size} bytes", start=0, end=0)
+            yield Fault(f"at most {LIMIT} bytes", plural(request.size, "byte"), start=0, end=0)

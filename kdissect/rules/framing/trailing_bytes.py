@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
     Fault,
@@ -33,7 +34,8 @@ class TrailingBytes(MisfitRule):
     def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
         """Bytes behind the body."""
         end = len(body.data)
+        seen = f"{plural(end - body.end, 'byte')} left over"
         yield Fault(
-            f"{body.message.name} v{body.version} to end with its frame", f"{end - body.end} bytes left over",
+            f"{body.message.name} v{body.version} to end with its frame", seen,
             start=body.end, end=end, side=body.side,
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
+from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.rule import RESPONSE, BodyRule, Fault
 
@@ -29,4 +30,4 @@ class LeaderNotMember(BodyRule):
         answer = body.value
         members = [str(member.member_id) for member in answer.members or ()]
         if not answer.error_code and members and str(answer.leader) not in members:
-            yield body.fault("leader", f"one of {len(members)} members", str(answer.leader))
+            yield body.fault("leader", f"one of {plural(len(members), 'member')}", str(answer.leader))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.rule import (
     REQUEST,
@@ -54,5 +55,7 @@ class OddCommit(BodyRule):
                 size = len(metadata.encode() if isinstance(metadata, str) else metadata)
                 if size > METADATA_LIMIT:
                     yield body.fault(
-                        f"{path}.committed_metadata", f"at most {METADATA_LIMIT} bytes", f"{size} bytes"
+                        f"{path}.committed_metadata",
+                        f"at most {METADATA_LIMIT} bytes",
+                        plural(size, "byte"),
                     )

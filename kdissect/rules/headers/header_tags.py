@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.headers import request_header_version
 from kdissect.model.finding import Claim, Level
+from kdissect.model.plural import plural
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, tags_at
 from kdissect.rules.rule import REQUEST, RESPONSE, ExchangeRule, Fault, Once
@@ -60,5 +61,5 @@ class HeaderTags(ExchangeRule):
             if not start + 1 < end < len(frame.data):
                 continue
             if body_without_tags(frame.data, key, version, is_response) is None:  # else they are the body
-                seen = f"{end - start} bytes of tags"
+                seen = f"{plural(end - start, 'byte')} of tags"
                 yield Fault("an empty tag section", seen, start=start, end=end, side=side)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.records.control import control_key
 from kdissect.model.finding import Who
+from kdissect.model.plural import plural
 from kdissect.rules.batch import Batch
 from kdissect.rules.rule import Fault, RecordRule
 
@@ -33,7 +34,7 @@ class BadControlKey(RecordRule):
         for index, record in enumerate(batch.content):
             key = control_key(record.key)
             if key is None:
-                seen = "null" if record.key is None else f"{len(record.key)} bytes"
+                seen = "null" if record.key is None else plural(len(record.key), "byte")
                 yield batch.inside(f"records[{index}].key", "4 bytes or more", seen)
             elif key.version < 0:
                 yield batch.inside(f"records[{index}].key", "a version from 0 on", key.version)

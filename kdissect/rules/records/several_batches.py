@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
+from kdissect.model.plural import plural
 from kdissect.rules.batch import Batch
 from kdissect.rules.records.old_magic_produced import MAGIC_2_FROM
 from kdissect.rules.rule import BatchRule, Fault
@@ -31,4 +32,8 @@ class SeveralBatches(BatchRule):
     def check(self, batch: Batch) -> Iterator[Fault]:
         """The second batch of a partition."""
         if batch.version >= MAGIC_2_FROM and batch.index == 1:
-            yield batch.fault("base_offset", "one batch", f"{len(batch.records.found.found.batches)} batches")
+            yield batch.fault(
+                "base_offset",
+                "one batch",
+                plural(len(batch.records.found.found.batches), "batch", "batches"),
+            )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.model.plural import plural
 from kdissect.rules.body import body_of
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.rule import REQUEST, ExchangeRule, Fault, Once
@@ -39,4 +40,6 @@ class ApiVersionsBody(ExchangeRule):
             return
         body = body_of(exchange, REQUEST)
         if body is not None and body.error is None and body.end < len(body.data) and body.has_ignorable_tail:
-            yield Fault("no body", f"{len(body.data) - body.end} bytes", start=body.end, end=len(body.data))
+            yield Fault(
+                "no body", plural(len(body.data) - body.end, "byte"), start=body.end, end=len(body.data)
+            )

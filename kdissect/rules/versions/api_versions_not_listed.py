@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
+from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.connection_view import API_VERSIONS
 from kdissect.rules.rule import RESPONSE, BodyRule, Fault
@@ -28,5 +29,7 @@ class ApiVersionsNotListed(BodyRule):
         """The keys of a successful answer."""
         if body.value.error_code == 0 and all(key.api_key != API_VERSIONS for key in body.value.api_keys):
             yield body.fault(
-                "api_keys", "an entry for API key 18", f"{len(body.value.api_keys)} entries without it"
+                "api_keys",
+                "an entry for API key 18",
+                f"{plural(len(body.value.api_keys), 'entry', 'entries')} without it",
             )

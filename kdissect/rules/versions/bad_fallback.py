@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
+from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.connection_view import API_VERSIONS, UNSUPPORTED_VERSION
 from kdissect.rules.rule import RESPONSE, Fault, MisfitRule
@@ -39,7 +40,7 @@ def _as_version_0(body: Body) -> Fault:
     """Where the bytes stop to be the body of version 0 that they should be."""
     data = body.data
     root = dissect(body.message, 0, data, body.offset)
-    wrong = root.error or DecodeError("", root.end, f"{len(data) - root.end} bytes left over")
+    wrong = root.error or DecodeError("", root.end, f"{plural(len(data) - root.end, 'byte')} left over")
     path = wrong.path.partition(".")[2]
     seen = f"as version 0, {path}: {wrong.why}" if path else f"as version 0, {wrong.why}"
     return Fault("a version 0 body", seen, path, wrong.offset, len(data), RESPONSE)

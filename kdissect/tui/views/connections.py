@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
+from kdissect.model.plural import plural
 from kdissect.query.tokens import quote
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.connections import connection_columns
@@ -58,7 +59,7 @@ class ConnectionsView(TablesView):
             kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
         told = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
         left_out = f"; {facts['forgotten']} earlier ones are left out" if facts["forgotten"] else ""
-        return f"{count} connections ({told}){left_out}" if told else "0 connections"
+        return f"{plural(count, 'connection')} ({told}){left_out}" if told else "0 connections"
 
     def row_filter(self, row: Row) -> str | None:
         """The exchanges of the connection."""

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 
 from kdissect.engine.secret_bytes import secret_patches
 from kdissect.model.finding import Finding
+from kdissect.model.plural import plural
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.printable import printable
 from kdissect.report.text import finding_text, party_text
@@ -61,7 +62,11 @@ class FindingsView(LinesBelowView):
         told = ", ".join(f"{counts[name]} {name}" for name in _STYLES if name in counts)
         times = sum(finding.count for finding in facts.findings)
         dropped = f"; {facts.dropped} more are left out" if facts.dropped else ""
-        return f"{count} findings ({told}), {times} times{dropped}" if told else "no findings"
+        return (
+            f"{plural(count, 'finding')} ({told}), {plural(times, 'time')}{dropped}"
+            if told
+            else "no findings"
+        )
 
     def row_filter(self, row: Row) -> str | None:
         """All exchanges about which the rule speaks."""

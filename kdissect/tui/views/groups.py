@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kdissect.model.plural import plural
 from kdissect.query.tokens import quote
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.groups import (
@@ -54,7 +55,7 @@ class GroupsView(TablesView):
         """How many groups, how many left out."""
         rebalances = sum(row["rebalance_count"] for row in facts["groups"])
         left_out = f"; {facts['forgotten']} more are left out" if facts["forgotten"] else ""
-        return f"{count} group{'s' * (count != 1)}, {rebalances} rebalances{left_out}"
+        return f"{plural(count, 'group')}, {plural(rebalances, 'rebalance')}{left_out}"
 
     def row_filter(self, row: Row) -> str | None:
         """Requests that name the group."""

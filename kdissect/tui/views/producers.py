@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kdissect.model.plural import plural
 from kdissect.query.tokens import quote
 from kdissect.report.cells import TableColumn
 from kdissect.report.columns.producers import (
@@ -65,7 +66,9 @@ class ProducersView(TablesView):
         """How many of each."""
         transactions = sum(len(row["transactions"]) for row in facts["transactional_ids"])
         left_out = f"; {facts['forgotten']} more are left out" if facts["forgotten"] else ""
-        return f"{len(facts['producers'])} producers, {transactions} transactions{left_out}"
+        return (
+            f"{plural(len(facts['producers']), 'producer')}, {plural(transactions, 'transaction')}{left_out}"
+        )
 
     def row_filter(self, row: Row) -> str | None:
         """Batches with the producer's id, and requests that name it or its transactional id."""

@@ -10,6 +10,7 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
+from kdissect.model.plural import plural
 from kdissect.query.tokens import quote
 from kdissect.report.cells import TableColumn
 from kdissect.report.columns.records import record_columns
@@ -115,7 +116,7 @@ class RecordsView(LinesBelowView):
         is_over = reader is None or reader.is_over
         empty = self.nothing if is_over and not self.session.is_loading else "reading ..."
         self.table.show(record_columns(), self._records, empty)
-        count = f"{len(self._records)} records" + ("" if is_over else " so far: more as you scroll")
+        count = plural(len(self._records), "record") + ("" if is_over else " so far: more as you scroll")
         if reader is not None and reader.is_full:
             count = f"the first {MAX_RECORDS} records; a filter finds later ones"
         if self.session.filter_text:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
+from kdissect.model.plural import plural
 from kdissect.query.tokens import quote
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.traffic import error_rows, time_rows, traffic_columns, traffic_rows
@@ -67,7 +68,7 @@ class StatisticsView(LinesBelowView):
     def summary(self, facts: Any, count: int) -> str:
         """How many exchanges, by what."""
         total = facts["total"]
-        counts = f"{total['exchanges']} exchanges, {total['failed']} failed"
+        counts = f"{plural(total['exchanges'], 'exchange')}, {total['failed']} failed"
         return f"{counts}; by {self._by} (b: by something else)"
 
     def row_filter(self, row: Row) -> str | None:
@@ -131,7 +132,7 @@ class StatisticsView(LinesBelowView):
         for row in error_rows(self._facts, self._facts["by"]):
             yield (
                 (f"{row['error']}  ", "bad"),
-                (f"{row['exchanges']} exchanges, in {printable(row['in'])}", ""),
+                (f"{plural(row['exchanges'], 'exchange')}, in {printable(row['in'])}", ""),
             )
 
     @staticmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kdissect.model.plural import plural
 from kdissect.query.tokens import quote
 from kdissect.report.cells import TableColumn
 from kdissect.report.columns.topics import topic_columns, user_columns, user_rows
@@ -42,7 +43,7 @@ class TopicsView(TablesView):
         """How many topics, how much in them."""
         written = sum(row["written"]["bytes"] for row in facts["topics"])
         read = sum(row["read"]["bytes"] for row in facts["topics"])
-        return f"{count} topics, {byte_count(written)} written, {byte_count(read)} read"
+        return f"{plural(count, 'topic')}, {byte_count(written)} written, {byte_count(read)} read"
 
     def row_filter(self, row: Row) -> str | None:
         """Exchanges with the topic."""

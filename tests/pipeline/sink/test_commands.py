@@ -44,7 +44,7 @@ def test_compact_and_retain_say_what_they_did(grown: Path, capfd: Capture) -> No
     assert main(["pipeline", "compact", str(grown), "--grace", "0"]) == 0
     assert capfd.readouterr().out == "2 files became 1 of 0.0 MB together\n"
     assert main(["pipeline", "retain", str(grown), "--before", DAY_TWO.isoformat(), "--grace", "0"]) == 0
-    assert capfd.readouterr().out == "2 rows before 2026-03-02 went: 1 files as a whole, 0 written again\n"
+    assert capfd.readouterr().out == "2 rows before 2026-03-02 went: 1 file as a whole, 0 written again\n"
     assert len(list((grown / "rates").rglob("*.parquet"))) == 2
 
 

@@ -1,0 +1,171 @@
+"""Writes anew what is generated in this repository, and says what changed.
+
+    python -m tests.regenerate              # all of it, a few minutes
+    python -m tests.regenerate rules docs   # two parts
+    python -m tests.regenerate --list       # the parts, and what each writes
+
+A part is a command: mostly the tests that compare, run with KDISSECT_UPDATE=1, which has them write.
+Look at the difference (`git diff`) before you commit it. The exit code is 1 where a part failed.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+CHECKOUT = Path(__file__).parent.parent
+# In one process: several tests write the same file.
+PYTEST = ("-m", "pytest", "-n", "0", "-m", "exhaustive or not exhaustive")
+FAILURE_LINES = 30  # of a part's output
+
+
+class Part(NamedTuple):
+    """One part: what it is, the arguments for Python that write it, and the paths that these may change.
+
+    `asked` leaves it out unless it is named.
+    """
+
+    name: str
+    what: str
+    command: tuple[str, ...]
+    written: tuple[str, ...]
+    asked: bool = False
+
+
+# In this order: what comes later may show what was written before.
+PARTS = (
+    Part(
+        "registry",
+        "the list of rules: files of rules that it lacks go to the end of their family",
+        (*PYTEST, "tests/rules/test_registry.py"),
+        ("kdissect/rules/registry.py",),
+    ),
+    Part(
+        "findings",
+        "what each rule says about its fixture",
+        (*PYTEST, "tests/rules/test_rules.py"),
+        ("tests/rules/golden",),
+    ),
+    Part(
+        "rules",
+        "a page for each rule, from its docstring",
+        (*PYTEST, "tests/rules/test_pages.py"),
+        ("docs/rules",),
+    ),
+    Part(
+        "mutants",
+        "what other rules say about the mutants of a rule",
+        (*PYTEST, "tests/mutation/test_mutants.py::test_collateral_is_listed"),
+        ("tests/mutation/collateral.md",),
+    ),
+    Part(
+        "schema",
+        "how many APIs and versions there are, in README.md and docs/schema.md",
+        (*PYTEST, "tests/schema/test_counts_in_docs.py"),
+        ("README.md", "docs/schema.md"),
+    ),
+    Part(
+        "filters",
+        "tables of operators and fields in docs/filter.md, and the messages about wrong filters",
+        (*PYTEST, "tests/query/test_docs.py", "tests/query/test_errors.py"),
+        ("docs/filter.md", "tests/query/errors.txt"),
+    ),
+    Part(
+        "keys",
+        "the keys of the screen in docs/tui.md",
+        (*PYTEST, "tests/tui/test_docs.py::test_the_page_lists_every_key"),
+        ("docs/tui.md",),
+    ),
+    Part(
+        "docs",
+        "output of commands and tables of fields in README.md, docs/output.md and docs/questions.md",
+        (*PYTEST, "tests/cli/test_docs.py"),
+        ("README.md", "docs/output.md", "docs/questions.md"),
+    ),
+    Part(
+        "goldens",
+        "what commands print for the captures: a few in full, a digest for each API version of all",
+        (*PYTEST, "tests/golden"),
+        ("tests/golden",),
+    ),
+    Part(
+        "captures",
+        "the tables of captures/README.md and captures/coverage.md",
+        ("-m", "captures.record.report"),
+        ("captures/README.md", "captures/coverage.md"),
+    ),
+    Part(
+        "bytecodes",
+        "the bytecodes that an exchange may cost; a bound, so only when it is named",
+        ("benchmarks/guard.py", "--update"),
+        ("benchmarks/bytecodes.json",),
+        asked=True,
+    ),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the parts that the arguments name, or all."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.regenerate",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = [part.name for part in PARTS]
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(names))
+    parser.add_argument("--list", action="store_true", help="show the parts")
+    chosen = parser.parse_args(arguments)
+    unknown = [name for name in chosen.parts if name not in names]
+    if unknown:
+        parser.error(f"no such part: {', '.join(unknown)}; --list shows them")
+    if chosen.list:
+        for part in PARTS:
+            print(f"{part.name:10} {part.what}\n{'':10} {' '.join(part.written)}")
+        return 0
+    wanted = [part for part in PARTS if (part.name in chosen.parts if chosen.parts else not part.asked)]
+    done = [regenerate(part) for part in wanted]
+    return int(not all(done))
+
+
+def regenerate(part: Part) -> bool:
+    """Write one part and print what changed. Whether its command ended well."""
+    before = _state(part)
+    ran = subprocess.run(
+        [sys.executable, *part.command],
+        cwd=CHECKOUT,
+        env=os.environ | {"KDISSECT_UPDATE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    now = _state(part)
+    changed = sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
+    print(f"{part.name}: {'unchanged' if not changed else 'changed'}", flush=True)
+    for path in changed:
+        how = "new" if path not in before else "deleted" if path not in now else "changed"
+        print(f"  {how:8} {path}", flush=True)
+    if ran.returncode:
+        print(f"  failed, exit code {ran.returncode}:", flush=True)
+        for line in ran.stdout.splitlines()[-FAILURE_LINES:]:
+            print(f"    {line}", flush=True)
+    return ran.returncode == 0
+
+
+def _state(part: Part) -> dict[str, bytes]:
+    """A digest of each file that a part may write, by its path."""
+    roots = [CHECKOUT / name for name in part.written]
+    files = [path for root in roots for path in (root.rglob("*") if root.is_dir() else [root])]
+    return {
+        path.relative_to(CHECKOUT).as_posix(): blake2b(path.read_bytes()).digest()
+        for path in files
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""How many APIs, versions and bodies README.md and docs/schema.md speak of is what the schema holds.
+
+`python -m tests.regenerate schema` writes the numbers anew.
+"""
+
+import os
+import re
+
+import pytest
+
+from kdissect.schema import registry
+from tests.support.console import CHECKOUT
+
+APIS = registry.all_apis()
+API_VERSIONS = sum(api.versions.last - api.versions.first + 1 for api in APIS)
+# What stands behind each number, and the number.
+COUNTS = {
+    "README.md": ((r" APIs", len(APIS)), (r" API versions", API_VERSIONS)),
+    "docs/schema.md": (
+        (r" APIs", len(APIS)),
+        (r" API versions", API_VERSIONS),
+        (r" request and response\s+bodies", 2 * API_VERSIONS),
+        (r" records and payloads", len(registry.all_payloads())),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_are_those_of_the_schema(name: str) -> None:
+    page = CHECKOUT / name
+    text = page.read_text()
+    for noun, number in COUNTS[name]:
+        pattern = rf"\d+(?={noun})"
+        assert re.search(pattern, text), f"{name} must say how many{noun}"
+        text = re.sub(pattern, str(number), text)
+    if os.environ.get("KDISSECT_UPDATE"):
+        page.write_text(text)
+    assert page.read_text() == text, "python -m tests.regenerate schema"
