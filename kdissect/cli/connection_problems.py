@@ -12,6 +12,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.problem_packets import packets_of
 from kdissect.cli.turns import Reading, read_all
 from kdissect.history.connection_problems import ConnectionProblem
+from kdissect.model.plural import plural
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.stats.diagnosis import Diagnosis
 from kdissect.stats.problem_rows import PROBLEM_FIELDS, problem_row
@@ -47,9 +48,9 @@ def print_problems(dissection: Dissection, options: Namespace, output: Output) -
     keep(diagnosis.finish())
     _write(dissection, options, output, sorted(found, key=_when))
     if more:
-        say(f"{more} more connections came to nothing, and are left out")
+        say(f"left out: {plural(more, 'more connection')} that came to nothing")
     elif not found:
-        say(f"none of {connections} connections came to nothing")
+        say(f"none of {plural(connections, 'connection')} came to nothing")
     reading.over()
 
 

@@ -38,6 +38,14 @@ class RunBudget:
         """So many captured bytes had `count` records."""
         self._records -= min(self._records, max(0, count - self.limits.run_record_ratio * size))
 
+    def left(self) -> tuple[int, int]:
+        """Bytes and records that are left of what is not usual."""
+        return self._bytes, self._records
+
+    def give_back(self, left: tuple[int, int]) -> None:
+        """What was spent since `left` was read in vain: others will read it again."""
+        self._bytes, self._records = left
+
 
 _current: list[RunBudget] = []
 _met: set[str] = set()

@@ -13,6 +13,7 @@ from struct import Struct
 from kdissect.model.commented import Commented, is_commented, taken_apart
 from kdissect.model.link import LinkType
 from kdissect.model.packet import Packet
+from kdissect.model.plural import plural
 from kdissect.model.process import LocalEnd, Process
 from kdissect.net.datagram import MalformedPacketError
 
@@ -67,7 +68,7 @@ def _nflog(packet: Packet) -> Packet:
     while True:
         length, kind = head(data, at)
         if length < 4:
-            raise MalformedPacketError(f"NFLOG attribute of {length} bytes")
+            raise MalformedPacketError(f"NFLOG attribute of {plural(length, 'byte')}")
         if kind == _NFULA_PAYLOAD:
             inner = data[at + 4 : at + length]
             return packet._replace(link_type=LinkType.RAW, data=inner, wire_length=length - 4)
@@ -81,7 +82,7 @@ def _pktap(packet: Packet) -> tuple[Packet, LocalEnd | None]:
         if packet.link_type == _USER2:
             return packet, None
         raise MalformedPacketError(
-            f"PKTAP header of {length} bytes before link type {link_type}, type {kind}"
+            f"PKTAP header of {plural(length, 'byte')} before link type {link_type}, type {kind}"
         )
     inner = packet._replace(
         link_type=link_type, data=data[length:], wire_length=max(0, packet.wire_length - length)

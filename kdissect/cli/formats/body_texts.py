@@ -11,6 +11,7 @@ from kdissect.decoders.records.batches import split_batches
 from kdissect.engine.nested_records import batch_values
 from kdissect.engine.record_sets import records_side
 from kdissect.model.record_batch import RecordFault
+from kdissect.model.run_budget import run_budget
 from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
@@ -79,8 +80,11 @@ class BodyTexts:
         assert self._exchange.api_key is not None
         found = split_batches(data, start, end, may_be_cut=bool(records_side(self._exchange.api_key)))
         faults: list[tuple[int, RecordFault]] = []
+        budget = run_budget()
+        left = budget.left()
         batches = batch_values(found.batches, topic, faults, self._show_secrets)
         if faults or found.faults:
+            budget.give_back(left)
             raise ValueError
         told = {"bytes": end - start, "batches": batches}
         try:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.decoders.compiled import fits
 from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.connection_view import API_VERSIONS
 from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, reads_well
@@ -48,8 +49,7 @@ class WrongHeaderVersion(MisfitRule):
         """Whether the body fits one byte away."""
         shift = _shift(body)
         if shift:
-            much = "one byte" if abs(shift) == 1 else f"{abs(shift)} bytes"
-            what = f"the body fits {much} {'earlier' if shift < 0 else 'later'}"
+            what = f"the body fits {plural(abs(shift), 'byte')} {'earlier' if shift < 0 else 'later'}"
             if shift == -1 and fits(body.message, body.version, body.data + _EMPTY_SECTION, body.offset):
                 what += ", or lacks its last byte"
             how = "without a tag section" if shift > 0 and body.api.key == API_VERSIONS else "of the version"
