@@ -138,4 +138,4 @@ def test_problems_beyond_the_bound_are_counted(
     assert main(["connections", str(CAPTURES / "kafka44_connect_tls.pcapng"), "--problems"]) == 0
     said = capfd.readouterr()
     assert len(said.out.splitlines()) == 1 + 5
-    assert re.search(r"^kdissect: \d+ more connections came to nothing, and are left out$", said.err, re.M)
+    assert re.search(r"^kdissect: left out: \d+ more connections that came to nothing$", said.err, re.M)

@@ -364,7 +364,7 @@ def test_encapsulations_that_are_not_read_are_named(
 ) -> None:
     path = written(tmp_path / "c", pcap([Packet(1, 10**18, 1, data, len(data))]))
     assert main(["inspect", path]) == 0
-    told = f"kdissect: warning: 1 of 1 packets are in an encapsulation that is not read: 1 {name}\n"
+    told = f"kdissect: warning: 1 of 1 packet is in an encapsulation that is not read: 1 {name}\n"
     assert capfd.readouterr().err == told
 
 
@@ -376,7 +376,7 @@ def test_link_types_that_are_not_read_are_named(
 ) -> None:
     path = written(tmp_path / "c", pcap([Packet(1, 10**18, link, bytes(60), 60)], link))
     assert main(["inspect", path]) == 0
-    told = f"kdissect: warning: 1 of 1 packets are of a link type that is not read: 1 {name}\n"
+    told = f"kdissect: warning: 1 of 1 packet is of a link type that is not read: 1 {name}\n"
     assert capfd.readouterr().err == told
 
 
