@@ -36,14 +36,15 @@ _NO_BYTES = -1  # bytes that a snap length cut, of what is no segment
 
 def as_segment(flow: bytes, local_end: LocalEnd) -> PlainSegment:
     """What goes in front of the segment of a packet, to tell where there are segments alone whose it is."""
-    from pickle import dumps  # on Spark alone
+    from json import dumps  # on Spark alone
 
-    return flow, 0, 0, 0, 0, dumps(tuple(local_end)), _NO_BYTES, 0
+    told = dumps([*local_end.process, local_end.is_sender]).encode()
+    return flow, 0, 0, 0, 0, told, _NO_BYTES, 0
 
 
 def local_end_of(segment: PlainSegment) -> LocalEnd:
     """What it tells: all others have no negative number of missing bytes."""
-    from pickle import loads
+    from json import loads
 
-    process, is_sender = loads(segment[5])
-    return LocalEnd(process, is_sender)
+    *process, is_sender = loads(segment[5])
+    return LocalEnd(Process(*process), is_sender)
