@@ -2,12 +2,21 @@
 
 from typing import Any
 
+from kdissect.model.plural import plural
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.durations import duration
 from kdissect.report.printable import printable
 
 Row = dict[str, Any]
-_HEALTH = ("gaps", "retransmissions", "out_of_order", "duplicates", "zero_windows", "resets")
+# By the field of the row: one of them, and several.
+_HEALTH = {
+    "gaps": ("gap", "gaps"),
+    "retransmissions": ("retransmission", "retransmissions"),
+    "out_of_order": ("out of order", "out of order"),
+    "duplicates": ("duplicate", "duplicates"),
+    "zero_windows": ("zero window", "zero windows"),
+    "resets": ("reset", "resets"),
+}
 
 
 def connection_columns() -> list[TableColumn]:
@@ -57,5 +66,5 @@ def _closed(row: Row) -> Cell:
 
 
 def _health(row: Row) -> Cell:
-    troubles = [f"{row[name]} {name.replace('_', ' ')}" for name in _HEALTH if row[name]]
+    troubles = [plural(row[name], *words) for name, words in _HEALTH.items() if row[name]]
     return Cell(", ".join(troubles) or "ok", "odd" if troubles else "dim")
