@@ -13,7 +13,6 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.rule import Once
 from tests.support.console import CAPTURES
 
-APACHE = sorted(path.name for path in CAPTURES.glob("kafka*_java_*.pcapng"))
 # What was looked at byte by byte: docs/found-in-the-wild.md.
 WILD = {
     "tansu_rdk216_acks.pcap": {"FRM006", "PAI004"},
@@ -30,11 +29,13 @@ WILD = {
     "kafka44_missteps_raw.pcapng": {"FET012", "FET013", "PRD004"},
     "kafka44_connect_plain.pcapng": {"CON001", "CON005", "SAS013"},
     "kafka44_connect_tls.pcapng": {"CON002"},
+    "kafka44_java_refused.pcapng": {"SAS013"},
     "kafka44_kafkajs_admin.pcapng": set(),
     "kafka44_rdkafka_admin.pcapng": {"FRM006"},
     "kafka44_segmentio_admin.pcapng": {"FRM006"},
     "kafka44_segmentio_groups.pcapng": {"GRP009"},
 }
+APACHE = sorted(path.name for path in CAPTURES.glob("kafka*_java_*.pcapng") if path.name not in WILD)
 OTHERS = sorted(path.name for path in CAPTURES.glob("*.pcap*") if path.name not in {*APACHE, *WILD})
 TRUE_OF_DAMAGE = {"badcrc": {"REC004"}}  # its bytes were changed inside of batches
 DAMAGES = ("bigendian", "cutfile", "dup", "loss1", "reorder", "seqwrap", "vlan", "badcrc")
