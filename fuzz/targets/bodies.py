@@ -196,6 +196,8 @@ class Frames(Target):
     name = "frames"
     about = "whole frames with headers, sizes, payloads: decode_*, trees, JSON as printed"
     modules = (
+        "kdissect.decoders.frame_start",
+        "kdissect.decoders.frame_trees",
         "kdissect.decoders.frames",
         "kdissect.decoders.headers",
         "kdissect.decoders.messages",

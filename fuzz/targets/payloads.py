@@ -101,7 +101,7 @@ class Payloads(Target):
         padded, end = b"??" + content + b"?", 2 + len(content)
         found = find(place, padded, 2, end, scope)
         if found is not None:
-            tree = found.dissect(padded, 2, end)
+            tree = found.dissect(padded, 2, end, nest)
             nest(tree, padded, scope)
             fills(tree, 2, end)
         alone = find(place, content, 0, len(content), scope)
@@ -156,7 +156,7 @@ class RecordPayloads(Target):
         spans = [None if part is None else (b"?" + part + b"??", 1, 1 + len(part)) for part in (key, value)]
         for found, span in zip(find_record(topic, spans[0], spans[1], is_control), spans, strict=True):
             if found is not None and span is not None:
-                tree = found.dissect(*span)
+                tree = found.dissect(*span, nest)
                 nest(tree, span[0], Scope())
                 fills(tree, span[1], span[2])
         return 0

@@ -9,9 +9,8 @@ from kdissect.decoders import quirks
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.jsonable import blanked, to_jsonable
 from kdissect.decoders.payloads.nesting import jsonable_body
-from kdissect.decoders.payloads.scope import NEAR_SECRETS, Facts
+from kdissect.decoders.payloads.scope import Facts, may_hold_secrets
 from kdissect.decoders.spanned import Part, decode_part
-from kdissect.schema.secrets import is_secretive
 from kdissect.schema.walk import has_payloads
 
 
@@ -24,14 +23,6 @@ def body_part(
     if message is None:
         return None
     return decode_part(message, version, data, offset, enter=not may_hold_secrets(api_key, facts))
-
-
-def may_hold_secrets(api_key: int, facts: Facts) -> bool:
-    """Whether secrets may stand in a frame of an API where none belongs.
-
-    Then nothing is told of arrays with more elements than there can be: their numbers may be pieces of one.
-    """
-    return bool(facts.get(NEAR_SECRETS)) or is_secretive(api_key)
 
 
 def part_jsonable(part: Part, api_key: int, show_secrets: bool, facts: Facts) -> dict[str, Any]:

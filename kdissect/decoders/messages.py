@@ -1,6 +1,6 @@
 """Whole frames to values: the decoders' public face. Everything here raises DecodeError and nothing else.
 
-A frame is given with or without its 4-byte size; `size_prefixed=None` finds out, see `frames`. With
+A frame is given with or without its 4-byte size; `size_prefixed=None` finds out, see `frame_start`. With
 `strict`, a wrong size and bytes behind the body are errors too.
 """
 
@@ -18,8 +18,8 @@ from kdissect.decoders.bodies import (
 )
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compiled import decoder
+from kdissect.decoders.frame_start import request_start, response_start, size_error
 from kdissect.decoders.headers import parse_correlation_id, parse_request_header, response_body_offset
-from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import RequestHeader
 from kdissect.model.plural import plural
@@ -33,9 +33,7 @@ __all__ = [
     "decode_response",
     "decode_response_body",
     "request_summarizer",
-    "request_to_jsonable",
     "response_summarizer",
-    "response_to_jsonable",
     "summarize_request",
     "summarize_response",
 ]
@@ -66,8 +64,6 @@ def decode_request(
     frame: bytes | bytearray | memoryview, *, strict: bool = True, size_prefixed: bool | None = None
 ) -> DecodedRequest:
     """Decode one whole request. With `strict`, bytes behind the body are an error. Raises DecodeError."""
-    from kdissect.decoders.frames import request_start  # only pasted frames need it, the hot path does not
-
     data = bytes(frame)
     start = request_start(data, size_prefixed)
     if strict:
@@ -94,8 +90,6 @@ def decode_response(
 
     Raises DecodeError.
     """
-    from kdissect.decoders.frames import response_start
-
     data = bytes(frame)
     start = response_start(data, api_key, api_version, size_prefixed)
     if strict:
@@ -111,8 +105,6 @@ def decode_response(
 
 
 def _check_size(data: bytes, start: int) -> None:
-    from kdissect.decoders.frames import size_error
-
     wrong = size_error(data, start)
     if wrong:
         raise wrong

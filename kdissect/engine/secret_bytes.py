@@ -38,7 +38,7 @@ def _is_followed(exchange: Exchange, side: str, frame: Frame) -> bool:
     decoded = exchange.bodies()[side != "request"]
     if decoded is None or decoded.fits or decoded.error is not None:
         return False
-    from kdissect.decoders.frames import may_be_frame
+    from kdissect.decoders.frame_start import may_be_frame
 
     return may_be_frame(frame.data, decoded.end)
 

@@ -39,22 +39,14 @@ from kdissect.rules.batch import (
 )
 from kdissect.rules.body import Body
 from kdissect.rules.coverage import Coverage
+from kdissect.rules.kinds import BatchRule, BatchSubject, RecordFaultRule, RecordRule
 from kdissect.rules.plain_batch import (
     SILENT_OF_PLAIN,
     are_given_plainly,
     are_produced_plainly,
     plain_attributes,
 )
-from kdissect.rules.rule import (
-    REQUEST,
-    RESPONSE,
-    BatchRule,
-    BatchSubject,
-    Fault,
-    RecordFaultRule,
-    RecordRule,
-    Rule,
-)
+from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Rule
 from kdissect.schema.logs import all_logs
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange

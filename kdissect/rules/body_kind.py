@@ -2,15 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kdissect.rules.rule import BodyRule
+from kdissect.rules.body import Body
+from kdissect.rules.kinds import BodyRule
 from kdissect.session.exchange import Exchange
 
-if TYPE_CHECKING:
-    from kdissect.rules.body import Body
-
-Checks = tuple[tuple[BodyRule, Callable[["Body"], bool]], ...]
+Checks = tuple[tuple[BodyRule, Callable[[Body], bool]], ...]
 """Rules with their quick looks."""
 KindKey = tuple[int | None, str, int]
 """API key, side and version."""

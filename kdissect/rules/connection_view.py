@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Self, Union
+from typing import Self, Union
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.packet import NEVER_NS
-from kdissect.rules.exercise import Exercise
 from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.recent_exchanges import RecentExchanges
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.framing import is_cut_by_end
 from kdissect.session.info import ConnectionInfo
-
-if TYPE_CHECKING:
-    from kdissect.rules.repeated import Outcome
 
 API_VERSIONS = 18  # org.apache.kafka.common.protocol.ApiKeys
 UNSUPPORTED_VERSION = 35  # org.apache.kafka.common.protocol.Errors
@@ -50,16 +46,6 @@ NO_RESPONSE_EXPECTED = State.NO_RESPONSE_EXPECTED
 COMPLETE = State.COMPLETE
 
 
-class Repeated:
-    """How often an exchange came again, and what came of it, once that is known to hold for the next one."""
-
-    __slots__ = ("outcome", "times")
-
-    def __init__(self) -> None:
-        self.outcome: Outcome | None = None
-        self.times = 0
-
-
 SettledKey = tuple[int | None, int | None, str | None]
 Settled = Mapping[SettledKey, int]
 _NOTHING_SETTLED: Settled = {}
@@ -80,15 +66,15 @@ class ConnectionView:
 
     __slots__ = (
         "_answered_ns", "_large", "_looked_ns", "_recent", "_settled", "_waiting", "advertised",
-        "advertised_ns", "cut", "exercise", "first", "highest_id", "in_flight", "info", "previous",
-        "refused_versions", "repeated", "shadowed", "software", "spoken",
+        "advertised_ns", "cut", "first", "highest_id", "in_flight", "info", "previous", "refused_versions",
+        "shadowed", "spoken",
     )  # fmt: skip
 
     def __init__(
         self,
         info: ConnectionInfo,
         large: LargeExchanges | None = None,
-        recent: RecentExchanges | None = None,
+        recent: RecentExchanges[ConnectionView] | None = None,
     ) -> None:
         self.info = info
         self.advertised: dict[int, tuple[int, int]] | None = None
@@ -103,11 +89,6 @@ class ConnectionView:
         self.spoken = _NOTHING_SPOKEN
         self.shadowed: dict[int, frozenset[str]] = _NONE_SHADOWED
         """Codes that other rules silenced, by the ordinal of the exchange."""
-        self.exercise: Exercise | None = None
-        """What counts for its software, as far as that was known when it was asked for last."""
-        self.software: tuple[str | None, str | None] = None, None
-        self.repeated: Repeated | None = None
-        """Of the exchange before, where rules were asked about it."""
         self.highest_id = -1
         """The highest correlation id of the requests judged before."""
         self._answered_ns = NEVER_NS
@@ -280,7 +261,6 @@ class ConnectionView:
     def rest(self) -> None:
         """Others spoke for long: keep no bytes of exchanges, and nothing that can be worked out again."""
         self.info.forget_ends()
-        self.repeated = None  # of what is at rest nothing comes again
         if self.previous is not None:
             before, self.previous = self.previous, AtRest(self.previous, self._answered_ns)
             waiting = self._waiting

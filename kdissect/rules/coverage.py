@@ -10,7 +10,7 @@ from typing import Any
 from kdissect.model.finding import Who
 from kdissect.rules.evidence import Labels
 from kdissect.rules.exercise import Exercises
-from kdissect.rules.rule import ExchangeRule, MisfitRule
+from kdissect.rules.kinds import ExchangeRule, MisfitRule
 from kdissect.rules.traffic import Traffic
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind

@@ -10,7 +10,7 @@ from kdissect.model.finding import Party, Who
 from kdissect.rules.body_kind import BodyKind, Earliest, KindKey
 from kdissect.rules.body_pair import BodyPair, PairKey
 from kdissect.rules.evidence import Labels, label_of
-from kdissect.rules.rule import ExchangeRule, MisfitRule
+from kdissect.rules.kinds import ExchangeRule, MisfitRule
 from kdissect.session.info import ConnectionInfo
 
 # Names of software come from the wire: a client that makes them up must not fill the memory. Further ones

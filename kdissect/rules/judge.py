@@ -27,16 +27,18 @@ from kdissect.rules import pieces
 from kdissect.rules.batches import BatchJudge
 from kdissect.rules.body import Body
 from kdissect.rules.body_kind import BodyKind
-from kdissect.rules.connection_view import API_VERSIONS, ConnectionView, Repeated
+from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.evidence import Told, finding_of, has_no_error, told
 from kdissect.rules.exercise import Exercise
 from kdissect.rules.findings import FindingLog
+from kdissect.rules.judged_connection import JudgedConnection
+from kdissect.rules.kinds import FactRule, MisfitRule
 from kdissect.rules.large_exchanges import LargeExchanges
 from kdissect.rules.recent_exchanges import RecentExchanges
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.repeated import LOOKS_EVERY, Before, Outcome, outcome_of
-from kdissect.rules.rule import REQUEST, RESPONSE, FactRule, Fault, MisfitRule, Once, Rule
+from kdissect.rules.repeated import LOOKS_EVERY, Before, Outcome, Repeated, outcome_of
+from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Once, Rule
 from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, NodeRules, Subjects
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
@@ -67,7 +69,7 @@ class Judge:
         self.who = judge
         """Whose bytes are judged; None: those of both ends."""
         self._labels = labels or {}
-        self._views: dict[str, ConnectionView] = {}
+        self._views: dict[str, JudgedConnection] = {}
         self._large = LargeExchanges()
         self._recent = RecentExchanges(self._rest)
         self._muted: set[str] = set()  # codes shadowed for the exchange being judged
@@ -120,11 +122,11 @@ class Judge:
         self._views.clear()
         self.coverage.finish(self._subjects.exchange_rules, self._subjects.misfit_rules)
 
-    def _view(self, exchange: Exchange) -> ConnectionView:
+    def _view(self, exchange: Exchange) -> JudgedConnection:
         info = exchange.connection
         found = self._views.get(info.id)
         if found is None:
-            found = self._views[info.id] = ConnectionView(info, self._large, self._recent)
+            found = self._views[info.id] = JudgedConnection(info, self._large, self._recent)
         return found
 
     def _rest(self, view: ConnectionView) -> None:
@@ -137,7 +139,7 @@ class Judge:
         self.coverage.add_connection(info)
         if info.kind is not ConnectionKind.KAFKA:
             return  # nothing of it was judged
-        view = self._views.pop(info.id, None) or ConnectionView(info, self._large, self._recent)
+        view = self._views.pop(info.id, None) or JudgedConnection(info, self._large, self._recent)
         for exchange in due:
             self._exchange(exchange, view)
             exchange.forget_bodies()
@@ -151,7 +153,7 @@ class Judge:
 
     # exchanges
 
-    def _exchange(self, exchange: Exchange, view: ConnectionView, repeated: Repeated | None = None) -> None:
+    def _exchange(self, exchange: Exchange, view: JudgedConnection, repeated: Repeated | None = None) -> None:
         """Judge the next exchange; `repeated` where it is the one before once more."""
         view.begin(exchange)
         view.repeated = repeated
@@ -168,7 +170,7 @@ class Judge:
             else:
                 self._again(exchange, view, sort, repeated)
 
-    def _again(self, exchange: Exchange, view: ConnectionView, sort: str, repeated: Repeated) -> None:
+    def _again(self, exchange: Exchange, view: JudgedConnection, sort: str, repeated: Repeated) -> None:
         """Judge an exchange that came again; once in a while note what comes of it."""
         repeated.times += 1
         if repeated.times % LOOKS_EVERY:
@@ -190,7 +192,7 @@ class Judge:
             view.learn_again(exchange.response)
         self._judged(exchange, view)
 
-    def _passes(self, exchange: Exchange, view: ConnectionView) -> bool:
+    def _passes(self, exchange: Exchange, view: JudgedConnection) -> bool:
         """Whether no rule has anything to say of a usual exchange; counts it."""
         # Hot, once an exchange.
         asked, answered = exchange.bodies_cache or exchange.bodies()
@@ -216,7 +218,7 @@ class Judge:
         self._passed(exchange, view, request, response)
         return True
 
-    def _meet(self, info: ConnectionInfo, view: ConnectionView) -> Exercise:
+    def _meet(self, info: ConnectionInfo, view: JudgedConnection) -> Exercise:
         """What counts for the software of a connection, as far as that is known."""
         view.exercise = self.coverage.exercises.at(info)
         view.software = info.software_name, info.software_version

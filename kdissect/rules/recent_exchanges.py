@@ -7,14 +7,14 @@ would be the most of what is held.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdissect.rules.connection_view import ConnectionView
+    from kdissect.session.info import ConnectionInfo
 
 # Exchanges kept whole of a connection: facts come with its next ones.
 RECENT = 4
@@ -22,16 +22,25 @@ RECENT = 4
 CONNECTIONS_KEPT = 2048
 
 
-class RecentExchanges:
+class Connected(Protocol):
+    """A view of a connection."""
+
+    info: ConnectionInfo
+
+
+View = TypeVar("View", bound=Connected)
+
+
+class RecentExchanges(Generic[View]):
     """A few exchanges of each connection, by its view; `rest` is told of a view whose own are let go."""
 
     __slots__ = ("_kept", "_rest")
 
-    def __init__(self, rest: Callable[[ConnectionView], None]) -> None:
+    def __init__(self, rest: Callable[[View], None]) -> None:
         self._rest = rest
-        self._kept: OrderedDict[str, tuple[ConnectionView, list[Exchange]]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[View, list[Exchange]]] = OrderedDict()
 
-    def append(self, view: ConnectionView, exchange: Exchange) -> None:
+    def append(self, view: View, exchange: Exchange) -> None:
         """Keep an exchange; those of the connection silent for longest are let go."""
         # Hot, once an exchange.
         kept, connection = self._kept, view.info.id

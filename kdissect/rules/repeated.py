@@ -24,6 +24,16 @@ from kdissect.session.info import ConnectionInfo
 LOOKS_EVERY = 8
 
 
+class Repeated:
+    """How often an exchange came again, and what came of it, once that is known to hold for the next one."""
+
+    __slots__ = ("outcome", "times")
+
+    def __init__(self) -> None:
+        self.outcome: Outcome | None = None
+        self.times = 0
+
+
 class Before:
     """The counts of a judge before an exchange that comes again is judged."""
 

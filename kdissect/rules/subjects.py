@@ -9,9 +9,7 @@ from kdissect.rules.body_pair import BodyPair, PairKey
 from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.exercise import Exercise
-from kdissect.rules.rule import (
-    REQUEST,
-    RESPONSE,
+from kdissect.rules.kinds import (
     BodyRule,
     ConnectionRule,
     ExchangeRule,
@@ -19,8 +17,8 @@ from kdissect.rules.rule import (
     MisfitRule,
     NodeRule,
     ProblemRule,
-    Rule,
 )
+from kdissect.rules.rule import REQUEST, RESPONSE, Rule
 from kdissect.rules.usual_bodies import usual_bodies
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange

@@ -14,11 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
-from kdissect.rules.connection_view import ConnectionView, Repeated
+from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.judge import Judge
+from kdissect.rules.judged_connection import JudgedConnection
 from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.repeated import Repeated
 from kdissect.rules.rule import Rule
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
@@ -104,13 +106,13 @@ class SecondJudge(Judge):
             self._silenced[connection, ordinal] = frozenset(codes)
         self.add(event)
 
-    def _exchange(self, exchange: Exchange, view: ConnectionView, repeated: Repeated | None = None) -> None:
+    def _exchange(self, exchange: Exchange, view: JudgedConnection, repeated: Repeated | None = None) -> None:
         view.begin(exchange)
         self._muted = set(self._silenced.pop((exchange.connection.id, exchange.ordinal), ()))
         self._judged(exchange, view)
 
     def _close(self, event: ConnectionClosed, due: list[Exchange]) -> None:
-        view = self._views.pop(event.connection.id, None) or ConnectionView(event.connection)
+        view = self._views.pop(event.connection.id, None) or JudgedConnection(event.connection)
         for exchange in due:
             self._exchange(exchange, view)
             exchange.forget_bodies()

@@ -10,7 +10,8 @@ How it fits together, and how a view is added:
 - A `view.View` is a widget that fills the screen below the bars: `title`, `key`, `studies` it needs. Its
   line in `views.VIEWS` names it as "module:Class". The app makes it when it is first shown, has the session
   run its studies, and calls `session_changed(change, what)` while it is on screen, `shown()` whenever it
-  comes to the front. It reads `self.session`; it keeps selection and layout, nothing else.
+  comes to the front. It reads `self.session`, that of the `view.ViewApp` around it; it keeps selection and
+  layout, nothing else.
 - Views speak to the app by messages of `view`: `GoTo(row)` (show an exchange, or a field of it),
   `UseFilter(text)`, `Follow(connection)`, `Tell(text)`. The app's `selected_row` is the exchange that is
   selected everywhere.

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from textual import events, on
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer
@@ -23,7 +23,7 @@ from kdissect.tui.hand_over import is_there
 from kdissect.tui.inert import text
 from kdissect.tui.session import Change, Session
 from kdissect.tui.state import State
-from kdissect.tui.view import Follow, GoTo, Selected, Tell, UseFilter, View, new_view
+from kdissect.tui.view import Follow, GoTo, Selected, Tell, UseFilter, View, ViewApp, new_view
 from kdissect.tui.views import VIEWS, Spec
 
 # A slice of filtering between two keys: far below the 50 ms in which a key is to be answered.
@@ -38,7 +38,7 @@ UPDATES = 10
 GARBAGE_S = 1.0
 
 
-class KdissectApp(App[None]):
+class KdissectApp(ViewApp):
     """`session` is started by who makes the app; the app listens to it and closes it."""
 
     TITLE = "kdissect"
@@ -62,10 +62,7 @@ class KdissectApp(App[None]):
     ]
 
     def __init__(self, session: Session, state: State | None = None) -> None:
-        super().__init__()
-        self.session = session
-        self.state = State() if state is None else state
-        self.selected_row: int | None = None
+        super().__init__(session, state)
         self._changes: dict[tuple[Change, str], None] = {}
         self._is_filtering = False
         self._switch_s = sys.getswitchinterval()

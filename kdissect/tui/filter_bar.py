@@ -17,7 +17,7 @@ from kdissect.query import FilterError
 from kdissect.query.complete import Candidate, Completion, complete
 from kdissect.tui.inert import fitted, plain
 from kdissect.tui.session import Session
-from kdissect.tui.view import UseFilter, View
+from kdissect.tui.view import UseFilter, ViewApp
 
 # Candidates shown; who wants another types on.
 MOST_CANDIDATES = 200
@@ -235,10 +235,8 @@ class FilterBar(Vertical):
     # the rest
 
     def _leave(self) -> None:
-        from kdissect.tui.app import KdissectApp
-
         app = self.app
-        view: View | None = app.view if isinstance(app, KdissectApp) else None
+        view = app.view if isinstance(app, ViewApp) else None
         if view is not None and view.first_focus:
             view.query_one(view.first_focus).focus()
 

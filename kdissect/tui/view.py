@@ -1,18 +1,20 @@
-"""Views: what fills the screen below the bars. See the package's docstring for the contract."""
+"""Views: what fills the screen below the bars, and the app as they see it.
+
+See the package's docstring for the contract.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
+from textual.app import App
 from textual.containers import Container
 from textual.message import Message
 
 from kdissect.tui.session import Change, Session
+from kdissect.tui.state import State
 from kdissect.tui.views import Spec
-
-if TYPE_CHECKING:
-    from kdissect.tui.app import KdissectApp
 
 
 class Field(NamedTuple):
@@ -22,22 +24,44 @@ class Field(NamedTuple):
     data: bytes
 
 
+class ViewApp(App[None]):
+    """The app as views and bars see it: what is known, kept and selected, and the view in front."""
+
+    def __init__(self, session: Session, state: State | None = None) -> None:
+        super().__init__()
+        self.session = session
+        self.state = State() if state is None else state
+        self.selected_row: int | None = None
+
+    @property
+    def view(self) -> View | None:
+        """The view on screen."""
+        raise NotImplementedError
+
+
 class View(Container):
-    """Base of views. Its bindings are shown while it is on screen."""
+    """Base of views; they stand in a `ViewApp`. Its bindings are shown while it is on screen."""
 
     can_focus = False
     first_focus: ClassVar[str] = ""
     """Selector of the widget that gets the keys when the view comes to the front."""
 
     @property
+    def view_app(self) -> ViewApp:
+        """The app around it."""
+        app = self.app
+        assert isinstance(app, ViewApp)  # nothing else makes views
+        return app
+
+    @property
     def session(self) -> Session:
         """What is known of the inputs."""
-        return cast("KdissectApp", self.app).session
+        return self.view_app.session
 
     @property
     def selected_row(self) -> int | None:
         """Row of the exchange that is selected; None while there is none."""
-        return cast("KdissectApp", self.app).selected_row
+        return self.view_app.selected_row
 
     @property
     def chosen_field(self) -> Field | None:

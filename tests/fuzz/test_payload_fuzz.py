@@ -59,7 +59,7 @@ def test_any_bytes_in_any_place(place: str, data: bytes, known: dict[str, Any]) 
     end = 2 + len(data)
     found = find(place, padded, 2, end, scope)
     if found is not None:
-        tree = found.dissect(padded, 2, end)
+        tree = found.dissect(padded, 2, end, nest)
         nest(tree, padded, scope)
         assert_fills(tree, 2, end)
     alone = find(place, data, 0, len(data), scope)
@@ -78,6 +78,6 @@ def test_any_bytes_in_records(topic: str, key: bytes | None, value: bytes | None
     spans = [None if part is None else (b"?" + part + b"??", 1, 1 + len(part)) for part in (key, value)]
     for found, span in zip(find_record(topic, spans[0], spans[1], is_control), spans, strict=True):
         if found is not None and span is not None:
-            tree = found.dissect(*span)
+            tree = found.dissect(*span, nest)
             nest(tree, span[0], Scope())
             assert_fills(tree, span[1], span[2])

@@ -9,9 +9,10 @@ import re
 
 import pytest
 
+from kdissect.rules.kinds import BodyRule, FactRule
 from kdissect.rules.pages import index_markdown, rule_markdown
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import BodyRule, FactRule, Rule
+from kdissect.rules.rule import Rule
 from tests.support.console import CHECKOUT
 
 PAGES = CHECKOUT / "docs" / "rules"

@@ -5,9 +5,10 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.model.packet import Packet
 from kdissect.rules.body import body_of
+from kdissect.rules.kinds import NodeRule
 from kdissect.rules.pieces import pieces
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import REQUEST, RESPONSE, NodeRule
+from kdissect.rules.rule import REQUEST, RESPONSE
 from tests.rules.dialogue import judged
 from tests.rules.fixtures import values
 from tests.support.console import CAPTURES

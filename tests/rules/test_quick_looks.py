@@ -26,9 +26,10 @@ from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.exercise import Exercise
 from kdissect.rules.judge import Judge
+from kdissect.rules.kinds import BatchRule, ExchangeRule, NodeRule, RecordRule
 from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import BatchRule, ExchangeRule, Fault, NodeRule, RecordRule, Rule
+from kdissect.rules.rule import Fault, Rule
 from kdissect.session.exchange import Exchange
 from tests.rules.dialogue import Dialogue, events_of, judged, key_of
 from tests.rules.fixtures import apis, batches, connections, histories, values, wire

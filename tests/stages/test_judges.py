@@ -14,8 +14,9 @@ from kdissect.engine.event_order import OrderedAnalyzer, Placed
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packet import Packet
 from kdissect.rules.judge import Judge
+from kdissect.rules.kinds import BodyRule, ExchangeRule
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import BodyRule, ExchangeRule, Rule
+from kdissect.rules.rule import Rule
 from kdissect.session.exchange import Exchange
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.judges import FirstJudge, Judgement, SecondJudge

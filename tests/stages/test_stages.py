@@ -6,8 +6,8 @@ import pytest
 
 from kdissect.engine.tables.registry import TABLES
 from kdissect.history.history import History
+from kdissect.rules.kinds import FactRule
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import FactRule
 from kdissect.stages.judges import ACROSS, OF_CONNECTIONS
 from tests.stages.staging import ALL, staged, together
 

@@ -6,12 +6,13 @@ field by field.
 
 from typing import Any, NamedTuple
 
+from kdissect.decoders.frame_trees import request_tree, response_tree
+from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.decoders.node import Node
-from kdissect.decoders.payloads.payload import Found, Payload
+from kdissect.decoders.payloads.payload import Found, Nest, Payload
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.model.errors import DecodeError
-
-# Everything is imported where it is used: frames and bodies import the payloads.
+from kdissect.schema.registry import api_name
 
 
 class InnerRequest(NamedTuple):
@@ -21,9 +22,6 @@ class InnerRequest(NamedTuple):
 
     def decode(self, data: bytes, end: int) -> Payload:
         """Header and body."""
-        from kdissect.decoders.messages import decode_request
-        from kdissect.schema.registry import api_name
-
         try:
             header, body = decode_request(data[:end], size_prefixed=False)
         except DecodeError as error:
@@ -37,11 +35,9 @@ class InnerRequest(NamedTuple):
         }
         return Payload("Request", header.api_version, {"header": told, "body": body})
 
-    def dissect(self, data: bytes, start: int, end: int) -> Node:
+    def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
         """The request's tree."""
-        from kdissect.decoders.frames import request_tree
-
-        return request_tree(data[:end], start, self.scope)
+        return request_tree(data[:end], start, self.scope, nest)
 
 
 class InnerResponse(NamedTuple):
@@ -53,8 +49,6 @@ class InnerResponse(NamedTuple):
 
     def decode(self, data: bytes, end: int) -> Payload:
         """Header and body."""
-        from kdissect.decoders.messages import decode_response
-
         try:
             found = decode_response(data[:end], self.api_key, self.api_version, size_prefixed=False)
         except DecodeError as error:
@@ -62,11 +56,9 @@ class InnerResponse(NamedTuple):
         value: dict[str, Any] = {"header": {"correlation_id": found.correlation_id}, "body": found.body}
         return Payload("Response", found.version, value)
 
-    def dissect(self, data: bytes, start: int, end: int) -> Node:
+    def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
         """The response's tree."""
-        from kdissect.decoders.frames import response_tree
-
-        return response_tree(data[:end], self.api_key, self.api_version, start, self.scope)
+        return response_tree(data[:end], self.api_key, self.api_version, start, self.scope, nest)
 
 
 def request(data: bytes, start: int, end: int, scope: Scope) -> Found | None:

@@ -83,7 +83,7 @@ def token_node(data: bytes, facts: Mapping[str, Any]) -> Node:
     node.is_secret = bool(data)
     found = find("saslToken", data, 0, len(data), Scope(facts))
     if found is not None:
-        node.children.append(found.dissect(data, 0, len(data)))
+        node.children.append(found.dissect(data, 0, len(data), nest))
     return node
 
 
@@ -110,7 +110,7 @@ def _replace_content(node: Node, place: str, data: bytes, scope: Scope) -> None:
     found = find(place, data, content.start, content.end, scope)
     if found is None:
         return
-    tree = found.dissect(data, content.start, content.end)
+    tree = found.dissect(data, content.start, content.end, nest)
     if tree.end < content.end:  # an error, or bytes behind it
         content.start = tree.end
         content.value = data[tree.end : content.end]

@@ -11,6 +11,9 @@ from kdissect.model.errors import DecodeError
 from kdissect.model.plural import plural
 from kdissect.schema.types import Message
 
+Nest = Callable[[Node, bytes, Scope], None]
+"""`(tree, data, scope)`: puts trees of payloads into a tree (`nesting.nest`). Raises nothing."""
+
 
 class Payload(NamedTuple):
     """A decoded payload.
@@ -49,7 +52,7 @@ class Layout(NamedTuple):
             return Payload(name, self.said, None, error)
         return Payload(name, self.said, value, self._fault(stop, end))
 
-    def dissect(self, data: bytes, start: int, end: int) -> Node:
+    def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
         """The tree of the bytes `start` to `end`. Raises nothing."""
         root = Node(self.message.name, "payload", start)
         if self.offset > start:
@@ -116,7 +119,7 @@ class Tree(NamedTuple):
         """The value."""
         return Payload(self.root.name, None, self.root.value, self.root.error)
 
-    def dissect(self, data: bytes, start: int, end: int) -> Node:
+    def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
         """The tree."""
         return close(self.root, data, end)
 
@@ -132,7 +135,7 @@ class Plain(NamedTuple):
         """The value."""
         return Payload(self.name, None, self.value, self.error)
 
-    def dissect(self, data: bytes, start: int, end: int) -> Node:
+    def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
         """One node."""
         node = Node(self.name, "payload", start)
         node.end = end
@@ -146,8 +149,8 @@ class Found(Protocol):
     def decode(self, data: bytes, end: int) -> Payload:
         """The value of the bytes up to `end`. Raises nothing."""
 
-    def dissect(self, data: bytes, start: int, end: int) -> Node:
-        """The tree of the bytes `start` to `end`. Raises nothing."""
+    def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
+        """The tree of the bytes `start` to `end`; payloads in a frame come from `nest`. Raises nothing."""
 
 
 Finder = Callable[[bytes, int, int, Scope], Found | None]

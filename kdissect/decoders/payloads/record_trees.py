@@ -90,7 +90,7 @@ def _nest(node: Node | None, content: Bytes | None, found: Found | None, kind: s
     data, start, end = content
     length = Node("length", kind, node.start)
     length.end = start
-    tree = found.dissect(data, start, end)
+    tree = found.dissect(data, start, end, nest)
     node.children = [length, tree]
     if tree.end < end:
         rest = Node("rest", "bytes", tree.end)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kdissect.decoders.values import Value
+from kdissect.schema.secrets import is_secretive
 
 NEAR_SECRETS = "near_secrets"
 GUESSED = "guessed"  # its value where the API is a guess
@@ -47,6 +48,14 @@ class Scope:
     def message(self) -> str:
         """Name of the message around the payload; `""` for a bare one."""
         return self.chain[0].message_name if self.chain else ""
+
+
+def may_hold_secrets(api_key: int, facts: Facts) -> bool:
+    """Whether secrets may stand in a frame of an API where none belongs.
+
+    Then nothing is told of arrays with more elements than there can be: their numbers may be pieces of one.
+    """
+    return bool(facts.get(NEAR_SECRETS)) or is_secretive(api_key)
 
 
 def _get(value: Value, name: str) -> Any:

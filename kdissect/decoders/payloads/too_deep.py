@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from kdissect.decoders.node import Node
-from kdissect.decoders.payloads.payload import Payload
+from kdissect.decoders.payloads.payload import Nest, Payload
 from kdissect.model.errors import DecodeError
 
 
@@ -17,7 +17,7 @@ class TooDeep(NamedTuple):
         """No value, and why."""
         return Payload(self.place, None, None, self._error(0))
 
-    def dissect(self, data: bytes, start: int, end: int) -> Node:
+    def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
         """One node. Nobody looked what its bytes hold: they count as secret."""
         node = Node(self.place, "payload", start)
         node.end = end

@@ -4,11 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    REQUEST,
-    BodyRule,
-    Fault,
-)
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import REQUEST, Fault
 
 
 class FilterInAcl(BodyRule):

@@ -7,10 +7,8 @@ from kdissect.decoders.node import Node
 from kdissect.decoders.spanned import locate
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    Fault,
-    MisfitRule,
-)
+from kdissect.rules.kinds import MisfitRule
+from kdissect.rules.rule import Fault
 from kdissect.schema.types import Array, Struct
 
 

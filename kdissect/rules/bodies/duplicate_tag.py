@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from kdissect.decoders.node import Node
 from kdissect.rules import pieces
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    Fault,
-    NodeRule,
-)
+from kdissect.rules.kinds import NodeRule
+from kdissect.rules.rule import Fault
 
 
 class DuplicateTag(NodeRule):

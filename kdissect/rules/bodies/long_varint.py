@@ -6,10 +6,8 @@ from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Level, Severity
 from kdissect.rules import pieces
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    Fault,
-    NodeRule,
-)
+from kdissect.rules.kinds import NodeRule
+from kdissect.rules.rule import Fault
 
 
 class LongVarint(NodeRule):

@@ -6,12 +6,8 @@ from typing import Any
 from kdissect.decoders.values import Value, items
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    RESPONSE,
-    BodyRule,
-    Fault,
-    Once,
-)
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import RESPONSE, Fault, Once
 
 
 class MessageWithoutError(BodyRule):

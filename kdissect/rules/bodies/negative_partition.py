@@ -5,12 +5,8 @@ from typing import Any
 
 from kdissect.decoders.values import Value, items
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    REQUEST,
-    RESPONSE,
-    BodyRule,
-    Fault,
-)
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import REQUEST, RESPONSE, Fault
 
 _NAMES = frozenset({"index", "partition", "partition_index", "partition_id"})
 

@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.rules.bodies.body_too_short import misfit
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    Fault,
-    MisfitRule,
-)
+from kdissect.rules.kinds import MisfitRule
+from kdissect.rules.rule import Fault
 
 
 class NullNotAllowed(MisfitRule):

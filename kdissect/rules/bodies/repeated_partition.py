@@ -6,11 +6,8 @@ from typing import Any
 from kdissect.history.partitions import has_repeats
 from kdissect.model.finding import Who
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    REQUEST,
-    BodyRule,
-    Fault,
-)
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import REQUEST, Fault
 
 _TOPICS = {"Produce": "topic_data", "AddPartitionsToTxn": "v3_and_below_topics"}
 _ADD_PARTITIONS = 24  # org.apache.kafka.common.protocol.ApiKeys

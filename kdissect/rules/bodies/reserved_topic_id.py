@@ -6,10 +6,8 @@ from kdissect.decoders.node import Node
 from kdissect.model.finding import Severity
 from kdissect.rules import pieces
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    Fault,
-    NodeRule,
-)
+from kdissect.rules.kinds import NodeRule
+from kdissect.rules.rule import Fault
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
 
 # Fetch is left out: controllers fetch their log with it.

@@ -8,10 +8,8 @@ from kdissect.model.plural import plural
 from kdissect.rules import pieces
 from kdissect.rules.bodies.unknown_tag import all_tags, is_unknown
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    Fault,
-    NodeRule,
-)
+from kdissect.rules.kinds import NodeRule
+from kdissect.rules.rule import Fault
 
 
 class TagOfOtherVersion(NodeRule):

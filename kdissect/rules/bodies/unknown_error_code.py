@@ -6,11 +6,8 @@ from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules import pieces
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    Fault,
-    NodeRule,
-    Once,
-)
+from kdissect.rules.kinds import NodeRule
+from kdissect.rules.rule import Fault, Once
 from kdissect.schema.errors import error
 
 

@@ -8,11 +8,8 @@ from kdissect.model.finding import Claim, Level
 from kdissect.model.plural import plural
 from kdissect.rules import pieces
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    Fault,
-    NodeRule,
-    Once,
-)
+from kdissect.rules.kinds import NodeRule
+from kdissect.rules.rule import Fault, Once
 from kdissect.schema.types import Array, Message, Struct
 
 

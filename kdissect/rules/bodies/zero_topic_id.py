@@ -6,11 +6,8 @@ from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Who
 from kdissect.rules import pieces
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    REQUEST,
-    Fault,
-    NodeRule,
-)
+from kdissect.rules.kinds import NodeRule
+from kdissect.rules.rule import REQUEST, Fault
 
 ZERO = bytes(16)
 # From these versions on requests name topics by id alone (KIP-516).

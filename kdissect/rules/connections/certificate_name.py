@@ -1,7 +1,7 @@
 """CON003: A certificate for another address than the client asked for, refused by the client."""
 
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.rule import ProblemRule
+from kdissect.rules.kinds import ProblemRule
 from kdissect.session.problem import Reason
 
 

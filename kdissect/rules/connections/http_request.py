@@ -1,7 +1,7 @@
 """CON005: HTTP on a port where Kafka is spoken."""
 
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.rule import ProblemRule
+from kdissect.rules.kinds import ProblemRule
 from kdissect.session.problem import Reason
 
 

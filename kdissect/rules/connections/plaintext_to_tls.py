@@ -1,7 +1,7 @@
 """CON002: A client that speaks plaintext to a TLS listener."""
 
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.rule import ProblemRule
+from kdissect.rules.kinds import ProblemRule
 from kdissect.session.problem import Reason
 
 

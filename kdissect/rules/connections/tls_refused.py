@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.history.connection_problems import ConnectionProblem
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.rule import Fault, ProblemRule
+from kdissect.rules.kinds import ProblemRule
+from kdissect.rules.rule import Fault
 from kdissect.session.problem import Reason
 
 

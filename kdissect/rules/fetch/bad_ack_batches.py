@@ -5,11 +5,8 @@ from typing import Any
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    REQUEST,
-    BodyRule,
-    Fault,
-)
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import REQUEST, Fault
 
 GAP, RENEW = 0, 4  # acknowledgeType
 

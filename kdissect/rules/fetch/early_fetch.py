@@ -6,13 +6,8 @@ from typing import Any
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.model.plural import plural
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    BOTH_FRAMES,
-    RESPONSE,
-    BodyRule,
-    Fault,
-    Once,
-)
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault, Once
 
 HAS_ERROR_CODE = 7  # the Fetch version that brought an error code for the whole answer (KIP-227)
 

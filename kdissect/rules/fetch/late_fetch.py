@@ -4,13 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    BOTH_FRAMES,
-    RESPONSE,
-    BodyRule,
-    Fault,
-    Once,
-)
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault, Once
 from kdissect.rules.thresholds import LATE_FETCH_SLACK_NS
 
 

@@ -4,12 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    RESPONSE,
-    BodyRule,
-    Fault,
-    Once,
-)
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import RESPONSE, Fault, Once
 
 
 class OffsetsOutOfOrder(BodyRule):

@@ -2,7 +2,7 @@
 
 from kdissect.history.fetch_sessions import FetchFact
 from kdissect.model.finding import Severity, Who
-from kdissect.rules.rule import FactRule
+from kdissect.rules.kinds import FactRule
 
 
 class PartitionOutsideSession(FactRule):

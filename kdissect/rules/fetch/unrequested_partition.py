@@ -5,12 +5,8 @@ from typing import Any
 
 from kdissect.model.finding import Who
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    BOTH_FRAMES,
-    RESPONSE,
-    BodyRule,
-    Fault,
-)
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault
 
 
 class UnrequestedPartition(BodyRule):

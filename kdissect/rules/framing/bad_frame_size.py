@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Who
 from kdissect.rules.connection_view import ConnectionView
-from kdissect.rules.rule import ConnectionRule, Fault
+from kdissect.rules.kinds import ConnectionRule
+from kdissect.rules.rule import Fault
 
 
 class BadFrameSize(ConnectionRule):

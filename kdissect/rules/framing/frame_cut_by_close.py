@@ -6,7 +6,8 @@ from kdissect.model.finding import Severity, Who
 from kdissect.model.plural import plural
 from kdissect.model.stream import CloseKind
 from kdissect.rules.connection_view import ConnectionView
-from kdissect.rules.rule import REQUEST, ConnectionRule, Fault
+from kdissect.rules.kinds import ConnectionRule
+from kdissect.rules.rule import REQUEST, Fault
 from kdissect.schema import registry
 
 

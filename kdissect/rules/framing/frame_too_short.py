@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.plural import plural
 from kdissect.rules.connection_view import ConnectionView
-from kdissect.rules.rule import REQUEST, RESPONSE, ExchangeRule, Fault
+from kdissect.rules.kinds import ExchangeRule
+from kdissect.rules.rule import REQUEST, RESPONSE, Fault
 from kdissect.session.exchange import Exchange, ExchangeKind
 
 MIN_REQUEST, MIN_RESPONSE = 8, 4  # header v0: key, version, correlation id; correlation id

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
 from kdissect.rules.connection_view import ConnectionView
-from kdissect.rules.rule import ExchangeRule, Fault
+from kdissect.rules.kinds import ExchangeRule
+from kdissect.rules.rule import Fault
 from kdissect.session.exchange import Exchange
 
 LIMIT = 100 << 20  # socket.request.max.bytes (SocketServerConfigs)

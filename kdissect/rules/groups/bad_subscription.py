@@ -6,11 +6,8 @@ from kdissect.decoders.compiled import decoder
 from kdissect.model.errors import DecodeError
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    REQUEST,
-    BodyRule,
-    Fault,
-)
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import REQUEST, Fault
 from kdissect.schema import registry
 
 _SUBSCRIPTION = "ConsumerProtocolSubscription"

@@ -3,7 +3,7 @@
 from kdissect.history.classic_steps import ClassicFact
 from kdissect.history.modern_groups import ModernFact
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.rules.rule import FactRule
+from kdissect.rules.kinds import FactRule
 
 
 class GenerationBack(FactRule):

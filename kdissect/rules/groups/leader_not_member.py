@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from kdissect.model.finding import Who
 from kdissect.model.plural import plural
 from kdissect.rules.body import Body
-from kdissect.rules.rule import RESPONSE, BodyRule, Fault
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import RESPONSE, Fault
 
 
 class LeaderNotMember(BodyRule):

@@ -2,7 +2,7 @@
 
 from kdissect.history.modern_groups import ModernFact
 from kdissect.model.finding import Who
-from kdissect.rules.rule import FactRule
+from kdissect.rules.kinds import FactRule
 
 
 class OtherMemberId(FactRule):

@@ -2,7 +2,7 @@
 
 from kdissect.history.broker_epochs import BrokerFact
 from kdissect.model.finding import Who
-from kdissect.rules.rule import FactRule
+from kdissect.rules.kinds import FactRule
 
 
 class BrokerEpochBack(FactRule):

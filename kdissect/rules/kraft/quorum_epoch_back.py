@@ -2,7 +2,7 @@
 
 from kdissect.history.quorum_epochs import QuorumFact
 from kdissect.model.finding import Severity
-from kdissect.rules.rule import FactRule
+from kdissect.rules.kinds import FactRule
 
 
 class QuorumEpochBack(FactRule):

@@ -2,7 +2,7 @@
 
 from kdissect.history.snapshot_fetches import SnapshotFact
 from kdissect.model.finding import Severity
-from kdissect.rules.rule import FactRule
+from kdissect.rules.kinds import FactRule
 
 
 class SnapshotPosition(FactRule):

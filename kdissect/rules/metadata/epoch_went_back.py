@@ -2,7 +2,7 @@
 
 from kdissect.history.leader_epochs import LeaderFact
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.rules.rule import FactRule
+from kdissect.rules.kinds import FactRule
 
 
 class EpochWentBack(FactRule):

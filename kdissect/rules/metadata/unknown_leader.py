@@ -4,11 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    RESPONSE,
-    BodyRule,
-    Fault,
-)
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import RESPONSE, Fault
 
 
 class UnknownLeader(BodyRule):

@@ -2,7 +2,7 @@
 
 from kdissect.history.throttling import ThrottleFact
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.rule import FactRule
+from kdissect.rules.kinds import FactRule
 
 
 class ThrottleIgnored(FactRule):

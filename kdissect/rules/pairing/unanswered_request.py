@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.connection_view import ConnectionView
-from kdissect.rules.rule import REQUEST, ExchangeRule, Fault, Once
+from kdissect.rules.kinds import ExchangeRule
+from kdissect.rules.rule import REQUEST, Fault, Once
 from kdissect.session.exchange import Exchange, State
 
 

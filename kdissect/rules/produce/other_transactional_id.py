@@ -2,7 +2,7 @@
 
 from kdissect.history.producers import ProducerFact
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.rule import FactRule
+from kdissect.rules.kinds import FactRule
 
 
 class OtherTransactionalId(FactRule):

@@ -1,7 +1,7 @@
 """REC001: The length of a record batch must lead to its end."""
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.rule import RecordFaultRule
+from kdissect.rules.kinds import RecordFaultRule
 
 
 class BadBatchLength(RecordFaultRule):

@@ -1,7 +1,7 @@
 """REC004: The checksum of a record batch must be that of its bytes."""
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.rule import RecordFaultRule
+from kdissect.rules.kinds import RecordFaultRule
 
 
 class BadChecksum(RecordFaultRule):

@@ -6,7 +6,8 @@ from kdissect.decoders.records.control import control_key
 from kdissect.model.finding import Who
 from kdissect.model.plural import plural
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import Fault, RecordRule
+from kdissect.rules.kinds import RecordRule
+from kdissect.rules.rule import Fault
 
 
 class BadControlKey(RecordRule):

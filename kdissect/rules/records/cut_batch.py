@@ -2,7 +2,7 @@
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Claim
-from kdissect.rules.rule import RecordFaultRule
+from kdissect.rules.kinds import RecordFaultRule
 
 
 class CutBatch(RecordFaultRule):

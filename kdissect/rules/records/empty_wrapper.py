@@ -1,7 +1,7 @@
 """REC008: A compressed message must hold messages."""
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.rule import RecordFaultRule
+from kdissect.rules.kinds import RecordFaultRule
 
 
 class EmptyWrapper(RecordFaultRule):

@@ -1,7 +1,7 @@
 """REC009: The key of a record header must not be null."""
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.rule import RecordFaultRule
+from kdissect.rules.kinds import RecordFaultRule
 
 
 class HeaderWithoutKey(RecordFaultRule):

@@ -1,7 +1,7 @@
 """REC007: Messages inside a compressed message must have its magic."""
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.rule import RecordFaultRule
+from kdissect.rules.kinds import RecordFaultRule
 
 
 class InnerMagic(RecordFaultRule):

@@ -6,7 +6,8 @@ from kdissect.decoders.compression.lz4 import has_right_checksum
 from kdissect.model.finding import Claim, Level
 from kdissect.model.record_batch import Codec
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import Fault, Once, RecordRule
+from kdissect.rules.kinds import RecordRule
+from kdissect.rules.rule import Fault, Once
 
 LENGTH = 4  # of key and value: spec/001 "5.3.3 Old Message Format"
 

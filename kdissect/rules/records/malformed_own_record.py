@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.errors import FaultKind
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import Fault, RecordRule
+from kdissect.rules.kinds import RecordRule
+from kdissect.rules.rule import Fault
 
 
 class MalformedOwnRecord(RecordRule):

@@ -1,7 +1,7 @@
 """REC011: The length of a record must be that of its fields, and its fields must fit."""
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.rule import RecordFaultRule
+from kdissect.rules.kinds import RecordFaultRule
 
 
 class MalformedRecord(RecordFaultRule):

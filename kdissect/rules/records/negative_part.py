@@ -1,7 +1,7 @@
 """REC010: Lengths in records must not be below -1."""
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.rule import RecordFaultRule
+from kdissect.rules.kinds import RecordFaultRule
 
 
 class NegativePart(RecordFaultRule):

@@ -1,7 +1,7 @@
 """REC006: A message inside a compressed message must not be compressed."""
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.rule import RecordFaultRule
+from kdissect.rules.kinds import RecordFaultRule
 
 
 class NestedCompression(RecordFaultRule):

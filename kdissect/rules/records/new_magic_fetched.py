@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Who
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import BOTH_FRAMES, BatchRule, Fault
+from kdissect.rules.kinds import BatchRule
+from kdissect.rules.rule import BOTH_FRAMES, Fault
 
 # Versions of Fetch (kafka.server.KafkaApis before 4.0, KIP-724).
 MAGIC_0_UNTIL, MAGIC_1_UNTIL = 1, 3

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from kdissect.decoders.records.layout import CURRENT_MAGIC
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.batch import Batch
+from kdissect.rules.kinds import BatchRule
 from kdissect.rules.records.old_magic_produced import MAGIC_2_FROM
-from kdissect.rules.rule import BatchRule, Fault, Once
+from kdissect.rules.rule import Fault, Once
 
 
 class NewMagicProduced(BatchRule):

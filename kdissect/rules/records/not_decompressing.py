@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import RecordFault
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import Fault, RecordFaultRule
+from kdissect.rules.kinds import RecordFaultRule
+from kdissect.rules.rule import Fault
 
 
 class NotDecompressing(RecordFaultRule):

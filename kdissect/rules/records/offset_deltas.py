@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import Fault, RecordRule
+from kdissect.rules.kinds import RecordRule
+from kdissect.rules.rule import Fault
 
 
 class OffsetDeltas(RecordRule):

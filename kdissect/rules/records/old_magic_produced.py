@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import BatchRule, Fault
+from kdissect.rules.kinds import BatchRule
+from kdissect.rules.rule import Fault
 
 MAGIC_2_FROM = 3  # version of Produce (org.apache.kafka.common.requests.ProduceRequest)
 

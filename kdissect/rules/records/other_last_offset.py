@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import BatchRule, Fault
+from kdissect.rules.kinds import BatchRule
+from kdissect.rules.rule import Fault
 
 
 class OtherLastOffset(BatchRule):

@@ -1,7 +1,7 @@
 """REC012: As many records as a batch says must fill it to its last byte."""
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.rule import RecordFaultRule
+from kdissect.rules.kinds import RecordFaultRule
 
 
 class OtherRecordCount(RecordFaultRule):

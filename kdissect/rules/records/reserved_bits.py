@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Severity
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import BatchRule, Fault
+from kdissect.rules.kinds import BatchRule
+from kdissect.rules.rule import Fault
 
 # By magic: spec/001 "5.3.3 Old Message Format", "5.3.1 Record Batch"; bit 6 is KIP-534's.
 _RESERVED = (0xF8, 0xF0, 0xFF80)

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Who
 from kdissect.model.plural import plural
 from kdissect.rules.batch import Batch
+from kdissect.rules.kinds import BatchRule
 from kdissect.rules.records.old_magic_produced import MAGIC_2_FROM
-from kdissect.rules.rule import BatchRule, Fault
+from kdissect.rules.rule import Fault
 
 
 class SeveralBatches(BatchRule):

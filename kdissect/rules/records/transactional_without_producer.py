@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from kdissect.model.finding import Who
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import BatchRule, Fault
+from kdissect.rules.kinds import BatchRule
+from kdissect.rules.rule import Fault
 
 
 class TransactionalWithoutProducer(BatchRule):

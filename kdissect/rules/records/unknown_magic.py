@@ -1,7 +1,7 @@
 """REC003: The magic of a record batch must be 0, 1 or 2."""
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.rule import RecordFaultRule
+from kdissect.rules.kinds import RecordFaultRule
 
 
 class UnknownMagic(RecordFaultRule):

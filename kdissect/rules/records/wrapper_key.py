@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import BatchRule, Fault
+from kdissect.rules.kinds import BatchRule
+from kdissect.rules.rule import Fault
 
 
 class WrapperKey(BatchRule):

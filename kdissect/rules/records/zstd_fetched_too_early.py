@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.record_batch import Codec
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import BatchRule, Fault, Once
+from kdissect.rules.kinds import BatchRule
+from kdissect.rules.rule import Fault, Once
 
 ZSTD_FROM = 10  # version of Fetch (KIP-110)
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Who
 from kdissect.model.record_batch import Codec
 from kdissect.rules.batch import Batch
-from kdissect.rules.rule import BatchRule, Fault
+from kdissect.rules.kinds import BatchRule
+from kdissect.rules.rule import Fault
 
 ZSTD_FROM = 7  # version of Produce (KIP-110)
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.history.fact import Fact
 from kdissect.history.sasl import SaslFact
-from kdissect.rules.rule import FactRule, Fault
+from kdissect.rules.kinds import FactRule
+from kdissect.rules.rule import Fault
 
 
 class BadScramToken(FactRule):

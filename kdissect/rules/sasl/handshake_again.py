@@ -2,7 +2,7 @@
 
 from kdissect.history.sasl import SaslFact
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.rule import FactRule
+from kdissect.rules.kinds import FactRule
 
 
 class HandshakeAgain(FactRule):

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from kdissect.history.fact import Fact
 from kdissect.history.sasl import SaslFact
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.rule import FactRule, Fault, Once
+from kdissect.rules.kinds import FactRule
+from kdissect.rules.rule import Fault, Once
 from kdissect.schema.errors import error_name
 
 

@@ -2,7 +2,8 @@
 
 from kdissect.history.sasl import SaslFact
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.rule import FactRule, Once
+from kdissect.rules.kinds import FactRule
+from kdissect.rules.rule import Once
 
 
 class MechanismNotOffered(FactRule):

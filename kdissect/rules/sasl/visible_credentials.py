@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.connection_view import ConnectionView
-from kdissect.rules.rule import ConnectionRule, Fault, Once
+from kdissect.rules.kinds import ConnectionRule
+from kdissect.rules.rule import Fault, Once
 
 _CLEAR = ("PLAIN", "OAUTHBEARER")
 

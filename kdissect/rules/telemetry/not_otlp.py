@@ -6,7 +6,8 @@ from kdissect.decoders.payloads.telemetry import metrics_fault
 from kdissect.model.finding import Severity, Who
 from kdissect.model.record_batch import Codec
 from kdissect.rules.body import Body
-from kdissect.rules.rule import REQUEST, BodyRule, Fault
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import REQUEST, Fault
 
 
 class NotOtlp(BodyRule):

@@ -6,7 +6,8 @@ from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
 from kdissect.rules.body import body_of
 from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
-from kdissect.rules.rule import REQUEST, ExchangeRule, Fault, Once
+from kdissect.rules.kinds import ExchangeRule
+from kdissect.rules.rule import REQUEST, Fault, Once
 from kdissect.session.exchange import Exchange
 
 

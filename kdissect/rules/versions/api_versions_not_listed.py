@@ -6,7 +6,8 @@ from kdissect.model.finding import Who
 from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.connection_view import API_VERSIONS
-from kdissect.rules.rule import RESPONSE, BodyRule, Fault
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import RESPONSE, Fault
 
 
 class ApiVersionsNotListed(BodyRule):

@@ -8,7 +8,8 @@ from kdissect.model.finding import Who
 from kdissect.model.plural import plural
 from kdissect.rules.body import Body
 from kdissect.rules.connection_view import API_VERSIONS, UNSUPPORTED_VERSION
-from kdissect.rules.rule import RESPONSE, Fault, MisfitRule
+from kdissect.rules.kinds import MisfitRule
+from kdissect.rules.rule import RESPONSE, Fault
 
 
 class BadFallback(MisfitRule):

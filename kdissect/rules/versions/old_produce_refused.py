@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.connection_view import UNSUPPORTED_VERSION, ConnectionView
+from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.prompt_close import prompt_close
-from kdissect.rules.rule import REQUEST, ExchangeRule, Fault
+from kdissect.rules.rule import REQUEST, Fault
 from kdissect.rules.versions.not_advertised import advertised_range
 from kdissect.session.exchange import Exchange
 

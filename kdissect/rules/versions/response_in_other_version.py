@@ -7,11 +7,8 @@ from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.rules.body import Body
-from kdissect.rules.rule import (
-    RESPONSE,
-    Fault,
-    MisfitRule,
-)
+from kdissect.rules.kinds import MisfitRule
+from kdissect.rules.rule import RESPONSE, Fault
 
 MIN_BODY = 16  # shorter bodies fit several versions by chance
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -23,10 +23,6 @@ from kdissect.tui.inert import text
 from kdissect.tui.session import Change
 from kdissect.tui.sorted_list import SortedList
 from kdissect.tui.view import Field, Follow, Selected, Tell, UseFilter, View
-
-if TYPE_CHECKING:
-    from kdissect.tui.app import KdissectApp
-    from kdissect.tui.state import State
 
 # After the cursor has rested for so long the exchange is read: not each one that a held key runs over.
 REST_S = 0.08
@@ -68,7 +64,7 @@ class ExchangesView(View):
     def compose(self) -> ComposeResult:
         """Three panes."""
         rows = SortedList(self.session.shown, id="list")
-        rows.column_names = known(self._state.columns)
+        rows.column_names = known(self.view_app.state.columns)
         yield rows
         with Horizontal(id="detail"):
             with Vertical(id="tree-box"):
@@ -325,12 +321,8 @@ class ExchangesView(View):
 
     def _use_columns(self, names: tuple[str, ...] | None) -> None:
         if names is not None:
-            self._state.columns = names
+            self.view_app.state.columns = names
             self.rows.choose_columns(names)
-
-    @property
-    def _state(self) -> State:
-        return cast("KdissectApp", self.app).state
 
     def action_zoom(self) -> None:
         """Give all the room to one pane, or share it again."""

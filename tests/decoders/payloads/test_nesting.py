@@ -9,8 +9,8 @@ from crc32c import crc32c
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.headers import parse_request_header, response_body_offset
+from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.masking import secret_nodes
-from kdissect.decoders.messages import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.node import Decompressed, Node
 from kdissect.decoders.payloads.dispatch import FINDERS
 from kdissect.decoders.payloads.record_trees import nest_record_payloads

@@ -36,7 +36,7 @@ def test_every_record_decodes_whole_and_its_tree_says_the_same(index: int) -> No
             assert part is None
             continue
         assert payload.error is None
-        tree = layout.dissect(*span)
+        tree = layout.dissect(*span, nest)
         nest(tree, span[0], Scope())
         assert (tree.start, tree.end) == (1, 1 + len(part or b""))
         assert_tiles(tree)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kdissect.decoders.payloads.dispatch import find
-from kdissect.decoders.payloads.nesting import Expander, payload_jsonable
+from kdissect.decoders.payloads.nesting import Expander, nest, payload_jsonable
 from kdissect.decoders.payloads.scope import Scope
 
 FOLDER = Path(__file__).parent
@@ -39,7 +39,7 @@ def decoded(
     found = find(place, padded, 5, 5 + len(data), scope)
     if found is None:
         return None
-    tree = found.dissect(padded, 5, 5 + len(data))
+    tree = found.dissect(padded, 5, 5 + len(data), nest)
     assert (tree.start, tree.end) == (5, 5 + len(data))
     assert_tiles(tree)
     alone = find(place, data, 0, len(data), scope)

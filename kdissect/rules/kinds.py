@@ -1,0 +1,210 @@
+"""The kinds of rules: what each of them is shown, and when.
+
+A rule is a class of one of these kinds. `rule` says what all have in common.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import ClassVar
+
+from kdissect.decoders.node import Node
+from kdissect.history.connection_problems import ConnectionProblem
+from kdissect.history.fact import Fact
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.model.record_batch import RecordFault
+from kdissect.rules.batch import Batch
+from kdissect.rules.body import Body
+from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.rule import BOTH_FRAMES, Fault, Once, Rule
+from kdissect.schema.types import NO_UPPER_BOUND, Versions
+from kdissect.session.exchange import Exchange
+from kdissect.session.problem import Reason
+
+
+class ConnectionRule(Rule):
+    """Judges a connection when it is over."""
+
+    def check(self, view: ConnectionView) -> Iterable[Fault]:
+        """What is wrong with the connection."""
+        raise NotImplementedError
+
+
+class ExchangeRule(Rule):
+    """Judges an exchange by its headers, times and order: bodies need not decode.
+
+    `only_odd`: speaks of exchanges alone that have an anomaly or lack an answer; others are not shown to it.
+    `only_unusual`: never speaks of an exchange that is usual (`ConnectionView.is_usual`).
+    """
+
+    only_odd: ClassVar[bool] = False
+    only_unusual: ClassVar[bool] = False
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """Whether exchanges of this API and version can break the rule at all."""
+        return True
+
+    def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """A quick look, for rules that see every exchange: False says that `check` finds nothing."""
+        return True
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Fault]:
+        """What is wrong with the exchange."""
+        raise NotImplementedError
+
+
+class MisfitRule(Rule):
+    """Judges a body that does not fit the schema. `kinds` are the faults it owns.
+
+    Behind a hole frames begin where they seem to: what does not fit may be none.
+    """
+
+    needs_whole = True
+    kinds: ClassVar[frozenset[FaultKind]] = frozenset()
+
+    def check(self, body: Body, error: DecodeError) -> Iterable[Fault]:
+        """What is wrong; nothing if another cause explains the bytes."""
+        raise NotImplementedError
+
+
+class NodeRule(Rule):
+    """Judges pieces of any body that fits. `nodes` are the sorts of pieces (`rules.pieces`) it looks at.
+
+    It is shown every body, unless `rules.subjects` says that it cannot speak of plain ones.
+    """
+
+    nodes: ClassVar[tuple[str, ...]] = ()
+
+    def check(self, node: Node, body: Body) -> Iterable[Fault]:
+        """What is wrong with the piece."""
+        raise NotImplementedError
+
+
+class BodyRule(Rule):
+    """Judges the values of a body that fits. `on` are the APIs and sides it looks at, in `versions`.
+
+    `refusable`: the fault is the application's, and Apache Kafka refuses it; wrong is only a broker that
+    accepts. Such a rule judges the broker, and only where the answer carries no error. `only_odd`: speaks of
+    bodies alone that are not plain (`decoders.plain`); others are not shown to it.
+    """
+
+    on: ClassVar[tuple[tuple[str, str], ...]] = ()
+    versions: ClassVar[Versions] = Versions(0, NO_UPPER_BOUND)
+    refusable: ClassVar[bool] = False
+    only_odd: ClassVar[bool] = False
+
+    @property
+    def vantage(self) -> str:
+        """Of what is refusable, the answer too."""
+        return BOTH_FRAMES if self.refusable else super().vantage
+
+    def is_suspect(self, body: Body) -> bool:
+        """A quick look, for rules that see many bodies: False says that `check` finds nothing."""
+        return True
+
+    def check(self, body: Body) -> Iterable[Fault]:
+        """What is wrong with the body."""
+        raise NotImplementedError
+
+
+class BatchSubject(Rule):
+    """Base of rules about record batches, and messages of old message sets.
+
+    `produced`: True for rules about what clients send to be stored, False for those about what brokers give
+    out, None for both. `magics` are the formats they are about. Of each batch a rule tells the first fault.
+    """
+
+    produced: ClassVar[bool | None] = None
+    magics: ClassVar[tuple[int, ...]] = (0, 1, 2)
+
+
+class RecordFaultRule(BatchSubject):
+    """Judges bytes in a records field that fit no batch or no record. `kinds` are the faults it owns.
+
+    `expected` is what should stand there.
+    """
+
+    kinds: ClassVar[frozenset[AnomalyKind]] = frozenset()
+    expected: ClassVar[str] = ""
+
+    def check(self, fault: RecordFault, batch: Batch) -> Iterable[Fault]:
+        """What is wrong within a batch; nothing if another cause explains the bytes."""
+        yield batch.misfit(fault, self.expected)
+
+
+class BatchRule(BatchSubject):
+    """Judges a batch whose checksum is right by its header.
+
+    It is shown every batch, unless `rules.plain_batch` says which it cannot speak of.
+    """
+
+    def check(self, batch: Batch) -> Iterable[Fault]:
+        """What is wrong with the batch."""
+        raise NotImplementedError
+
+
+class RecordRule(BatchSubject):
+    """Judges the records of a batch, all of which fit.
+
+    It is shown every batch, unless `rules.batches` says that it cannot speak of usual records.
+    """
+
+    def check(self, batch: Batch) -> Iterable[Fault]:
+        """What is wrong with the records."""
+        raise NotImplementedError
+
+
+class FactRule(Rule):
+    """Judges what a state machine of `history` found. `facts` are the kinds that break the rule.
+
+    The machines know what the capture lacks: a fact that is not sure is inconclusive. `expects` and `sees`
+    put its two values into words.
+    """
+
+    needs = "the exchanges before it, none of them lost"
+    facts: ClassVar[tuple[StrEnum, ...]] = ()
+    expects: ClassVar[str] = "{}"
+    sees: ClassVar[str] = "{}"
+
+    def check(self, fact: Fact) -> Iterable[Fault]:
+        """The fault a fact stands for."""
+        if not fact.sure:
+            yield Fault(inconclusive="bytes are missing from the capture, or it began too late")
+            return
+        expected, seen = self.expects.format(_shown(fact.expected)), self.sees.format(_seen(fact))
+        earlier = None if fact.earlier is None else (fact.earlier.connection, fact.earlier.ordinal)
+        yield Fault(expected, seen, _path(fact.path), side=fact.side, earlier=earlier)
+
+
+class ProblemRule(Rule):
+    """Judges a connection that came to nothing, for one of `reasons`, where its end is known to speak Kafka.
+
+    `expects` says what the connection would have come to.
+    """
+
+    needs = "the connection from its first byte, and what shows that its end speaks Kafka"
+    once = Once.PARTY
+    reasons: ClassVar[tuple[Reason, ...]] = ()
+    expects: ClassVar[str] = ""
+
+    def check(self, found: ConnectionProblem) -> Iterable[Fault]:
+        """The fault that the reason is."""
+        yield Fault(self.expects, found.problem.fact)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "what the rule says"
+    if isinstance(value, (set, frozenset, tuple, list)):
+        return ", ".join(sorted(map(str, value)))
+    return str(value)
+
+
+def _seen(fact: Fact) -> str:
+    shown = str(fact.kind).replace("_", " ") if fact.seen is None else _shown(fact.seen)
+    return f"{shown}: {fact.detail}" if fact.detail else shown
+
+
+def _path(path: str) -> str:
+    """A path that leads to one field of a body: those of headers and record batches do not."""
+    return "" if path.startswith(("records.", "request_api_")) or ("." in path and "[" not in path) else path
