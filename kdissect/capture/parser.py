@@ -16,8 +16,8 @@ from operator import attrgetter
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import in_force
-from kdissect.model.native import native
-from kdissect.model.packet import PackedPlaces, PacketBlock, PlacedPacket, PlainPacket, packet_ref
+from kdissect.model.native import is_compiled, native
+from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket, packet_ref
 from kdissect.model.plural import plural
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
@@ -84,7 +84,7 @@ class CaptureParser:
 
     def _block_of(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
         """The packets that are complete in `data`, and the bytes they took."""
-        if native is not None:
+        if is_compiled:
             return self._packed_block(data, first_ref)
         places: list[PlacedPacket] = []
         used = self._parse(data, 0, places)
@@ -92,7 +92,7 @@ class CaptureParser:
 
     def _packed_block(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
         """The same by the compiled hot path, as far as everything is plain, and `_parse` in turns."""
-        packed: PackedPlaces = native.Places([])
+        packed = native.Places([])
         position, turn, self._need = 0, 0, 0
         while True:
             found, position = self._plain_places(data, position)
@@ -111,7 +111,7 @@ class CaptureParser:
         """Whether nothing more can be read before more bytes come."""
         return self._need > 0 or self.stopped
 
-    def _plain_places(self, data: bytes, position: int) -> tuple[PackedPlaces, int]:
+    def _plain_places(self, data: bytes, position: int) -> "tuple[native.Places, int]":
         """What `_plain` finds, counted."""
         found, position, self._need = self._plain(data, position) or (native.Places([]), position, 0)
         self.packets += len(found)
@@ -165,7 +165,7 @@ class CaptureParser:
         """
         raise NotImplementedError
 
-    def _plain(self, data: bytes, position: int) -> tuple[PackedPlaces, int, int] | None:
+    def _plain(self, data: bytes, position: int) -> "tuple[native.Places, int, int] | None":
         """What `_parse` finds up to the first piece that is not plain, by the compiled hot path: places, the
         position behind them, and `_need`, 0 before such a piece. None where only `_parse` may look.
         """

@@ -8,7 +8,7 @@ from struct import Struct
 
 from kdissect.capture.parser import CaptureParser
 from kdissect.model.native import native
-from kdissect.model.packet import PackedPlaces, PlacedPacket
+from kdissect.model.packet import PlacedPacket
 
 FILE_HEADER = 24  # bytes, section 4 "File Header"
 PACKET_HEADER = 16  # bytes, section 5 "Packet Record"
@@ -78,14 +78,13 @@ class PcapParser(CaptureParser):
         self._file_header(data)
         return FILE_HEADER if self.stopped or once else self._packets(data, FILE_HEADER, places)
 
-    def _plain(self, data: bytes, position: int) -> tuple[PackedPlaces, int, int] | None:
+    def _plain(self, data: bytes, position: int) -> "tuple[native.Places, int, int] | None":
         if self._record is None or self._is_old:  # the file header comes first
             return None
         is_little = self._record.format[0] == "<"
-        found: tuple[PackedPlaces, int, int] = native.records(
+        return native.records(
             data, position, is_little, self._header_bytes, self._unit, self._link_type, self._limit
         )
-        return found
 
     def _pending(self) -> str:
         return (

@@ -13,7 +13,7 @@ from kdissect.capture.pcapng_interface import Interface, parse_drops, parse_inte
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.block_options import has_comment
 from kdissect.model.native import native
-from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS, PackedPlaces, PlacedPacket
+from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS, PlacedPacket
 from kdissect.model.plural import plural
 
 # Block types, section 11.1 of the draft; every other one is skipped.
@@ -92,13 +92,11 @@ class PcapngParser(CaptureParser):
     def _pending(self) -> str:
         return f"ends inside a block behind packet {self.packets}"
 
-    def _plain(self, data: bytes, position: int) -> tuple[PackedPlaces, int, int] | None:
+    def _plain(self, data: bytes, position: int) -> "tuple[native.Places, int, int] | None":
         if not 0 < len(self._interfaces) <= _FEW_INTERFACES:
             return None
         interfaces = [(each.plain_multiplier, each.link_type) for each in self._interfaces]
-        found: tuple[PackedPlaces, int, int] = native.blocks(
-            data, position, self._order == "<", interfaces, MAX_BLOCK
-        )
+        found = native.blocks(data, position, self._order == "<", interfaces, MAX_BLOCK)
         if found[0]:
             self._time_ns = found[0].place(len(found[0]) - 1)[1]
         return found

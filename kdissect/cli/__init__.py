@@ -138,10 +138,10 @@ def _dispatch(arguments: list[str]) -> int:
         return OK
     if first in ("-V", "--version"):
         from kdissect import __version__
-        from kdissect.model.native import native, why_without
+        from kdissect.model.native import is_compiled, why_without
 
-        is_compiled = f"no ({why_without()})" if native is None else "yes"
-        print_text(f"kdissect {__version__}\ncompiled hot path: {is_compiled}\n")
+        compiled = "yes" if is_compiled else f"no ({why_without()})"
+        print_text(f"kdissect {__version__}\ncompiled hot path: {compiled}\n")
         return OK
     if first not in COMMANDS:
         what = "option" if first.startswith("-") else "command"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.cli.exchange_options import inspect_options
@@ -14,6 +13,7 @@ from kdissect.cli.filters import open_filtered, selected
 from kdissect.cli.output import Output
 from kdissect.cli.printing import printing
 from kdissect.cli.progress import progress_of
+from kdissect.model.native import is_compiled, native
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -73,7 +73,7 @@ def _copy(
     write, line, pass_by = output.write, writer.line, dissection.topics.pass_by
     each = dissection.guard.each
     if tick is None and accepts is None and not options.limit:  # nothing to ask about each
-        if hasattr(writer, "hold"):
+        if is_compiled and isinstance(writer, native.LineFiller):
             _copy_held(dissection, output, writer)
             return
         each(dissection, lambda exchange: write(line(exchange)))
@@ -94,7 +94,7 @@ def _copy(
     each(dissection, take)
 
 
-def _copy_held(dissection: Dissection, output: Output, writer: Any) -> None:
+def _copy_held(dissection: Dissection, output: Output, writer: native.LineFiller) -> None:
     """The same with a writer that holds lines (`line_filler`), as many as the output would."""
     hold, take, most = writer.hold, writer.take, output.most_held
 

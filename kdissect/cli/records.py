@@ -22,7 +22,7 @@ from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.record_sets import RecordSet, exchange_sections, record_sets
 from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _tables(dissection: Dissection, options: Namespace, faults: FaultReport) -> 
     def topic_name(records: RecordSet) -> str | None:
         return topic_of(dissection, records)
 
-    if native is not None and not (options.fields or options.key_format or options.value_format):
+    if is_compiled and not (options.fields or options.key_format or options.value_format):
         from kdissect.engine.compiled_tables import CompiledTables
 
         return CompiledTables(dissection.file_names, faults.anomalies, options.show_secrets, topic_name)

@@ -10,7 +10,7 @@ from kdissect.decoders.headers import response_body_offset
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary, summarizer
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Message
 
@@ -158,7 +158,7 @@ def _summarizer(api_key: int, api_version: int, is_response: bool) -> Summarizer
     message = known_body(api_key, api_version, is_response)
     if message is None:
         return _nothing_known
-    summarize = summarizer(message, api_version) if native is None else _walking(message, api_version)
+    summarize = _walking(message, api_version) if is_compiled else summarizer(message, api_version)
     return _without_secrets(summarize) if may_hold_secrets(message) else summarize
 
 
@@ -169,8 +169,7 @@ def _walking(message: Message, version: int) -> Summarizer:
     def odd(data: bytes, offset: int) -> Summary:
         return summarizer(message, version)(data, offset)
 
-    summarize: Summarizer = native.Summaries(native_layout(message, version)[0], Summary, odd).summarize
-    return summarize
+    return native.Summaries(native_layout(message, version)[0], Summary, odd).summarize
 
 
 def _without_secrets(summarize: Summarizer) -> Summarizer:

@@ -6,7 +6,7 @@ that do not fit, are not UTF-8 where they should be, hold payloads or floats, or
 
 from functools import cache, lru_cache
 from struct import error as StructError  # noqa: N812  an exception class, whatever its case
-from typing import Any, Protocol
+from typing import Protocol
 
 from kdissect.decoders.body_schemas import CACHE_SIZE, known_body
 from kdissect.decoders.compression.codec import decompress_usual
@@ -15,7 +15,7 @@ from kdissect.decoders.quirks import UNSUPPORTED_START, may_answer_in_other_vers
 from kdissect.decoders.records.plain_records import PLAIN_BYTES, PLAIN_RECORDS
 from kdissect.decoders.records.sections import has_pieces
 from kdissect.model.errors import DecodeError
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 from kdissect.schema.logs import all_logs
 from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Message
@@ -31,25 +31,14 @@ class Nest(Protocol):
         """The text of a records field with batches that are not plain, or of one of Kafka's own topics."""
 
 
-class BodyText(Protocol):
-    """Bodies of one version of a message."""
-
-    def text(self, data: bytes, offset: int, nest: Nest | None) -> bytes | None:
-        """The body from `offset` to the end as JSON, None where it is not plain.
-
-        Without `nest` records are but counted. Raises what `nest` does beside ValueError.
-        """
-
-
 @lru_cache(maxsize=CACHE_SIZE)
-def body_text(api_key: int, api_version: int, is_response: bool) -> BodyText | None:
-    """Of a body; None where nothing is compiled, and for what is no `plain_body`."""
+def body_text(api_key: int, api_version: int, is_response: bool) -> "native.BodyText | None":
+    """What writes such a body; None where nothing is compiled, and for what is no `plain_body`."""
     message = plain_body(api_key, api_version, is_response)
-    if native is None or message is None:
+    if not is_compiled or message is None:
         return None
     layout, *_ = native_layout(message, api_version)
-    made: BodyText = native.BodyText(layout, _batches(), _foreign_start(api_key, is_response))
-    return made
+    return native.BodyText(layout, _batches(), _foreign_start(api_key, is_response))
 
 
 def plain_body(api_key: int, api_version: int, is_response: bool) -> Message | None:
@@ -67,7 +56,7 @@ def _foreign_start(api_key: int, is_response: bool) -> bytes:
 
 
 @cache
-def _batches() -> Any:
+def _batches() -> "native.BatchText":
     own = [log.name.encode() for log in all_logs()]
     return native.BatchText(_inflated, own, PLAIN_BYTES, PLAIN_RECORDS)
 

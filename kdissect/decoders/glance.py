@@ -14,7 +14,7 @@ from kdissect.decoders.emitter import Emitter, Sink
 from kdissect.decoders.quirks import UNSUPPORTED_VERSION, may_answer_in_other_version
 from kdissect.decoders.records.sections import has_pieces
 from kdissect.decoders.records.tally import count_batches
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 from kdissect.schema.types import Field, Message, MessageKind, Type
 from kdissect.schema.walk import has_errors, has_payloads, holds_records
 
@@ -45,7 +45,7 @@ def glancer(api_key: int, api_version: int, is_response: bool) -> Glancer:
     message = known_body(api_key, api_version, is_response)
     if message is None or has_pieces(message):
         return unclear
-    look = _coded(message, api_version) if native is None else _walking(message, api_version)
+    look = _walking(message, api_version) if is_compiled else _coded(message, api_version)
     return _of_one_version(look) if is_response and may_answer_in_other_version(api_key) else look
 
 
@@ -67,8 +67,7 @@ def _walking(message: Message, version: int) -> Glancer:
     from kdissect.decoders.native_layout import native_layout  # compiled only
 
     layout, may_be_cut = native_layout(message, version)[0], message.kind is MessageKind.RESPONSE
-    look: Glancer = native.Glances(layout, Glance, CLEAN, count_batches, may_be_cut).glance
-    return look
+    return native.Glances(layout, Glance, CLEAN, count_batches, may_be_cut).glance
 
 
 def _coded(message: Message, version: int) -> Glancer:

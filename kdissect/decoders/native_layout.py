@@ -3,7 +3,6 @@
 """
 
 from functools import lru_cache
-from typing import Any
 
 from kdissect.decoders.body_schemas import CACHE_SIZE
 from kdissect.decoders.layout import Layout
@@ -17,7 +16,7 @@ FieldRow = tuple[str, str, str, bool, bool, int]
 """Its name, its kind or that of its elements, its role, whether it is an array, may be null; its tag."""
 StructRow = tuple[bool, list[FieldRow], list[FieldRow]]
 """Whether it holds records, its fields in the order of the wire, those that may stand among its tags."""
-NativeLayout = tuple[Any, list[Struct], list[list[Field]]]
+NativeLayout = tuple["native.Layout", list[Struct], list[list[Field]]]
 """What the library knows; the structs in its order; of each the fields that have no tag."""
 
 _TOPICS: dict[tuple[Primitive | Struct, str], str] = {

@@ -22,10 +22,10 @@ from kdissect.decoders.plain_values import (
     known_codes,
     plain_values,
 )
-from kdissect.decoders.records.sections import SECTION_NAMES, SectionPlaces, has_pieces
+from kdissect.decoders.records.sections import SECTION_NAMES, Section, SectionPlaces, has_pieces
 from kdissect.decoders.sinks import ObjectSink
 from kdissect.decoders.values import value_class
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 from kdissect.schema.walk import has_records
 
@@ -49,7 +49,7 @@ def plain_decoder(message: Message, version: int) -> PlainDecoder:
 def _compiled(layout: Layout) -> PlainDecoder | None:
     """The compiled one, where there is one that knows all that stands in the body."""
     message, version = layout.message, layout.version
-    if native is None or has_pieces(message):
+    if not is_compiled or has_pieces(message):
         return None
     from kdissect.decoders.native_layout import native_layout  # of no use without it
 
@@ -58,9 +58,7 @@ def _compiled(layout: Layout) -> PlainDecoder | None:
         (value_class(message, of), [plain_values(field) for field in fields])
         for of, fields in zip(structs, fields_of, strict=True)
     ]
-    section = SECTION_NAMES["Section"]
-    decode: PlainDecoder = native.PlainBody(known, specs, version, tuple.__new__, Decoded, section).decode
-    return decode
+    return native.PlainBody(known, specs, version, tuple.__new__, Decoded, Section).decode
 
 
 def emitted_decoder(layout: Layout) -> PlainDecoder:

@@ -31,7 +31,7 @@ from kdissect.engine.flows import (
 from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.limits import Limits
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 from kdissect.model.packet import FILE_SHIFT, Packet, PacketBlock, PlainPacket
 from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.model.segment import ACK, SYN, PlainSegment, Segment, flow_endpoints, flow_ports, reverse_flow
@@ -112,7 +112,7 @@ class Analyzer:
         self._capture_set = ""
         self._flows: dict[bytes, Flow] = {}
         self._events: list[Event] = []
-        self._others: Any = None  # flows that the compiled hot path passes by (`shards`)
+        self._others: native.PassedBy | None = None  # flows that the compiled hot path passes by (`shards`)
         self._due = Due()
         self._sweeps: dict[str, int] = {}
         """When the next sweep of each capture set is due."""
@@ -157,7 +157,7 @@ class Analyzer:
         batches.
         """
         self._rest = iter(())  # of a block, which is of one file, nothing is left where it is given up
-        if native is not None and isinstance(packets, PacketBlock):
+        if is_compiled and isinstance(packets, PacketBlock):
             return self._feed_block(packets)
         return self._feed_packets(packets)
 

@@ -29,6 +29,8 @@ from kdissect.schema.walk import has_records
 from kdissect.session.exchange import Exchange
 
 Buffers = list[bytes | None]
+HeldField = tuple[Exchange, Frame, str | None, bytes | None, int, int, int]
+"""A records field: topic, its id, partition, where it begins and ends in the frame."""
 _BINARY = pa.binary()
 
 
@@ -85,7 +87,7 @@ def _with_bytes(schema: Any) -> Any:
     return schema
 
 
-def _record_set(found: Any) -> RecordSet:
+def _record_set(found: RecordSet | HeldField) -> RecordSet:
     """A field that has to be read the other way."""
     if isinstance(found, RecordSet):
         return found

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from kdissect.engine.analyzer import Analyzer
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 from kdissect.model.segment import PlainSegment, reverse_flow
 from kdissect.session.events import Event
 
@@ -96,9 +96,9 @@ class ShardAnalyzer(Analyzer):
         self._events += self.advance(ref, time_ns)
 
 
-def _none_passed() -> Any:
+def _none_passed() -> native.PassedBy | None:
     """A set of flows for the compiled hot path; None without, where each packet is taken apart anyway."""
-    return None if native is None else native.PassedBy()
+    return native.PassedBy() if is_compiled else None
 
 
 def before_batch(batch: int) -> Place:

@@ -1,9 +1,9 @@
 """Kafka frames and their headers."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 
 
 class RequestHeader(NamedTuple):
@@ -74,5 +74,5 @@ class Frame:
 
 FrameInPython = Frame
 """To derive from."""
-if not TYPE_CHECKING and native is not None:
-    Frame = native.Frame
+if is_compiled:  # it has the same: tests/native/test_stub.py
+    Frame = native.Frame  # type: ignore[assignment, misc]

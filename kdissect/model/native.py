@@ -5,34 +5,39 @@ the environment leaves it unused.
 """
 
 import os
-from importlib import import_module
 from typing import Any
+
+__all__ = ["INTERFACE", "Pickled", "is_compiled", "native", "why_without"]
 
 # What this version and the library expect of each other.
 INTERFACE = 5
 
 
-def _load() -> tuple[Any, str]:
+def _look() -> tuple[bool, str]:
+    """Whether it can be used; why not, where that is known here."""
     if os.environ.get("KDISSECT_NATIVE") == "0":
-        return None, "KDISSECT_NATIVE=0"
+        return False, "KDISSECT_NATIVE=0"
     try:
-        module = import_module("kdissect._native")  # by its name: it has no sources, and no layer
+        import kdissect._native as found
     except ModuleNotFoundError:
-        return None, ""
+        return False, ""
     except ImportError as error:
-        return None, f"it cannot be loaded: {error}"
-    if module.INTERFACE != INTERFACE:
-        return None, "it was built for another version of kdissect"
-    return module, ""
+        return False, f"it cannot be loaded: {error}"
+    if found.INTERFACE != INTERFACE:
+        return False, "it was built for another version of kdissect"
+    return True, ""
 
 
-native: Any
-"""The module `kdissect._native`; None where it is not installed, of another version, or not wanted."""
-native, _trouble = _load()
+is_compiled, _trouble = _look()
+"""Whether `native` is there: installed, of this version, and wanted. Ask before it is used."""
+if is_compiled:
+    import kdissect._native as native
+else:
+    native = None  # type: ignore[assignment]  # no type is "a module or None": the check sees the module
 
 
 def why_without() -> str:
-    """Why `native` is None, in one line, where that is known."""
+    """Why it is not compiled, in one line, where that is known."""
     if _trouble:
         return _trouble
     from pathlib import Path  # not what a command starts with

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import NamedTuple, Protocol, overload
+from typing import NamedTuple, overload
 
 from kdissect.model.native import native
-from kdissect.model.segment import PlainSegment
 
 _time_of = itemgetter(1)  # of a packet's place
 
@@ -64,40 +63,6 @@ PlacedPacket = tuple[int, int, int, int, int]
 StepBack = tuple[int, int, int]
 
 
-class PackedPlaces(Protocol):
-    """Places of packets as the compiled hot path keeps them, without an object for each."""
-
-    def __len__(self) -> int:
-        """How many."""
-
-    def times(self) -> list[int]:
-        """The time of each packet, in nanoseconds."""
-
-    def span(self) -> tuple[int, int] | None:
-        """Earliest and latest of the times; None without packets."""
-
-    def steps_back(self, latest: int | None, least_ns: int) -> tuple[int | None, list[StepBack]]:
-        """`PacketBlock.steps_back`, with indexes instead of references."""
-
-    def captured(self) -> int:
-        """Captured bytes of all packets together."""
-
-    def place(self, at: int) -> PlacedPacket:
-        """One of them as a row."""
-
-    def segment(self, data: bytes, at: int) -> tuple[PlainSegment, int] | None:
-        """The TCP segment of one of them in `data`, and its time; None where it takes a closer look."""
-
-    def places(self) -> list[PlacedPacket]:
-        """All of them as rows."""
-
-    def cut(self, start: int, stop: int) -> "PackedPlaces":
-        """Those of the packets from `start` up to `stop`."""
-
-    def joined(self, others: "PackedPlaces") -> "PackedPlaces":
-        """These, and others behind them."""
-
-
 class PacketBlock(Sequence[PlainPacket]):
     """Packets of one file, numbered on from `first_ref`, as they lie in `data`.
 
@@ -112,7 +77,7 @@ class PacketBlock(Sequence[PlainPacket]):
         data: bytes,
         first_ref: int,
         places: list[PlacedPacket] | None = None,
-        packed: PackedPlaces | None = None,
+        packed: "native.Places | None" = None,
     ) -> None:
         self.data = data
         self.first_ref = first_ref
@@ -126,7 +91,7 @@ class PacketBlock(Sequence[PlainPacket]):
             self._places = [] if self.packed is None else self.packed.places()
         return self._places
 
-    def pack(self) -> PackedPlaces:
+    def pack(self) -> "native.Places":
         """The places packed, for the compiled hot path, which must be there."""
         if self.packed is None:
             self.packed = native.Places(self.places)

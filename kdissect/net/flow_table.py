@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 
 if TYPE_CHECKING:
     from kdissect.net.tcp import Lane
@@ -56,4 +56,4 @@ def flow_table(flows: Mapping[bytes, Any]) -> dict[bytes, Any]:
         key: (tcp, direction, connection, tcp and connection.lane(direction))
         for key, (tcp, direction, connection, _) in flows.items()
     }
-    return with_lanes if native is None else FlowTable(with_lanes)
+    return FlowTable(with_lanes) if is_compiled else with_lanes

@@ -20,7 +20,7 @@ from kdissect.net.parked import Parked
 from kdissect.net.recent import first_difference, holds_copy, is_copy
 from kdissect.net.sequence import MASK
 from kdissect.net.store import Store
-from kdissect.net.stream_state import PlainStreamState, StreamState
+from kdissect.net.stream_state import STREAM_FIELDS, StreamState
 
 # Parked segments compared with a new one for the same place: one is usual, a few differ in length.
 PARKED_TWINS = 4
@@ -52,7 +52,7 @@ class Reassembly(StreamState, Pickled):
         "store",
     )
 
-    FIELDS = PlainStreamState.__slots__
+    FIELDS = STREAM_FIELDS
 
     def __init__(self, sink: StreamSink, log: AnomalyLog, store: Store) -> None:
         super().__init__()

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kdissect.model.limits import Limits, in_force
-from kdissect.model.native import Pickled, native
+from kdissect.model.native import Pickled, is_compiled, native
 
 
-class _Fields:
+class _State:
     """What `native.StoreState` holds."""
 
     __slots__ = ("frame_bytes", "limits", "parked_bytes", "pending_bytes", "pending_requests")
 
 
-if TYPE_CHECKING:
-    _State = _Fields
-else:
-    _State = _Fields if native is None else native.StoreState
+_FIELDS = _State.__slots__
+if is_compiled:  # it has the same: tests/native/test_stub.py
+    _State = native.StoreState  # type: ignore[assignment, misc]
 
 
 class Store(_State, Pickled):
     """Counters that the connections of one analysis share; `limits` bound them (`model.limits`)."""
 
     __slots__ = ()
-    FIELDS = _Fields.__slots__
+    FIELDS = _FIELDS
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = in_force() if limits is None else limits

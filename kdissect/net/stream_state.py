@@ -4,14 +4,13 @@ The compiled hot path has a twin of it: `Reassembly` is made of the one that is 
 """
 
 from collections import deque
-from typing import TYPE_CHECKING
 
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 from kdissect.model.packet import NEVER_NS
 from kdissect.net.recent import NONE_YET, RECENT_BYTES, RECENT_SEGMENTS, Recent
 
 
-class PlainStreamState:
+class StreamState:
     """What the fast path of a direction reads and writes.
 
     `next_seq` is the sequence number of the next byte, -1 while there is no start and after the end, so that
@@ -47,7 +46,6 @@ def forget_before(recent: Recent, keep_from: int) -> None:
         recent.popleft()
 
 
-if TYPE_CHECKING:
-    StreamState = PlainStreamState
-else:
-    StreamState = PlainStreamState if native is None else native.StreamState
+STREAM_FIELDS = StreamState.__slots__
+if is_compiled:  # it has the same: tests/native/test_stub.py
+    StreamState = native.StreamState  # type: ignore[assignment, misc]

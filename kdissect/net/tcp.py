@@ -24,7 +24,7 @@ from kdissect.net.reassembly import Reassembly
 from kdissect.net.repair import Repair
 from kdissect.net.sequence import MASK, add, distance
 from kdissect.net.store import Store
-from kdissect.net.tcp_state import PlainTcpState, TcpState
+from kdissect.net.tcp_state import TCP_FIELDS, TcpState
 
 # After twice the maximum segment lifetime even a sequence number may come again, RFC 9293 section 3.4.1.
 TWO_MSL_NS = 240_000_000_000
@@ -44,7 +44,7 @@ class TcpConnection(TcpState, Pickled):
         "log",
     )
 
-    FIELDS = PlainTcpState.__slots__
+    FIELDS = TCP_FIELDS
 
     def __init__(self, sinks: tuple[StreamSink, StreamSink], store: Store | None = None) -> None:
         super().__init__()

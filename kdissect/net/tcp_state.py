@@ -3,9 +3,7 @@
 The compiled hot path has a twin of it: `TcpConnection` is made of the one that is there.
 """
 
-from typing import TYPE_CHECKING
-
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment
 from kdissect.net.reassembly import Reassembly
 from kdissect.net.sequence import HALF, MASK
@@ -14,7 +12,7 @@ CONTROL = FIN | SYN | RST | ACK
 IN_ORDER = ACK  # of these, what a segment has that neither begins nor ends anything
 
 
-class PlainTcpState:
+class TcpState:
     """What the fast path of a connection reads and writes, beside its two directions.
 
     `troubled`: something is parked or awaited, so that no segment is in order. `last_time_ns` is the time of
@@ -23,8 +21,7 @@ class PlainTcpState:
 
     __slots__ = ("last_time_ns", "troubled")
 
-    if TYPE_CHECKING:
-        _streams: tuple[Reassembly, Reassembly]
+    _streams: tuple[Reassembly, Reassembly]
 
     def __init__(self) -> None:
         self.last_time_ns = 0
@@ -69,7 +66,6 @@ class PlainTcpState:
         raise NotImplementedError
 
 
-if TYPE_CHECKING:
-    TcpState = PlainTcpState
-else:
-    TcpState = PlainTcpState if native is None else native.TcpState
+TCP_FIELDS = TcpState.__slots__
+if is_compiled:  # it has the same: tests/native/test_stub.py
+    TcpState = native.TcpState  # type: ignore[assignment, misc]

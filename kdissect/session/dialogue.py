@@ -2,7 +2,6 @@
 
 import struct
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import response_fits
@@ -10,7 +9,7 @@ from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame, RequestHeader
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled
 from kdissect.model.plural import plural
 from kdissect.net.store import Store
 from kdissect.schema import registry
@@ -257,7 +256,7 @@ class Dialogue(DialogueState):
         self._answer(matched, frame)
         return True
 
-    if TYPE_CHECKING or native is None:
+    if not is_compiled:
         request, response = _request, _response
 
     def _answer(self, exchange: Exchange, frame: Frame) -> None:

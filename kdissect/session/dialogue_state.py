@@ -1,8 +1,6 @@
 """What `Dialogue` is made of: its hot fields and, where the hot path is compiled, what is done with them."""
 
-from typing import TYPE_CHECKING
-
-from kdissect.model.native import Pickled, native
+from kdissect.model.native import Pickled, is_compiled, native
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -10,7 +8,7 @@ from kdissect.session.pairing import Pairing
 from kdissect.session.phases import Phase
 
 
-class _Fields:
+class _Base:
     """What `native.DialogueState` holds as well."""
 
     __slots__ = (
@@ -29,14 +27,13 @@ class _Fields:
     _tokens: tuple[Exchange, ...]
 
 
-if TYPE_CHECKING:
-    _Base = _Fields
-else:
-    _Base = _Fields if native is None else native.DialogueState
+_FIELDS = _Base.__slots__
+if is_compiled:  # it has the same: tests/native/test_stub.py
+    _Base = native.DialogueState  # type: ignore[assignment, misc]
 
 
 class DialogueState(_Base, Pickled):
     """The base of `Dialogue`; its state is the same, however it is held."""
 
     __slots__ = ()
-    FIELDS = _Fields.__slots__
+    FIELDS = _FIELDS

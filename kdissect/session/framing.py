@@ -11,11 +11,10 @@ Rules:
 import struct
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
-from kdissect.model.native import Pickled, native
+from kdissect.model.native import Pickled, is_compiled, native
 from kdissect.model.plural import plural
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind, StreamSink
 from kdissect.net.store import Store
@@ -53,7 +52,7 @@ class Mode(IntEnum):
 _FRAMES = Mode.FRAMES  # a module's own name is found faster than an enum's member, once a packet
 
 
-class _Fields:
+class _State:
     """What `native.ReaderState` holds."""
 
     __slots__ = (
@@ -62,10 +61,9 @@ class _Fields:
     )  # fmt: skip
 
 
-if TYPE_CHECKING:
-    _State = _Fields
-else:
-    _State = _Fields if native is None else native.ReaderState
+_FIELDS = _State.__slots__
+if is_compiled:  # it has the same: tests/native/test_stub.py
+    _State = native.ReaderState  # type: ignore[assignment, misc]
 
 
 class FrameReader(_State, Pickled):
@@ -75,7 +73,7 @@ class FrameReader(_State, Pickled):
     """
 
     __slots__ = ("_connection", "_skipped", "_through", "closed", "direction", "is_open")
-    FIELDS = _Fields.__slots__
+    FIELDS = _FIELDS
 
     def __init__(self, connection: FrameOwner, direction: int, store: Store | None = None) -> None:
         self._connection = connection
@@ -137,7 +135,7 @@ class FrameReader(_State, Pickled):
         self._complete(payload, have - self._size, ref, time_ns)
         self._look_again(ref, time_ns)
 
-    if TYPE_CHECKING or native is None:
+    if not is_compiled:
         data = _data
 
     def _outside_frames(self, payload: bytes, ref: int, time_ns: int) -> None:

@@ -13,12 +13,11 @@ Rules:
 
 from collections import deque
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING
 
 from kdissect.decoders.bodies import response_fits
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
-from kdissect.model.native import Pickled, native
+from kdissect.model.native import Pickled, is_compiled, native
 from kdissect.model.plural import plural
 from kdissect.net.store import Store
 from kdissect.session.exchange import Exchange, State
@@ -41,7 +40,7 @@ _NOTHING: list[Exchange] = []
 _NO_MATCH: tuple[None, list[Exchange]] = None, _NOTHING
 
 
-class _Fields:
+class _State:
     """What `native.PairingState` holds."""
 
     __slots__ = (
@@ -56,10 +55,9 @@ class _Fields:
     )
 
 
-if TYPE_CHECKING:
-    _State = _Fields
-else:
-    _State = _Fields if native is None else native.PairingState
+_FIELDS = _State.__slots__
+if is_compiled:  # it has the same: tests/native/test_stub.py
+    _State = native.PairingState  # type: ignore[assignment, misc]
 
 
 class Pairing(_State, Pickled):
@@ -69,7 +67,7 @@ class Pairing(_State, Pickled):
     """
 
     __slots__ = ("_given_up", "_lost_before", "_shadowed")
-    FIELDS = _Fields.__slots__
+    FIELDS = _FIELDS
 
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or Store()

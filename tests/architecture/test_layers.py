@@ -54,3 +54,17 @@ def test_no_sockets_clocks_or_files_below_the_engine() -> None:
                     assert not forbidden & {alias.name for alias in node.names}, path
                 if isinstance(node, ast.Call):
                     assert ast.unparse(node.func) not in forbidden, path
+
+
+def test_the_type_check_sees_what_runs() -> None:
+    """For it alone are imports and names of types; late reading of declared attributes is hidden from it."""
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                seen = [part for part in node.body if not isinstance(part, ast.Import | ast.ImportFrom)]
+                if ast.unparse(node.test) == "TYPE_CHECKING":
+                    is_true = all(isinstance(part, ast.Assign) for part in seen)
+                else:
+                    is_true = [getattr(part, "name", "") for part in seen] == ["__getattr__"]
+                assert is_true, f"{path}:{node.lineno}"
+                assert not node.orelse, f"{path}:{node.lineno}"

@@ -207,3 +207,24 @@ def test_the_environment_decides_and_the_version_tells(wanted: str) -> None:
         assert told == "no (KDISSECT_NATIVE=0)"
     else:
         assert re.fullmatch(r"no \(.+\)", told)
+
+
+def test_one_of_another_version_is_not_used() -> None:
+    pytest.importorskip("kdissect._native", reason="no compiled hot path (docs/native.md)")
+    program = (
+        "import kdissect._native as found; found.INTERFACE -= 1\n"
+        "from kdissect.model.native import is_compiled, native, why_without\n"
+        "print(is_compiled, native, why_without())"
+    )
+    env = {**os.environ, "KDISSECT_NATIVE": "1"}
+    run = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+    assert run.stdout == "False None it was built for another version of kdissect\n"
+
+
+@pytest.mark.parametrize("target", ["wheel", "sdist"])
+def test_the_type_stub_is_shipped_and_no_library_of_this_checkout(target: str) -> None:
+    reason = "hatchling, which builds the wheel, is not installed"
+    builders = pytest.importorskip(f"hatchling.builders.{target}", reason=reason)
+    builder = getattr(builders, {"wheel": "WheelBuilder", "sdist": "SdistBuilder"}[target])(str(CHECKOUT))
+    files = {file.distribution_path for file in builder.recurse_included_files()}
+    assert {name for name in files if name.startswith("kdissect/_native")} == {"kdissect/_native.pyi"}

@@ -6,10 +6,11 @@ from functools import lru_cache
 import orjson
 
 from kdissect.decoders.body_schemas import CACHE_SIZE
-from kdissect.decoders.body_text import BodyText, body_text
+from kdissect.decoders.body_text import body_text
 from kdissect.decoders.records.batches import split_batches
 from kdissect.engine.nested_records import batch_values
 from kdissect.engine.record_sets import records_side
+from kdissect.model.native import native
 from kdissect.model.record_batch import RecordFault
 from kdissect.model.run_budget import run_budget
 from kdissect.schema.metadata_topic import METADATA_TOPIC, may_be_metadata_topic
@@ -94,7 +95,7 @@ class BodyTexts:
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _programs(key: int, version: int) -> tuple[BodyText, BodyText] | None:
+def _programs(key: int, version: int) -> "tuple[native.BodyText, native.BodyText] | None":
     """The programs of both bodies, where there are both."""
     request = body_text(key, version, is_response=False)
     response = body_text(key, version, is_response=True)

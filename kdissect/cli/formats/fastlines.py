@@ -8,7 +8,7 @@ dataclasses, inspect, uuid and json: 30 ms).
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.formats.line_filler import LineFiller, fields_of
+from kdissect.cli.formats.line_filler import LineFiller, start
 from kdissect.cli.formats.linetexts import (
     NO_SECOND,
     LineTexts,
@@ -27,7 +27,7 @@ from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.engine.rows import TopicsOf, closed_row, has_anomalies, union, wire_topics
 from kdissect.history.topics import DESCRIBE_CLUSTER
 from kdissect.model.frame import Frame
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 from kdissect.model.packet import FILE_SHIFT
 from kdissect.schema.metadata_topic import METADATA_TOPIC
 from kdissect.schema.registry import api_name
@@ -65,8 +65,7 @@ class FastLines(LineFiller):
 
     def __init__(self, files: Sequence[str], topics_of: TopicsOf = wire_topics) -> None:
         super().__init__()
-        if native is not None:
-            self.fill_for(Exchange, fields_of)
+        start(self)
         self._topics_of = topics_of
         self._texts = LineTexts(files)
         self._kinds: dict[tuple[int | None, int | None, str | None], LineKind] = {}
@@ -141,12 +140,12 @@ class FastLines(LineFiller):
             answer_ns - end_time_ns, facts,
         )  # fmt: skip
 
-    if native is None:
+    if not is_compiled:
         line = plain_line
 
     # What a compiled line asks for
 
-    def template_of(self, exchange: Exchange) -> Any:
+    def template_of(self, exchange: Exchange) -> "native.LineTemplate | None":
         """The template that the exchange fills, None where there is none."""
         kind = self._kinds.get((exchange.api_key, exchange.api_version, exchange.client_id)) or self._kind(
             exchange

@@ -1,46 +1,32 @@
 """What `FastLines` is made of: its base, which makes most lines itself where it is compiled."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kdissect.cli.formats.linetexts import texts_of
-from kdissect.model.native import native
-from kdissect.session.events import Event
+from kdissect.model.native import is_compiled, native
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
-if TYPE_CHECKING or native is None:
 
-    class LineFiller:
-        """Counts exchanges. `number` is that of the exchange before."""
+class LineFiller:
+    """Counts exchanges. `number` is that of the exchange before."""
 
-        number = 0
+    number = 0
 
-        def skip(self) -> None:
-            """Leave out an exchange: those behind it keep the numbers they have in the whole capture."""
-            self.number += 1
+    def skip(self) -> None:
+        """Leave out an exchange: those behind it keep the numbers they have in the whole capture."""
+        self.number += 1
 
-        if TYPE_CHECKING:
 
-            def line(self, exchange: Exchange) -> bytes:
-                """The exchange as a line of JSON, by `plain_line` of the subclass where it is unusual."""
-
-            # Compiled only
-
-            def fill_for(
-                self, class_: type[Exchange], fields_of: Callable[[Exchange], tuple[Any, ...] | None]
-            ) -> None:
-                """Exchanges are of this class, and `fields_of` reads them."""
-
-            def hold(self, events: list[Event]) -> int:
-                """Hold the lines of the exchanges among events; gives how many bytes are held now."""
-
-            def take(self) -> bytes:
-                """The lines that are held, which then are not any longer."""
-
-else:
-    LineFiller = native.LineFiller
+if is_compiled:  # it has the same, and more: tests/native/test_stub.py
+    LineFiller = native.LineFiller  # type: ignore[assignment, misc]
 
 _KAFKA, _COMPLETE, _SILENT = ExchangeKind.KAFKA, State.COMPLETE, State.NO_RESPONSE_EXPECTED
+
+
+def start(filler: object) -> None:
+    """Tell a compiled filler what exchanges are."""
+    if is_compiled and isinstance(filler, native.LineFiller):
+        filler.fill_for(Exchange, fields_of)
 
 
 def fields_of(exchange: Exchange) -> tuple[Any, ...] | None:

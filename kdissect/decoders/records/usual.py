@@ -8,7 +8,7 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812  an exception class, whatever its case
 
 from kdissect.decoders.records.varint import MAX_VARINT, MAX_VARLONG, varint
-from kdissect.model.native import native
+from kdissect.model.native import is_compiled, native
 from kdissect.model.record_batch import LOG_APPEND_TIME, RecordBatch
 
 _HEAD = Struct(">H4B")
@@ -152,5 +152,5 @@ def _headers(data: bytes, at: int, stop: int) -> int:
     return at
 
 
-latest_delta = read_latest if native is None else native.latest_delta
+latest_delta = native.latest_delta if is_compiled else read_latest
 """`read_latest`, the fastest there is."""

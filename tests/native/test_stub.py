@@ -1,0 +1,172 @@
+"""`kdissect/_native.pyi`, by which calls into the compiled part are checked, names what is there, no more."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHECKOUT = Path(__file__).parent.parent.parent
+PACKAGE = CHECKOUT / "kdissect"
+STUB = ast.parse((PACKAGE / "_native.pyi").read_text())
+CLASSES = {of.name: of for of in STUB.body if isinstance(of, ast.ClassDef) and not of.name.startswith("_")}
+FUNCTIONS = {of.name: of for of in STUB.body if isinstance(of, ast.FunctionDef)}
+CONSTANTS = {
+    of.target.id for of in STUB.body if isinstance(of, ast.AnnAssign) and isinstance(of.target, ast.Name)
+}
+EXTENDS = 1 << 10  # Py_TPFLAGS_BASETYPE: what may be a base
+OF_EVERY_CLASS = {"__module__", "__doc__"}
+# What is for subclasses in Python, and none of the compiled class.
+IN_PYTHON = {"__init__", "_feed_odd"}
+
+
+def _members(of: ast.ClassDef) -> dict[str, ast.stmt]:
+    """Methods, properties and attributes by name."""
+    methods = {each.name: each for each in of.body if isinstance(each, ast.FunctionDef)}
+    fields = {ast.unparse(each.target): each for each in of.body if isinstance(each, ast.AnnAssign)}
+    return {**methods, **fields}
+
+
+def _is_property(of: ast.stmt) -> bool:
+    return isinstance(of, ast.FunctionDef) and any(
+        ast.unparse(each) == "property" for each in of.decorator_list
+    )
+
+
+def _arguments(of: ast.FunctionDef) -> list[str]:
+    """Names as PyO3 tells them, but for the object itself."""
+    args = of.args
+    star = [f"*{args.vararg.arg}"] if args.vararg else []
+    named = [f"**{args.kwarg.arg}"] if args.kwarg else []
+    names = [each.arg.removesuffix("_") for each in (*args.posonlyargs, *args.args)]
+    return [name for name in [*names, *star, *named] if name not in ("self", "cls")]
+
+
+def _told(signature: str) -> list[str]:
+    """Those of a `__text_signature__`."""
+    names = [name.strip() for name in re.sub(r"[()]", "", signature).split(",")]
+    return [name for name in names if name and name not in ("$self", "$type", "/")]
+
+
+def test_it_names_what_is_there(native: Any) -> None:
+    there = {name for name in vars(native) if not name.startswith("__")}
+    assert set(CLASSES) | set(FUNCTIONS) | CONSTANTS == there
+    assert {name for name in there if isinstance(getattr(native, name), type)} == set(CLASSES)
+    assert {name for name in there if not callable(getattr(native, name))} == CONSTANTS
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes_have_the_same_members(native: Any, name: str) -> None:
+    made = getattr(native, name)
+    members = _members(CLASSES[name])
+    assert set(members) == set(vars(made)) - OF_EVERY_CLASS
+    methods = {
+        each for each, of in members.items() if isinstance(of, ast.FunctionDef) and not _is_property(of)
+    }
+    assert methods == {each for each in members if callable(getattr(made, each))}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_may_be_a_base(native: Any, name: str) -> None:
+    is_final = any(ast.unparse(each) == "final" for each in CLASSES[name].decorator_list)
+    assert is_final != bool(getattr(native, name).__flags__ & EXTENDS)
+
+
+def _signatures(native: Any) -> Iterator[tuple[str, ast.FunctionDef, str]]:
+    """What the stub says and what PyO3 tells of a function, a method, or of the making of a class."""
+    for name, function in FUNCTIONS.items():
+        yield name, function, getattr(native, name).__text_signature__
+    for name, of in CLASSES.items():
+        made = getattr(native, name)
+        for called, method in _members(of).items():
+            if isinstance(method, ast.FunctionDef) and not _is_property(method):
+                found = made if called == "__new__" else getattr(made, called)
+                yield f"{name}.{called}", method, found.__text_signature__
+
+
+def test_arguments_have_the_same_names_and_order(native: Any) -> None:
+    pairs = list(_signatures(native))
+    assert {name: _arguments(of) for name, of, _ in pairs} == {name: _told(text) for name, _, text in pairs}
+
+
+def _chosen() -> Iterator[tuple[str, ast.ClassDef]]:
+    """Names of compiled classes that are taken in the place of a class in Python, and that class."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        classes = {of.name: of for of in tree.body if isinstance(of, ast.ClassDef)}
+        for branch in tree.body:
+            if isinstance(branch, ast.If) and ast.unparse(branch.test) == "is_compiled":
+                for each in branch.body:
+                    if isinstance(each, ast.Assign):
+                        compiled = ast.unparse(each.value).removeprefix("native.")
+                        yield compiled, classes[ast.unparse(each.targets[0])]
+
+
+CHOSEN = dict(_chosen())
+
+
+def test_each_base_is_taken_in_the_place_of_a_class_in_python() -> None:
+    bases = {name for name, of in CLASSES.items() if not of.decorator_list}
+    assert set(CHOSEN) == bases | {"Frame"}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_the_check_sees_a_class_in_python_with_the_same_fields_and_methods(name: str) -> None:
+    compiled, plain = _members(CLASSES[name]), CHOSEN[name]
+    in_python = _members(plain)
+    methods = {each: of for each, of in in_python.items() if isinstance(of, ast.FunctionDef)}
+    for called, method in methods.items():
+        if called not in IN_PYTHON:
+            twin = compiled[called]
+            assert isinstance(twin, ast.FunctionDef)
+            assert len(_arguments(method)) == len(_arguments(twin))
+            assert _is_property(method) == _is_property(twin)
+    fields = {
+        each for each, of in compiled.items() if not isinstance(of, ast.FunctionDef) or _is_property(of)
+    }
+    assert _fields(plain) == fields - {"__slots__"}
+
+
+def _fields(of: ast.ClassDef) -> set[str]:
+    """Slots, else attributes of the class; and properties."""
+    given = {ast.unparse(each.targets[0]): each.value for each in of.body if isinstance(each, ast.Assign)}
+    slots = set(ast.literal_eval(given["__slots__"])) if "__slots__" in given else set(given)
+    return slots | {name for name, each in _members(of).items() if _is_property(each)}
+
+
+WRONG = """
+from kdissect.model.native import is_compiled, native
+if is_compiled:
+    native.records(b"", 0, True, 16, 1, 1, "a limit")
+    native.blocks(b"", 0, True, [])
+    native.Lanes().put(b"", None)
+    native.nothing
+"""
+
+
+@pytest.mark.exhaustive
+def test_mypy_sees_wrong_calls(tmp_path: Path) -> None:
+    if find_spec("mypy") is None:
+        pytest.skip("mypy is not installed")
+    (tmp_path / "wrong.py").write_text(WRONG)
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--follow-imports=silent",
+        "--cache-dir",
+        tmp_path / "cache",
+    ]
+    ran = subprocess.run(
+        [*command, tmp_path / "wrong.py"], cwd=CHECKOUT, capture_output=True, text=True, check=False
+    )
+    errors = re.findall(r"wrong\.py:(\d+): error: .*\[([a-z-]+)\]", ran.stdout)
+    assert errors == [("4", "arg-type"), ("5", "call-arg"), ("6", "attr-defined"), ("7", "attr-defined")], (
+        ran.stdout
+    )
