@@ -13,7 +13,7 @@ from kdissect.model.packet import NEVER_NS
 
 MEMBERS_KEPT = 5_000  # of one group; group.consumer.max.size is unlimited by default
 # Who says nothing for longer was removed by then: the session timeout of all three kinds by default
-# (org.apache.kafka.coordinator.group.GroupCoordinatorConfig).
+# (group.consumer.session.timeout.ms, KIP-848).
 SESSION_NS = 45_000_000_000
 
 # What a member holds: (topic id, partition), and for streams (role, subtopology, partition).

@@ -17,7 +17,7 @@ from kdissect.engine.analyzer import CLOSED_AT_ONCE, Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.excerpt.harvest import Harvest
 from kdissect.excerpt.reader import Recorder, Tap
-from kdissect.history import negotiated_versions
+from kdissect.history import connection_problems, negotiated_versions
 from kdissect.model.native import native
 from kdissect.model.packet import PlainPacket
 from kdissect.model.ports import ANY_PORTS
@@ -83,6 +83,8 @@ def test_an_open_connection_that_is_judged(monkeypatch: pytest.MonkeyPatch) -> N
     """Of those that spoke last more is kept, of a few thousand: here of a few, all others are at rest."""
     monkeypatch.setattr(recent_exchanges, "CONNECTIONS_KEPT", 50)
     monkeypatch.setattr(negotiated_versions, "CONNECTIONS_KEPT", 50)
+    for bound in ("ASKING_KEPT", "CLIENTS_KEPT", "ENDS_KEPT"):
+        monkeypatch.setattr(connection_problems, bound, 50)
     # Each of these connections begins without ApiVersions: a finding, and those have a bound of their own.
     rules = [rule for rule in ALL_RULES if rule.code != "VER003"]
     # 3,440 compiled and 5,790 before those that never asked for versions shared what is known of them.
