@@ -12,6 +12,7 @@ from kdissect.model.segment import flow_endpoints
 from kdissect.net.parser import SegmentParser
 
 PACKETS_TOLD = 100  # of one connection: those that came to nothing have a dozen
+FLOWS_KEPT = 100_000  # of which is known whether they are asked for, 200 bytes each; past it, found out again
 
 Found = Mapping[str, Sequence[int]]
 _Sought = list[tuple[ConnectionProblem, list[int]]]
@@ -48,6 +49,8 @@ def _read(dissection: Dissection, by_ends: Mapping[tuple[str, frozenset[str]], _
             number = numbers[again.files[ref_file(ref)].path]
             flow = files[number].capture_set, segment[0]
             if flow not in known:
+                if len(known) >= FLOWS_KEPT:
+                    known.clear()
                 ends = flow[0], frozenset(map(str, flow_endpoints(flow[1])))
                 known[flow] = by_ends.get(ends)
             for problem, refs in known[flow] or ():

@@ -122,6 +122,17 @@ def test_info_counts_them(capfd: pytest.CaptureFixture[str]) -> None:
     assert "came to nothing" not in capfd.readouterr().out
 
 
+def test_packets_of_problems_are_found_however_many_flows_there_are(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = []
+    for kept in (100_000, 1):
+        monkeypatch.setattr("kdissect.cli.problem_packets.FLOWS_KEPT", kept)
+        assert main(["connections", str(CAPTURES / "kafka44_connect_plain.pcapng"), "--problems"]) == 0
+        told.append(capfd.readouterr().out)
+    assert told[0] == told[1]
+
+
 def test_a_filter_leaves_out_problems(capfd: pytest.CaptureFixture[str]) -> None:
     path = str(CAPTURES / "kafka44_connect_plain.pcapng")
     assert (
