@@ -5,10 +5,11 @@ after the other.
 import ssl
 from collections.abc import Iterable
 
+from captures.record.certificates import trust
 from captures.record.java import java
 from captures.record.lab import Lab
 from captures.record.spec import HOST
-from captures.record.tlsproxy import TlsProxy, trust
+from captures.record.tlsproxy import TlsProxy
 
 
 def encrypted(

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from captures.record.certificates import NAMED, certificate, trust
+
 DATA = Path("/var/lib/kafka-record")
 """Brokers keep their data here, not in the workshop: DescribeLogDirs puts the path on the wire."""
 
@@ -120,8 +122,6 @@ def _more_listeners(content: dict[str, str], spec: Spec, node: Node) -> dict[str
 
 
 def _keystore() -> dict[str, str]:
-    from captures.record.tlsproxy import NAMED, certificate, trust  # which needs what stands above
-
     return {
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(certificate(*NAMED)),

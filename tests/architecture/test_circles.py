@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.console import CHECKOUT
 
-PARTS = ("kdissect", "tests", "fuzz", "benchmarks")
+PARTS = ("kdissect", "tests", "fuzz", "benchmarks", "captures")
 
 
 def sources() -> dict[str, str]:

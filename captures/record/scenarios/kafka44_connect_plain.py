@@ -10,10 +10,10 @@ import socket
 import time
 
 from captures.record.administer import login
+from captures.record.certificates import NAMED, trust
 from captures.record.lab import Lab
 from captures.record.scenarios._attempts import java_tries, openssl_tries, pythons_try
 from captures.record.spec import HOST, PLAIN, USERS, Listener, Spec
-from captures.record.tlsproxy import NAMED, trust
 
 _DEAD, _FULL, _LOST, _NOWHERE, _SILENT, _UNKNOWN = 6, 7, 8, 9, 12, 13  # roles of ports
 _BANNED = "127.0.0.9"

@@ -5,10 +5,10 @@ old a version. Java, kafka-python, librdkafka and aiokafka, openssl s_client; th
 of TLS 1.3 that openssl made stands beside the capture.
 """
 
+from captures.record.certificates import NAMED, trust
 from captures.record.lab import Lab
 from captures.record.scenarios._attempts import java_tries, openssl_tries, pythons_try
 from captures.record.spec import HOST, Listener, Spec
-from captures.record.tlsproxy import NAMED, trust
 
 _TLS12, _TLS13, _MUTUAL = 6, 7, 8  # roles of ports
 NAME = "kafka44_connect_tls"
