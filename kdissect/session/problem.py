@@ -50,11 +50,15 @@ class Reason(StrEnum):
 
 
 class Problem(NamedTuple):
-    """One reason, what the packets show in words, and how long it was from the first packet to the end."""
+    """One reason, what the packets show in words, and how long it was from the first packet to the end.
+
+    `by` is who ended a TLS handshake, `client` or `broker`; None for other reasons.
+    """
 
     reason: Reason
     fact: str
     age_ns: int = 0
+    by: str | None = None
 
 
 def problem_of(info: ConnectionInfo, tcp: TcpConnection) -> Problem | None:
@@ -64,13 +68,10 @@ def problem_of(info: ConnectionInfo, tcp: TcpConnection) -> Problem | None:
     if info.tcp is None or info.tcp.gaps or any(side.snapped_bytes for side in tcp.health):
         return None
     found = _reason_of(info, tcp)
-    return None if found is None else Problem(*found, _age_ns(info))
+    return None if found is None else found._replace(age_ns=_age_ns(info))
 
 
-_Found = tuple[Reason, str] | None
-
-
-def _reason_of(info: ConnectionInfo, tcp: TcpConnection) -> _Found:
+def _reason_of(info: ConnectionInfo, tcp: TcpConnection) -> Problem | None:
     if info.kind is ConnectionKind.NO_DATA:
         return _of_silence(info, tcp)
     if info.kind is ConnectionKind.TLS:
@@ -78,11 +79,11 @@ def _reason_of(info: ConnectionInfo, tcp: TcpConnection) -> _Found:
     if info.kind is ConnectionKind.KAFKA:
         return _of_kafka(info)
     if info.kind in (ConnectionKind.HTTP, ConnectionKind.HTTP2):
-        return Reason.HTTP, f"the client speaks {protocol_name(info.kind)}"
+        return Problem(Reason.HTTP, f"the client speaks {protocol_name(info.kind)}")
     return None
 
 
-def _of_silence(info: ConnectionInfo, tcp: TcpConnection) -> _Found:
+def _of_silence(info: ConnectionInfo, tcp: TcpConnection) -> Problem | None:
     """Of a connection without a byte."""
     client, broker = tcp.health[info.client_direction], tcp.health[1 - info.client_direction]
     _, _, is_accepted = tcp.span(1 - info.client_direction)
@@ -90,19 +91,19 @@ def _of_silence(info: ConnectionInfo, tcp: TcpConnection) -> _Found:
     if closed_by is None:
         is_alone = not broker.packets and client.packets == client.retransmissions + client.duplicates + 1
         if client.retransmissions and is_alone:
-            return Reason.NO_ANSWER, "the client sent its SYN again, and no answer came"
+            return Problem(Reason.NO_ANSWER, "the client sent its SYN again, and no answer came")
         return None
     direction, how, _ = closed_by
     is_clients = direction == info.client_direction
     if not is_accepted:
         is_refused = how is CloseKind.RST and not is_clients and broker.packets == broker.resets
-        return (Reason.REFUSED, "the SYN was answered with RST") if is_refused else None
+        return Problem(Reason.REFUSED, "the SYN was answered with RST") if is_refused else None
     if is_clients:
-        return Reason.PROBE, f"the client connected and closed ({how}) without a byte"
-    return Reason.CLOSED_AT_ONCE, f"the broker closed ({how}) before any byte"
+        return Problem(Reason.PROBE, f"the client connected and closed ({how}) without a byte")
+    return Problem(Reason.CLOSED_AT_ONCE, f"the broker closed ({how}) before any byte")
 
 
-def _of_tls(info: ConnectionInfo, tls: TlsInfo) -> _Found:
+def _of_tls(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
     if tls.is_decrypted or tls.client_random is None or info.tcp is None or info.close is None:
         return None
     if info.tcp.broker_bytes:
@@ -111,10 +112,10 @@ def _of_tls(info: ConnectionInfo, tls: TlsInfo) -> _Found:
         return None
     name = "" if tls.sni is None else f" (for {tls.sni})"
     closed = f"the broker closed ({info.close.how}) without a byte, as a plaintext listener does"
-    return Reason.TLS_TO_PLAINTEXT, f"the client speaks TLS{name}, and {closed}"
+    return Problem(Reason.TLS_TO_PLAINTEXT, f"the client speaks TLS{name}, and {closed}")
 
 
-def _of_handshake(info: ConnectionInfo, tls: TlsInfo) -> _Found:
+def _of_handshake(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
     """Of a handshake that one end broke off, with an alert or without."""
     from kdissect.tls.info import UNFINISHED  # loaded where there is TLS
 
@@ -131,8 +132,9 @@ def _of_handshake(info: ConnectionInfo, tls: TlsInfo) -> _Found:
     is_about_name = who == _CLIENT and name in _NAME_ALERTS and certificate
     if is_about_name and not names_address(certificate, wanted):
         named = ", ".join(certificate[1:] or certificate)
-        return Reason.CERTIFICATE_NAME, f"{told}; the certificate names {named}, not {wanted}"
-    return Reason.TLS_REFUSED, told
+        told = f"{told}; the certificate names {named}, not {wanted}"
+        return Problem(Reason.CERTIFICATE_NAME, told, by=who)
+    return Problem(Reason.TLS_REFUSED, told, by=who)
 
 
 def names_address(certificate: tuple[str, ...], address: str) -> bool:
@@ -150,15 +152,15 @@ def names_address(certificate: tuple[str, ...], address: str) -> bool:
     return any(name.lower() in (wanted, f"*.{domain}" if domain else wanted) for name in alternatives)
 
 
-def _of_kafka(info: ConnectionInfo) -> _Found:
+def _of_kafka(info: ConnectionInfo) -> Problem | None:
     for anomaly in info.anomalies:
         if anomaly.kind is AnomalyKind.TLS_ALERT and info.tls is None:
             name = anomaly.detail.removeprefix("server sent ")
             told = f"the client speaks plaintext, and the broker answered with the TLS alert {name}"
-            return Reason.PLAINTEXT_TO_TLS, told
+            return Problem(Reason.PLAINTEXT_TO_TLS, told)
         if anomaly.kind is AnomalyKind.FOREIGN_BYTES:
             is_clients = anomaly.direction == info.client_direction
-            return Reason.HTTP if is_clients else Reason.FOREIGN_ANSWER, anomaly.detail
+            return Problem(Reason.HTTP if is_clients else Reason.FOREIGN_ANSWER, anomaly.detail)
     if info.tls is not None and info.tls.alerts and not info.complete:
         refused = _of_handshake(info, info.tls)
         if refused is not None:
@@ -166,7 +168,7 @@ def _of_kafka(info: ConnectionInfo) -> _Found:
     return _of_unanswered(info)
 
 
-def _of_unanswered(info: ConnectionInfo) -> _Found:
+def _of_unanswered(info: ConnectionInfo) -> Problem | None:
     """Of requests of which none was answered, but for ApiVersions and SASL."""
     close, tcp = info.close, info.tcp
     if not info.unanswered or info.no_response_expected or close is None or tcp is None:
@@ -178,9 +180,9 @@ def _of_unanswered(info: ConnectionInfo) -> _Found:
     api, version = (work or kinds or [(-1, -1)])[0]
     asked = f"{api_name(api) or f'API {api}'} v{version}" if api >= 0 else "its first request"
     if close.by == _BROKER:
-        return Reason.CLOSED_AT_ONCE, f"the broker closed ({close.how}) without an answer to {asked}"
+        return Problem(Reason.CLOSED_AT_ONCE, f"the broker closed ({close.how}) without an answer to {asked}")
     if close.by == _CLIENT and not tcp.broker_bytes and not info.complete:
-        return Reason.UNANSWERED, f"the client closed ({close.how}) without an answer to {asked}"
+        return Problem(Reason.UNANSWERED, f"the client closed ({close.how}) without an answer to {asked}")
     return None
 
 

@@ -33,6 +33,5 @@ class TlsRefused(ProblemRule):
 
     def check(self, found: ConnectionProblem) -> Iterator[Fault]:
         """The end that broke the handshake off is named."""
-        fact = found.problem.fact
-        who = Who.CLIENT if fact.startswith(f"the {Who.CLIENT} ") else Who.BROKER
-        yield Fault(self.expects, fact, who=who)
+        problem = found.problem
+        yield Fault(self.expects, problem.fact, who=None if problem.by is None else Who(problem.by))
