@@ -13,6 +13,7 @@ from kdissect.decoders.glance import Glance
 from kdissect.decoders.native_layout import StructRow
 from kdissect.decoders.records.sections import Section
 from kdissect.decoders.summary import Summarizer, Summary
+from kdissect.decoders.tree_text import Meanings, MessageRows
 from kdissect.engine.analyzer import Analyzer, Due
 from kdissect.engine.compiled_tables import Buffers, HeldField, Help
 from kdissect.engine.flows import Flow, HalfOpen
@@ -257,6 +258,22 @@ class BodyText:
     def __new__(cls, layout: Layout, batches: BatchText, foreign: bytes) -> Self: ...
     # Raises what `nest` does beside ValueError.
     def text(self, data: bytes, offset: int, nest: Nest | None) -> bytes | None: ...
+
+@final
+class TreeText:
+    # Raises ValueError for rows that do not fit the layouts.
+    def __new__(
+        cls,
+        root: bytes,
+        header: MessageRows,
+        body: MessageRows,
+        meanings: list[Meanings],
+        has_tags: bool,
+        foreign: bytes,
+        margin: bytes,
+    ) -> Self: ...
+    # Raises what `name` does.
+    def text(self, data: bytes, name: Callable[[bytes], str | None]) -> bytes | None: ...
 
 @final
 class BatchText:

@@ -38,7 +38,7 @@ def body_text(api_key: int, api_version: int, is_response: bool) -> "native.Body
     if not is_compiled or message is None:
         return None
     layout, *_ = native_layout(message, api_version)
-    return native.BodyText(layout, _batches(), _foreign_start(api_key, is_response))
+    return native.BodyText(layout, _batches(), foreign_start(api_key, is_response))
 
 
 def plain_body(api_key: int, api_version: int, is_response: bool) -> Message | None:
@@ -50,7 +50,7 @@ def plain_body(api_key: int, api_version: int, is_response: bool) -> Message | N
     return None if message is None or may_hold_secrets(message) or has_pieces(message) else message
 
 
-def _foreign_start(api_key: int, is_response: bool) -> bytes:
+def foreign_start(api_key: int, is_response: bool) -> bytes:
     """What bodies begin with whose version the bytes decide; empty where that cannot be."""
     return UNSUPPORTED_START if is_response and may_answer_in_other_version(api_key) else b""
 

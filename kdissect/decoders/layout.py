@@ -66,6 +66,16 @@ class Layout:
         """Whether the length of `field` is a uvarint of n + 1."""
         return self.flexible and not is_never_compact(self.message, field)
 
+    def type_name(self, field: Field, of: Type) -> str:
+        """The type of a field, or of its elements, for people: `int16`, `compact string`, `[]FetchTopic`."""
+        if isinstance(of, Struct):
+            return of.name
+        if isinstance(of, Array):
+            element = of.element
+            return f"[]{element.name if isinstance(element, Struct) else element}"
+        compact = of not in FIXED and self.is_compact(field)
+        return f"compact {of}" if compact else str(of)
+
     def fixed_size(self, of: Type) -> int | None:
         """Bytes every value of a type takes, or None where it varies."""
         if isinstance(of, Primitive):

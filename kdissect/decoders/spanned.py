@@ -139,7 +139,7 @@ class _Dissector:
             self._tag_section(node, value, of)
 
     def _field(self, parent: Node, owner: Value, field: Field, tagged: bool) -> None:
-        node = self._begin(parent, field.name, self._type_name(field, field.type), field)
+        node = self._begin(parent, field.name, self._layout.type_name(field, field.type), field)
         kind = field.type
         try:
             if isinstance(kind, Struct) and self._layout.is_nullable(field):
@@ -241,7 +241,7 @@ class _Dissector:
     def _elements(self, node: Node, field: Field, of: Primitive | Struct, count: int) -> None:
         values = node.value
         for index in range(count):
-            element = self._begin(node, f"[{index}]", self._type_name(field, of), field)
+            element = self._begin(node, f"[{index}]", self._layout.type_name(field, of), field)
             try:
                 self._value(element, field, of, nullable=False)
             except DecodeError:
@@ -292,12 +292,3 @@ class _Dissector:
         if taken != size:
             why = f"tag {field.tag} ({field.name}) takes {plural(taken, 'byte')}, its size says {size}"
             raise self._cursor.fault(why, start, FaultKind.TAG_SIZE)
-
-    def _type_name(self, field: Field, kind: Type) -> str:
-        if isinstance(kind, Struct):
-            return kind.name
-        if isinstance(kind, Array):
-            element = kind.element
-            return f"[]{element.name if isinstance(element, Struct) else element}"
-        compact = kind not in FIXED and self._layout.is_compact(field)
-        return f"compact {kind}" if compact else str(kind)

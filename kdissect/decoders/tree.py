@@ -6,7 +6,7 @@ from typing import Any
 from kdissect.decoders.jsonable import uuid_text
 from kdissect.decoders.masking import secret_nodes
 from kdissect.decoders.node import TAG_SECTION, Node
-from kdissect.decoders.values import CutRecords
+from kdissect.decoders.values import CutRecords, Value
 from kdissect.model.plural import plural
 from kdissect.schema.enums import enum_name
 from kdissect.schema.errors import error_name
@@ -16,6 +16,7 @@ from kdissect.schema.types import Array, Primitive, Struct, Type
 
 TopicName = Callable[[bytes], str | None]
 MAX_BYTES_SHOWN = 32  # of a bytes field; the span says where the rest is
+API_FIELDS = frozenset({"api_key", "request_api_key"})  # their values are APIs
 MAX_JSON_SHOWN = 400  # characters of a value that is no field
 _PLUMBING = frozenset({"length", "count", "content", "marker"})  # nodes a value's own line already tells
 
@@ -106,7 +107,7 @@ class TreeText:
         if id(node) in self._secret and node.value is not None:
             return MASK
         if node.field is None:
-            return "" if node.children else _plain(node.value)
+            return "" if node.children or isinstance(node.value, Value) else _plain(node.value)
         return self._field_value(node)
 
     def _field_value(self, node: Node) -> str:
@@ -174,6 +175,6 @@ def _meaning(node: Node) -> str:
         name = error_name(int(node.value))
     elif field.enum:
         name = enum_name(field.enum, node.value)
-    elif field.name in ("api_key", "request_api_key"):
+    elif field.name in API_FIELDS:
         name = api_name(int(node.value))
     return f" ({name})" if name else ""

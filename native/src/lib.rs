@@ -40,7 +40,9 @@ mod summaries;
 mod take;
 mod tcp;
 mod template;
+mod tree_text;
 mod usual_records;
+mod visit;
 mod walk;
 mod wire;
 
@@ -87,6 +89,7 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plain_body::PlainBody>()?;
     module.add_class::<body_text::BodyText>()?;
     module.add_class::<batch_text::BatchText>()?;
+    module.add_class::<tree_text::TreeText>()?;
     module.add_class::<records::held::HeldRecords>()?;
     module.add_function(wrap_pyfunction!(usual_records::latest_delta, module)?)
 }

@@ -1,13 +1,16 @@
 """Exchanges as trees: one line for the exchange, then every field of request and response with its bytes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from kdissect.cli.colour import paint
 from kdissect.cli.printable import printable
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.nesting import token_node
+from kdissect.decoders.payloads.scope import Facts
 from kdissect.decoders.tree import render
+from kdissect.decoders.tree_text import tree_text
 from kdissect.engine.exchange_trees import nest_all_records
 from kdissect.engine.facts import payload_facts
 from kdissect.engine.rows import ExchangeRows, Row
@@ -19,6 +22,7 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 
 _INDENT = "  "
+_MARGIN = _INDENT * 2  # of the lines of a frame
 
 
 class TreeWriter:
@@ -49,18 +53,15 @@ class TreeWriter:
 
     def line(self, exchange: Exchange) -> bytes:
         """The lines of one exchange, an empty one behind them."""
-        return ("\n".join(self._lines(exchange)) + "\n\n").encode("utf-8", "replace")
-
-    def _lines(self, exchange: Exchange) -> Iterator[str]:
         row = self._row(exchange)
-        yield self._title(row)
-        for anomaly in row["anomalies"]:
-            yield self._paint(f"{_INDENT}! {anomaly['kind']}: {printable(anomaly['detail'])}", "odd")
+        anomalies = [f"{_INDENT}! {each['kind']}: {printable(each['detail'])}" for each in row["anomalies"]]
+        parts = [_bytes([self._title(row), *(self._paint(line, "odd") for line in anomalies)])]
         for side, frame in (("request", exchange.request), ("response", exchange.response)):
             if frame is not None:
-                yield self._paint(f"{_INDENT}{_place(side, row)}", "dim")
-                for line in self._frame(exchange, side, frame):
-                    yield _INDENT * 2 + line
+                parts.append(_bytes([self._paint(f"{_INDENT}{_place(side, row)}", "dim")]))
+                parts.append(self._frame(exchange, side, frame))
+        parts.append(b"\n")
+        return b"".join(parts)
 
     def _title(self, row: Row) -> str:
         api, result = api_cell(row), outcome(row)
@@ -75,9 +76,19 @@ class TreeWriter:
         ]
         return _INDENT.join(part for part in parts if part)
 
-    def _frame(self, exchange: Exchange, side: str, frame: Frame) -> Iterator[str]:
+    def _frame(self, exchange: Exchange, side: str, frame: Frame) -> bytes:
+        """The lines of a frame, from the compiled part where nothing about it is special."""
+        key, version, facts = exchange.api_key, exchange.api_version, payload_facts(exchange, side)
+        if not facts and not self._records and key is not None and version is not None:
+            writer = tree_text(key, version, side == "response", _MARGIN)
+            if writer is not None:
+                text = writer.text(frame.data, partial(self._topic_name, exchange.connection))
+                if text is not None:
+                    return text
+        return _bytes(_MARGIN + line for line in self._frame_lines(exchange, side, frame, facts))
+
+    def _frame_lines(self, exchange: Exchange, side: str, frame: Frame, facts: Facts) -> Iterator[str]:
         key, version, data = exchange.api_key, exchange.api_version, frame.data
-        facts = payload_facts(exchange, side)
         if exchange.kind is ExchangeKind.SASL_TOKEN:
             yield from self._render(exchange, token_node(data, facts), data)
         elif side == "request":
@@ -101,6 +112,10 @@ class TreeWriter:
 
     def _paint(self, text: str, style: str) -> str:
         return paint(text, style) if self._colour else text
+
+
+def _bytes(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
 
 def _place(side: str, row: Row) -> str:

@@ -1,0 +1,111 @@
+"""Frames as the text of their trees, compiled: what `tree.render` gives of those that `frames` dissects.
+
+The compiled writer says nothing about frames that do not fit, hold payloads or tags that the schema does not
+know, have text that is not ASCII, or may hold secrets.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TypeAlias
+
+from kdissect.decoders.body_schemas import CACHE_SIZE
+from kdissect.decoders.body_text import foreign_start, plain_body
+from kdissect.decoders.headers import (
+    REQUEST,
+    RESPONSE,
+    request_header_version,
+    response_header_version,
+)
+from kdissect.decoders.layout import Layout
+from kdissect.decoders.native_layout import native_layout
+from kdissect.decoders.tree import API_FIELDS
+from kdissect.model.native import is_compiled, native
+from kdissect.schema import registry
+from kdissect.schema.enums import enumeration
+from kdissect.schema.errors import all_errors
+from kdissect.schema.secrets import is_secretive
+from kdissect.schema.types import Array, Field, Message
+
+Meanings: TypeAlias = tuple[dict[int, bytes], dict[bytes, bytes]]
+"""Names of values that are numbers, and of those that are text."""
+Row: TypeAlias = tuple[bytes, bytes, int | None]
+"""`name: type` of a field, the type of its elements, and the index of its values' meanings."""
+MessageRows: TypeAlias = "tuple[native.Layout, bytes, list[tuple[list[Row], list[Row]]]]"
+"""Layout; `name: type`; of each struct of the layout its fields and those among its tags."""
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def tree_text(api_key: int, api_version: int, is_response: bool, margin: str) -> "native.TreeText | None":
+    """What writes the trees of such frames, each line behind `margin`.
+
+    None where nothing is compiled, and for frames that may hold secrets or that the schema does not know.
+    """
+    body = plain_body(api_key, api_version, is_response)
+    if not is_compiled or body is None or is_secretive(api_key):
+        return None
+    of_version = response_header_version if is_response else request_header_version
+    plain = 0 if is_response else 1  # the version of a header without tags
+    version = of_version(api_key, api_version)
+    if version < plain:
+        return None
+    header = registry.header_message(RESPONSE if is_response else REQUEST)
+    labels = _Labels()
+    return native.TreeText(
+        b"Response: frame" if is_response else b"Request: frame",
+        labels.rows(header, plain),
+        labels.rows(body, api_version),
+        labels.meanings,
+        version > plain,
+        foreign_start(api_key, is_response),
+        margin.encode(),
+    )
+
+
+class _Labels:
+    """What stands on the lines of a message; `meanings` grow as fields name them."""
+
+    def __init__(self) -> None:
+        self.meanings: list[Meanings] = []
+        self._known: dict[str, int] = {}
+
+    def rows(self, message: Message, version: int) -> MessageRows:
+        """The labels of a version of a message."""
+        made, structs, _ = native_layout(message, version)
+        layout = Layout(message, version)
+        rows = [
+            (self._rows(layout, layout.plain_fields(of)), self._rows(layout, layout.tagged_fields(of)))
+            for of in structs
+        ]
+        return made, f"{message.name}: {message.root.name}".encode(), rows
+
+    def _rows(self, layout: Layout, fields: Iterable[Field]) -> list[Row]:
+        return [self._row(layout, field) for field in fields]
+
+    def _row(self, layout: Layout, field: Field) -> Row:
+        kind = field.type
+        element = layout.type_name(field, kind.element) if isinstance(kind, Array) else ""
+        line = f"{field.name}: {layout.type_name(field, kind)}"
+        return line.encode(), element.encode(), self._meaning(field)
+
+    def _meaning(self, field: Field) -> int | None:
+        """The index of what the values of a field mean, as `tree` says it."""
+        if field.is_error:
+            return self._number("error", {error.code: error.name for error in all_errors()})
+        found = enumeration(field.enum) if field.enum else None
+        if found is not None:
+            return self._number(found.name, found.values)
+        if field.enum is None and field.name in API_FIELDS:
+            return self._number("api", {key: registry.api_name(key) or "" for key in registry.api_keys()})
+        return None
+
+    def _number(self, name: str, values: dict[int | str, str] | dict[int, str]) -> int:
+        if name not in self._known:
+            self._known[name] = len(self.meanings)
+            self.meanings.append(_split(values))
+        return self._known[name]
+
+
+def _split(values: dict[int | str, str] | dict[int, str]) -> Meanings:
+    numbers = {key: name.encode() for key, name in values.items() if isinstance(key, int)}
+    texts = {key.encode(): name.encode() for key, name in values.items() if isinstance(key, str)}
+    return numbers, texts

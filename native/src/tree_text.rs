@@ -1,0 +1,350 @@
+//! Frames as trees of text: `kdissect.decoders.tree.render`, for frames that are all right.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::json_out::{number, uuid};
+use crate::layout::{Layout, Role};
+use crate::visit::{fit, visit, Done, Spot, Stop, Visitor};
+
+/// Bytes of a value that are shown, as `tree.MAX_BYTES_SHOWN`.
+const SHOWN: usize = 32;
+const HEX: &[u8; 16] = b"0123456789abcdef";
+/// A line for each field makes most small frames ten times as long, or more; of larger ones most is records.
+const GROWTH: usize = 24;
+const LARGE: usize = 1 << 14;
+/// What is said of a value: its meanings by number, and by text.
+type Meanings = (HashMap<i64, Vec<u8>>, HashMap<Vec<u8>, Vec<u8>>);
+/// A field as Python tells it: `name: type`, the type of its elements, which meanings its values have.
+type Row = (Vec<u8>, Vec<u8>, Option<usize>);
+/// A message: its layout, `name: type` of its root, and for each struct of the layout the fields and the tags.
+type Message = (Py<Layout>, Vec<u8>, Vec<(Vec<Row>, Vec<Row>)>);
+
+struct Label {
+    line: Vec<u8>,
+    element: Vec<u8>,
+    meanings: Option<Arc<Meanings>>,
+}
+
+struct Labels {
+    layout: Py<Layout>,
+    root: Vec<u8>,
+    structs: Vec<(Vec<Label>, Vec<Label>)>,
+}
+
+/// The frames of one version of a request or a response as text.
+#[pyclass(frozen, module = "kdissect._native")]
+pub struct TreeText {
+    root: Vec<u8>,
+    header: Labels,
+    body: Labels,
+    has_tags: bool,
+    foreign: Vec<u8>,
+    margin: Vec<u8>,
+}
+
+#[pymethods]
+impl TreeText {
+    /// `root` is what stands on the line of the frame; `header` is in a version without tags, behind which no tag
+    /// stands where it `has_tags`. Bodies that begin with `foreign`, if that is not empty, may be in another version.
+    /// `margin` begins each line. Raises ValueError for rows that do not fit the layouts.
+    #[new]
+    fn new(
+        root: Vec<u8>,
+        header: Message,
+        body: Message,
+        meanings: Vec<Meanings>,
+        has_tags: bool,
+        foreign: Vec<u8>,
+        margin: Vec<u8>,
+    ) -> PyResult<Self> {
+        let meanings: Vec<Arc<Meanings>> = meanings.into_iter().map(Arc::new).collect();
+        let labels =
+            |message| Labels::of(message, &meanings).ok_or_else(|| PyValueError::new_err("rows do not fit"));
+        Ok(TreeText { root, header: labels(header)?, body: labels(body)?, has_tags, foreign, margin })
+    }
+
+    /// The lines of the frame, each with its end; None where it is not plain. `name` tells the topic of an id, or
+    /// None; what it raises is raised.
+    fn text<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'py, PyBytes>,
+        name: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        match self.lines(py, data.as_bytes(), name) {
+            Ok(lines) => Ok(Some(PyBytes::new(py, &lines))),
+            Err(Stop::Unusual) => Ok(None),
+            Err(Stop::Raised(error)) => Err(error),
+        }
+    }
+}
+
+impl Labels {
+    fn of((layout, root, rows): Message, meanings: &[Arc<Meanings>]) -> Option<Labels> {
+        let label = |(line, element, number): Row| {
+            let meanings = match number {
+                Some(number) => Some(meanings.get(number)?.clone()),
+                None => None,
+            };
+            Some(Label { line, element, meanings })
+        };
+        let labels = |rows: Vec<Row>| rows.into_iter().map(label).collect::<Option<Vec<Label>>>();
+        let structs: Option<Vec<_>> =
+            rows.into_iter().map(|(fields, tags)| Some((labels(fields)?, labels(tags)?))).collect();
+        let structs = structs?;
+        let of = &layout.get().structs;
+        let fits = |at: usize, (fields, tags): &(Vec<Label>, Vec<Label>)| {
+            of[at].fields.len() == fields.len() && of[at].tagged.len() == tags.len()
+        };
+        let is_whole = of.len() == structs.len() && structs.iter().enumerate().all(|(at, one)| fits(at, one));
+        is_whole.then_some(Labels { layout, root, structs })
+    }
+
+    fn label(&self, spot: Spot<'_>) -> Option<&Label> {
+        let (fields, tags) = self.structs.get(spot.structure)?;
+        if spot.is_tag { tags } else { fields }.get(spot.index)
+    }
+}
+
+impl TreeText {
+    fn lines(&self, py: Python<'_>, data: &[u8], name: &Bound<'_, PyAny>) -> Done<Vec<u8>> {
+        let out = Vec::with_capacity(GROWTH * data.len().min(LARGE) + 512);
+        let width = data.len().to_string().len();
+        let mut lines =
+            Lines { py, name, labels: &self.header, margin: &self.margin, width, out, open: Vec::new() };
+        lines.begin(0, &self.root);
+        let body = lines.message(data, 0)?;
+        let body = body + usize::from(self.has_tags);
+        if self.has_tags && data.get(body - 1) != Some(&0) {
+            return Err(Stop::Unusual);
+        }
+        lines.end(body);
+        lines.labels = &self.body;
+        let foreign = &self.foreign;
+        if !foreign.is_empty() && fit(data.get(body..))?.starts_with(foreign) {
+            return Err(Stop::Unusual);
+        }
+        let end = lines.message(data, body)?;
+        lines.end(end);
+        lines.end(end);
+        lines.out.push(b'\n');
+        (end == data.len()).then_some(lines.out).ok_or(Stop::Unusual)
+    }
+}
+
+struct Lines<'l, 'py> {
+    py: Python<'py>,
+    name: &'l Bound<'py, PyAny>,
+    labels: &'l Labels,
+    margin: &'l [u8],
+    width: usize,
+    out: Vec<u8>,
+    open: Vec<usize>, // where the end of each line that is open goes
+}
+
+impl<'a> Lines<'_, '_> {
+    /// A message as a line with those of its fields below; it stays open.
+    fn message(&mut self, data: &'a [u8], at: usize) -> Done<usize> {
+        let labels = self.labels;
+        self.begin(at, &labels.root);
+        visit(labels.layout.get(), data, at, self)
+    }
+
+    /// A line, with room for where its bytes end.
+    fn begin(&mut self, at: usize, text: &[u8]) {
+        if !self.out.is_empty() {
+            self.out.push(b'\n');
+        }
+        self.out.extend_from_slice(self.margin);
+        let start = self.out.len();
+        number(&mut self.out, at as i64);
+        let digits = self.out.len() - start;
+        if digits < self.width {
+            self.out.resize(start + self.width, b' ');
+            self.out.copy_within(start..start + digits, start + self.width - digits);
+            self.out[start..start + self.width - digits].fill(b' ');
+        }
+        self.out.extend_from_slice(b"..");
+        self.open.push(self.out.len());
+        self.spaces(self.width + 2 * self.open.len());
+        self.out.extend_from_slice(text);
+    }
+
+    fn spaces(&mut self, count: usize) {
+        self.out.resize(self.out.len() + count, b' ');
+    }
+
+    fn say(&mut self, value: &[u8]) {
+        self.out.extend_from_slice(b" = ");
+        self.out.extend_from_slice(value);
+    }
+
+    fn say_count(&mut self, count: usize, one: &str) {
+        self.out.extend_from_slice(b" = ");
+        number(&mut self.out, count as i64);
+        self.out.push(b' ');
+        self.out.extend_from_slice(one.as_bytes());
+        if count != 1 {
+            self.out.push(b's');
+        }
+    }
+
+    fn meanings(&self, spot: Spot<'_>) -> Option<&Meanings> {
+        self.labels.label(spot)?.meanings.as_deref()
+    }
+
+    /// What stands behind a value, in brackets.
+    fn mean(&mut self, found: Option<Vec<u8>>) {
+        if let Some(name) = found {
+            self.out.extend_from_slice(b" (");
+            self.out.extend_from_slice(&name);
+            self.out.push(b')');
+        }
+    }
+
+    fn mean_number(&mut self, spot: Spot<'_>, value: i64) {
+        let found = self.meanings(spot).and_then(|meanings| meanings.0.get(&value)).cloned();
+        let is_unknown_error = found.is_none() && spot.field.role == Role::Error;
+        self.mean(if is_unknown_error { Some(format!("ERROR_{value}").into_bytes()) } else { found });
+    }
+
+    /// `tree.quote`, of text that is ASCII.
+    fn quote(&mut self, text: &[u8]) -> Done {
+        self.out.push(b'"');
+        for &byte in text {
+            match byte {
+                b'"' | b'\\' => self.out.extend_from_slice(&[b'\\', byte]),
+                b' '..=b'~' => self.out.push(byte),
+                0x80.. => return Err(Stop::Unusual), // which of them print is known to Python
+                _ => self.out.extend_from_slice(&[b'\\', b'x', hex(byte >> 4), hex(byte & 15)]),
+            }
+        }
+        self.out.push(b'"');
+        Ok(())
+    }
+}
+
+fn hex(digit: u8) -> u8 {
+    HEX[usize::from(digit & 15)]
+}
+
+impl<'a> Visitor<'a> for Lines<'_, '_> {
+    fn field(&mut self, spot: Spot<'_>, at: usize) {
+        let labels = self.labels;
+        self.begin(at, labels.label(spot).map_or(&[], |label| &label.line));
+    }
+
+    fn element(&mut self, spot: Spot<'_>, index: usize, at: usize) {
+        let labels = self.labels;
+        self.begin(at, b"[");
+        number(&mut self.out, index as i64);
+        self.out.extend_from_slice(b"]: ");
+        self.out.extend_from_slice(labels.label(spot).map_or(&[], |label| &label.element));
+    }
+
+    fn end(&mut self, at: usize) {
+        let Some(place) = self.open.pop() else { return };
+        let before = self.out.len();
+        number(&mut self.out, at as i64);
+        let digits = self.out.len() - before;
+        self.out.copy_within(before.., place);
+        self.out.truncate(before);
+        debug_assert!(digits <= self.width);
+    }
+
+    fn array(&mut self, count: usize) {
+        self.say_count(count, "element");
+    }
+
+    fn null(&mut self, _spot: Spot<'_>) {
+        self.say(b"null");
+    }
+
+    fn boolean(&mut self, spot: Spot<'_>, value: bool) {
+        self.say(if value { b"true" } else { b"false" });
+        self.mean_number(spot, value.into());
+    }
+
+    fn number(&mut self, spot: Spot<'_>, value: i64) {
+        self.out.extend_from_slice(b" = ");
+        number(&mut self.out, value);
+        self.mean_number(spot, value);
+    }
+
+    fn uuid(&mut self, spot: Spot<'_>, value: &'a [u8; 16]) -> Done {
+        self.out.extend_from_slice(b" = ");
+        let before = self.out.len();
+        uuid(&mut self.out, value);
+        self.out.remove(before); // its quotes
+        self.out.pop();
+        if spot.field.role != Role::TopicId || value.iter().all(|byte| *byte == 0) {
+            return Ok(());
+        }
+        let found = self.name.call1((PyBytes::new(self.py, value),))?;
+        if let Some(name) = found.extract::<Option<String>>()? {
+            self.out.extend_from_slice(b" (");
+            self.quote(name.as_bytes())?;
+            self.out.push(b')');
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, spot: Spot<'_>, value: &'a [u8]) -> Done {
+        self.out.extend_from_slice(b" = ");
+        self.quote(value)?;
+        let found = self.meanings(spot).and_then(|meanings| meanings.1.get(value)).cloned();
+        self.mean(found);
+        Ok(())
+    }
+
+    fn bytes(&mut self, spot: Spot<'_>, value: &'a [u8]) -> Done {
+        if spot.field.role == Role::Payload && !value.is_empty() {
+            return Err(Stop::Unusual);
+        }
+        self.say(if value.is_empty() { b"empty" } else { b"" });
+        for (index, &byte) in value.iter().take(SHOWN).enumerate() {
+            if index > 0 {
+                self.out.push(b' ');
+            }
+            self.out.extend_from_slice(&[hex(byte >> 4), hex(byte)]);
+        }
+        if value.len() > SHOWN {
+            self.out.extend_from_slice(b" ... (");
+            number(&mut self.out, value.len() as i64);
+            self.out.extend_from_slice(b" bytes)");
+        }
+        Ok(())
+    }
+
+    fn records(&mut self, _at: usize, value: &'a [u8]) -> Done {
+        self.say_count(value.len(), "byte");
+        Ok(())
+    }
+
+    fn tags(&mut self, at: usize) {
+        self.begin(at, b"tagged_fields: tags");
+    }
+
+    fn tag(&mut self, tag: u32, at: usize) {
+        self.begin(at, b"tag ");
+        number(&mut self.out, tag.into());
+        self.out.extend_from_slice(b": tag");
+    }
+
+    fn tag_end(&mut self, at: usize) {
+        self.end(at);
+    }
+
+    fn tags_end(&mut self, _unknown: usize, at: usize) {
+        self.end(at);
+    }
+
+    fn unknown_tag(&mut self, _tag: u32, _value: &'a [u8], _is_first: bool) -> Done {
+        Err(Stop::Unusual)
+    }
+}
