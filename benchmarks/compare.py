@@ -21,38 +21,55 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 _PASS = "tshark -r {capture} -d tcp.port==9092,kafka"
-# Each work of kdissect, and the pass of tshark that comes nearest to it. What they do not have in common:
-# docs/performance.md.
+_LIST = f"{_PASS} -T fields -e frame.number -e kafka.api_key -e kafka.api_version -e kafka.correlation_id"
+_RECORDS = f"{_PASS} -T fields -e kafka.offset -e kafka.message_key -e kafka.message_value"
+_VERBOSE = f"{_PASS} -V -O kafka"
+
+
+class Task(NamedTuple):
+    """A work of kdissect, and the pass of tshark that comes nearest to it."""
+
+    work: str
+    against: str
+    aim: str
+    """The part of tshark's CPU that it may take: small frames and empty polls; segments of an MTU."""
+
+
+def _of_list(command: str) -> Task:
+    return Task(f"kdissect {command} {{capture}}", _LIST, "0.15; 0.10")
+
+
+# What works and passes do not have in common: docs/performance.md. `{scratch}` is a directory that is empty
+# before each command.
 TASKS = {
-    "list": (
-        "kdissect inspect --format jsonl {capture}",
-        f"{_PASS} -T fields -e frame.number -e kafka.api_key -e kafka.api_version -e kafka.correlation_id",
+    "list": Task("kdissect inspect --format jsonl {capture}", _LIST, "0.12; 0.08"),
+    "bodies": Task(
+        "kdissect inspect --bodies --records --format jsonl {capture}", f"{_PASS} -T ek -J kafka", "1/5"
     ),
-    "bodies": (
-        "kdissect inspect --bodies --records --format jsonl {capture}",
-        f"{_PASS} -T ek -J kafka",
+    "deep": Task("kdissect info --deep {capture}", _VERBOSE, "1/6"),
+    "records": Task("kdissect records --format parquet --output /dev/null {capture}", _RECORDS, "0.15"),
+    "tsv": Task("kdissect records --format tsv {capture}", _RECORDS, "0.40; 0.60"),
+    "check": Task("kdissect check --exit-zero {capture}", _VERBOSE, "0.25; 0.20"),
+    "tree": Task("kdissect inspect --format tree {capture}", _VERBOSE, "0.70; 0.50"),
+    "tables": Task("kdissect tables {capture} --output {scratch}/tables", _LIST, "0.40"),
+    "extract": Task(
+        "kdissect extract {capture} -Y 'api == Produce' --output {scratch}/out.pcapng",
+        f"{_PASS} -Y 'kafka.api_key == 0' -w {{scratch}}/out.pcapng",
+        "0.15; 0.30",
     ),
-    "deep": ("kdissect info --deep {capture}", f"{_PASS} -V -O kafka"),
-    "records": (
-        "kdissect records --format parquet --output /dev/null {capture}",
-        f"{_PASS} -T fields -e kafka.offset -e kafka.message_key -e kafka.message_value",
-    ),
-    "check": ("kdissect check --exit-zero {capture}", f"{_PASS} -V -O kafka"),
-}
-# The CPU of tshark that a work may take at most, as a part: segments of an MTU, small frames.
-AIMS = {
-    "list": "1/10 (small frames 1/6)",
-    "bodies": "1/5",
-    "deep": "1/6",
-    "records": "1/6",
-    "check": "2/3",
+    **{
+        name: _of_list(name)
+        for name in ("stats", "topics", "groups", "producers", "fetch-sessions", "upgrade", "connections")
+    },
 }
 ALL = "all"
+SCRATCH = "{scratch}"
 CPU_INFO = Path("/proc/cpuinfo")
 MB = 1_000_000
 
@@ -110,13 +127,31 @@ def interleave(
 ) -> list[list[tuple[Run, Run]]]:
     """For each pair its (work, against) runs; all pairs in every round, after those that only warm caches."""
     runs: list[list[tuple[Run, Run]]] = [[] for _ in pairs]
+    with tempfile.TemporaryDirectory() as scratch:
+        return _interleaved(pairs, runs, rounds, output_dir, warm_ups, Path(scratch))
+
+
+def _interleaved(
+    pairs: list[Pair],
+    runs: list[list[tuple[Run, Run]]],
+    rounds: int,
+    output_dir: Path | None,
+    warm_ups: int,
+    scratch: Path,
+) -> list[list[tuple[Run, Run]]]:
+    def run(command: list[str], output: Path | None) -> Run:
+        made = measure([part.replace(SCRATCH, str(scratch)) for part in command], output)
+        shutil.rmtree(scratch)
+        scratch.mkdir()
+        return made
+
     for number in range(warm_ups + rounds):
         for index, pair in enumerate(pairs):
             if pair.capture is not None and pair.capture.is_file():
                 fetch(pair.capture)
             place = output_dir and output_dir / f"{pair.task}{pair.task and '.'}{pair.name}"
-            work = measure(pair.work, place and place.with_name(f"{place.name}.work.out"))
-            against = measure(pair.against, place and place.with_name(f"{place.name}.against.out"))
+            work = run(pair.work, place and place.with_name(f"{place.name}.work.out"))
+            against = run(pair.against, place and place.with_name(f"{place.name}.against.out"))
             if number >= warm_ups:
                 runs[index].append((work, against))
     return runs
@@ -167,7 +202,7 @@ def aims_table(pairs: list[Pair], runs: list[list[tuple[Run, Run]]]) -> str:
         against = median([second for _, second in measured])
         lines.append(
             f"| {pair.task} | {pair.name} | {work.cpu:.2f} | {against.cpu:.2f} "
-            f"| {ratio(work.cpu, against.cpu)} | {AIMS[pair.task]} "
+            f"| {ratio(work.cpu, against.cpu)} | {TASKS[pair.task].aim} "
             f"| {ratio(work.wall, against.wall)} | {work.rss / MB:.0f} | {against.rss / MB:.0f} |"
         )
     return "\n".join(lines)
@@ -224,11 +259,10 @@ def pairs_of(chosen: argparse.Namespace) -> list[Pair]:
     """What the command line asks to compare."""
     pairs = []
     for task in chosen.task:
-        usual_work, usual_against = TASKS[task]
-        commands = chosen.work or usual_work, chosen.against or usual_against
+        commands = chosen.work or TASKS[task].work, chosen.against or TASKS[task].against
         for capture in chosen.captures:
             place = shlex.quote(str(capture))
-            work, against = (shlex.split(text.format(capture=place)) for text in commands)
+            work, against = (shlex.split(text.format(capture=place, scratch=SCRATCH)) for text in commands)
             pairs.append(Pair(capture.name, work, against, task, capture))
     for index, (work, against) in enumerate(chosen.pair):
         name = chosen.name[index] if index < len(chosen.name) else f"pair {index + 1}"

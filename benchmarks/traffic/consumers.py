@@ -15,7 +15,7 @@ from .template import MARK, MARK32, Template
 
 RESPONSES = 6  # Fetch responses with records in a consumer's pool
 SESSIONS_SINCE = 7  # KIP-227
-EMPTY_RATE = 0.03
+NO_SESSION = 0, -1  # id and epoch of a Fetch that asks for none (the same)
 MAX_WAIT_MS = 500  # fetch.max.wait.ms, also how long an empty response takes
 METADATA_EVERY = 60
 OFFSET_OUT_OF_RANGE = 1
@@ -51,7 +51,8 @@ class ConsumerProgram:
         self.client = client
         self.topics = random.sample(client.cluster.topics, 2)
         self.partitions = client.cluster.led_by(client.broker, self.topics)
-        self.sessions = client.version("Fetch") >= SESSIONS_SINCE
+        self.sessions = client.version("Fetch") >= SESSIONS_SINCE and not profile.only_polls
+        self.empty_rate = profile.empty_rate
         self.starts = [random.randint(1000, 10**6) for _ in self.partitions]
         self.greeting = [*client.api_versions(), client.metadata(self.topics), self._list_offsets()]
         self.full = self._request(range(len(self.partitions)), MARK32)
@@ -144,9 +145,10 @@ class FetchExchange(Exchange):
         frame = self.request.take(correlation_id)
         consumer = self._consumer
         if self.request.session_at >= 0:
-            _session.pack_into(
-                frame, self.request.session_at, consumer.session_id if self._epoch else 0, self._epoch
-            )
+            session = consumer.session_id if self._epoch else 0, self._epoch
+            if not consumer.program.sessions:
+                session = NO_SESSION
+            _session.pack_into(frame, self.request.session_at, *session)
         for mark, index in enumerate(self._listed):
             self.request.patch(frame, mark, consumer.offsets[index])
         return frame
@@ -157,7 +159,8 @@ class FetchExchange(Exchange):
         consumer = self._consumer
         offsets = consumer.offsets
         if response.session_at >= 0:
-            _session_id.pack_into(frame, response.session_at, consumer.session_id)
+            session_id = consumer.session_id if consumer.program.sessions else NO_SESSION[0]
+            _session_id.pack_into(frame, response.session_at, session_id)
         for place in response.stamps:
             stamp(frame, place, now_ms - 20 - place.span_ms, -1, -1, -1)
             serve(frame, place, offsets[place.partition])
@@ -215,12 +218,12 @@ class Consumer(Role):
         return FetchExchange(self, last.following, last.listed, step, service)
 
     def _choose(self, last: FetchStep | None) -> tuple[FetchStep, int]:
-        service = self.service(SERVICE_MEAN_NS)
+        program, service = self.program, self.service(SERVICE_MEAN_NS)
         if last is None:
-            return self.program.first, service
+            return program.first, service
         luck = self.random.random()
-        if luck < EMPTY_RATE:
-            return self.program.empty, MAX_WAIT_MS * 1_000_000
-        if luck < EMPTY_RATE + 0.003:
-            return self.program.failing, service
-        return self.random.choice(self.program.steps), service
+        if luck < program.empty_rate:
+            return program.empty, MAX_WAIT_MS * 1_000_000
+        if luck < program.empty_rate + 0.003:
+            return program.failing, service
+        return self.random.choice(program.steps), service

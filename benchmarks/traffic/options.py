@@ -35,6 +35,10 @@ class Profile(NamedTuple):
     """Segments a sender emits before another connection gets the link."""
     ack_every: int
     """Segments to one ACK: 2 by RFC 9293 section 3.8.6.3, more where the receiver merges segments (GRO)."""
+    empty_rate: float = 0.03
+    """Share of Fetches that are answered without records."""
+    only_polls: bool = False
+    """Consumers alone, without fetch sessions: each Fetch and its answer name all of its partitions."""
 
 
 PROFILES = {
@@ -69,6 +73,24 @@ PROFILES = {
         group_share=0.3,
         burst=16,
         ack_every=2,
+    ),
+    "polls": Profile(
+        name="polls",
+        mss=1448,
+        loopback=False,
+        batch_bytes=(120, 380),
+        value_bytes=(40, 160),
+        produce_partitions=(1, 1),
+        fetch_partitions=(1, 1),
+        fetch_batches=(1, 1),
+        depth=1,
+        coalesce=0.0,
+        rate=2_000_000,
+        group_share=0.3,
+        burst=16,
+        ack_every=2,
+        empty_rate=0.97,
+        only_polls=True,
     ),
     "loopback": Profile(
         name="loopback",

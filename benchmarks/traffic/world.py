@@ -98,6 +98,8 @@ class World:
     def _role(self, slot: int) -> Role:
         """Slots are dealt 9 : 9 : 2 to producers, consumers and group members; the first five have each."""
         kind, turn = slot % 20, slot // 2
+        if self.options.profile.only_polls:
+            return Consumer(self._random, self._consumers[turn % PROGRAMS])
         if kind in (4, 13):
             client = self._members[slot // 10 % PROGRAMS]
             return Member(self._random, client, f"group-{slot % 7}")
