@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import zstandard
 
 from benchmarks.hostile_load import START_NS, Wire, request, response
-from kdissect.model.packet import Packet
-from tests.support.batches import batch_bytes, record_bytes
-from tests.support.pcaps import write_pcap
+from kdissect.model.packets.packet import Packet
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.packets.pcaps import write_pcap
 
 Placed = tuple[int, int, bytes]
 """Time, number of the file, packet."""

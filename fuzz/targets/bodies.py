@@ -8,20 +8,20 @@ from typing import Any, ClassVar
 
 from fuzz.mutators import mutate_bytes, number
 from fuzz.target import Target, demand
-from kdissect.decoders.compiled import decoder, json_decoder
+from kdissect.decoders.generated.compiled import decoder, json_decoder
 from kdissect.decoders.encoder import encode, encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.hexerror import HexError
 from kdissect.decoders.hexinput import parse_hex
-from kdissect.decoders.json_bodies import request_to_jsonable, response_to_jsonable
-from kdissect.decoders.jsonable import to_jsonable
+from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_to_jsonable
+from kdissect.decoders.as_json.jsonable import to_jsonable
 from kdissect.decoders.messages import decode_request, decode_response
-from kdissect.decoders.plain import plain_decoder
-from kdissect.decoders.spanned import dissect
-from kdissect.decoders.summary import summarizer
-from kdissect.decoders.tree import render
+from kdissect.decoders.generated.canonical import plain_decoder
+from kdissect.decoders.trees.tree_decoder import dissect
+from kdissect.decoders.generated.summary import summarizer
+from kdissect.decoders.trees.tree_text import render
 from kdissect.model.errors import DecodeError
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Message, Type
 from tests.conformance.random_values import ValueMaker, all_bodies
 
@@ -35,8 +35,8 @@ def _message(data: bytes, is_response: bool) -> tuple[Message, int] | None:
     if len(data) < HEAD:
         return None
     key, version = _HEAD.unpack_from(data)
-    keys = sorted(registry.api_keys())
-    api = registry.api(key if key in keys else keys[key % len(keys)])
+    keys = sorted(protocol_messages.api_keys())
+    api = protocol_messages.api(key if key in keys else keys[key % len(keys)])
     assert api is not None
     message = api.response if is_response else api.request
     versions = message.versions
@@ -49,11 +49,11 @@ class BodyTarget(Target):
 
     modules = (
         "kdissect.decoders.cursor",
-        "kdissect.decoders.spanned",
-        "kdissect.decoders.jsonable",
+        "kdissect.decoders.trees.tree_decoder",
+        "kdissect.decoders.as_json.jsonable",
         "kdissect.decoders.quirks",
-        "kdissect.decoders.values",
-        "kdissect.decoders.plain",
+        "kdissect.decoders.generated.values",
+        "kdissect.decoders.generated.canonical",
     )
     longest = 700
     is_response = False
@@ -166,11 +166,11 @@ def _json_fails(message: Message, version: int, body: bytes) -> bool:
 
 @cache
 def _key(message: Message) -> int:
-    return next(api.key for api in registry.all_apis() if message in (api.request, api.response))
+    return next(api.key for api in protocol_messages.all_apis() if message in (api.request, api.response))
 
 
 def _side(message: Message, is_response: bool) -> Message:
-    api = registry.api(_key(message))
+    api = protocol_messages.api(_key(message))
     assert api is not None
     return api.response if is_response else api.request
 
@@ -201,9 +201,9 @@ class Frames(Target):
         "kdissect.decoders.frames",
         "kdissect.decoders.headers",
         "kdissect.decoders.messages",
-        "kdissect.decoders.tree",
-        "kdissect.decoders.naming",
-        "kdissect.decoders.node",
+        "kdissect.decoders.trees.tree_text",
+        "kdissect.decoders.generated.naming",
+        "kdissect.decoders.trees.node",
         "kdissect.decoders.payloads.nesting",
     )
     longest = 500

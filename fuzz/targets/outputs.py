@@ -16,11 +16,11 @@ from fuzz.target import Target, demand
 from fuzz.targets.records import Segments
 from fuzz.targets.sessions import CaptureTarget, read_pcap
 from kdissect.capture.files import open_captures
-from kdissect.capture.packet_file import PacketFile
-from kdissect.capture.pcapng import PcapngParser
+from kdissect.capture.formats.packet_file import PacketFile
+from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.packet import MAX_TIME_NS, MIN_TIME_NS, Packet
+from kdissect.model.packets.packet import MAX_TIME_NS, MIN_TIME_NS, Packet
 from tests.capture.capture_samples import enhanced, interface, option, section
 from tests.native.python_side import PythonSide
 
@@ -41,9 +41,9 @@ class Times(Target):
     name = "times"
     about = "times of pcapng: any stamp, resolution and offset; exact, held in int64, written and read again"
     modules = (
-        "kdissect.capture.pcapng_interface",
-        "kdissect.capture.packet_file",
-        "kdissect.capture.writer",
+        "kdissect.capture.formats.pcapng_interface",
+        "kdissect.capture.formats.packet_file",
+        "kdissect.capture.formats.capture_writer",
         "kdissect.capture.whole_file",
     )
     longest = _HEAD.size + _STAMP.size * _MOST_STAMPS
@@ -216,11 +216,11 @@ class ExcerptFiles(WritingTarget):
     name = "excerpt-files"
     about = "extract in all its modes and check --evidence over packets of any time: files that read again"
     modules = (
-        "kdissect.cli.extract",
-        "kdissect.cli.extract_connections",
-        "kdissect.cli.check_evidence",
+        "kdissect.cli.captures.extract_command",
+        "kdissect.cli.captures.extract_connections",
+        "kdissect.cli.findings.check_evidence",
         "kdissect.excerpt",
-        "kdissect.report.evidence",
+        "kdissect.report.evidence_files",
     )
     commands = (*_EXTRACTS, _EVIDENCE)
 
@@ -264,10 +264,10 @@ class FailingOutputs(WritingTarget):
     about = "outputs that fail at any byte: the old file or the new one, one line, exit code 3"
     modules = (
         "kdissect.cli.output",
-        "kdissect.cli.reports",
-        "kdissect.cli.printing",
+        "kdissect.cli.findings.report_files",
+        "kdissect.cli.options.output_options",
         "kdissect.capture.whole_file",
-        "kdissect.capture.packet_file",
+        "kdissect.capture.formats.packet_file",
     )
     commands = _OUTPUTS
 
@@ -333,7 +333,7 @@ class CompiledFiles(WritingTarget):
 
     name = "compiled-files"
     about = "commands that write files, compiled against not: the same bytes, lines and exit codes"
-    modules = ("kdissect.cli", "kdissect.engine.compiled_tables", "kdissect.engine.record_tables")
+    modules = ("kdissect.cli", "kdissect.engine.records.compiled_tables", "kdissect.engine.record_tables")
     commands = (
         *_EXTRACTS,
         _EVIDENCE,

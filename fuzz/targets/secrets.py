@@ -6,7 +6,7 @@ from random import Random
 from typing import ClassVar
 
 from fuzz.target import Target, demand
-from tests.support.damaged import dialogues, hunt
+from tests.support.packets.damaged import dialogues, hunt
 
 
 class Secrets(Target):
@@ -16,10 +16,10 @@ class Secrets(Target):
     about = "planted secrets: no piece of 8 bytes in any output of a damaged capture, as text, hex or base64"
     modules = (
         "kdissect.schema.secrets",
-        "kdissect.decoders.masking",
-        "kdissect.engine.secret_bytes",
-        "kdissect.engine.secret_spans",
-        "kdissect.engine.shown_bytes",
+        "kdissect.decoders.trees.masking",
+        "kdissect.engine.secrets.secret_bytes",
+        "kdissect.engine.secrets.secret_spans",
+        "kdissect.engine.secrets.shown_bytes",
     )
     longest = 4
     # Whole commands run: a report as SARIF has all rules in it, tables are twenty Parquet files.
@@ -35,7 +35,7 @@ class Secrets(Target):
         return dice.randbytes(4)
 
     def run(self, data: bytes) -> int:
-        """Two looks at one capture (`tests.support.damaged.looks`)."""
+        """Two looks at one capture (`tests.support.packets.damaged.looks`)."""
         with tempfile.TemporaryDirectory() as folder:
             leaks = list(hunt(int.from_bytes(data[:4]), Path(folder)))
         demand(not leaks, leaks)

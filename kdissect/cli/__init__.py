@@ -12,9 +12,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Protocol, cast
 
+from kdissect.cli.debug import DEBUG, listener_of
 from kdissect.cli.diagnostics import say, write_error
 from kdissect.cli.exits import INTERRUPTED, OK, UNREADABLE, USAGE
-from kdissect.cli.faults import DEBUG, listener_of
 from kdissect.cli.output import OutputError
 from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
 from kdissect.model import faults
@@ -153,11 +153,11 @@ def _dispatch(arguments: list[str]) -> int:
     try:
         return command_of(first).run(arguments[1:])
     finally:
-        _tell_met()
+        _report_limits_met()
         use(before)  # `--limits` is over with its command
 
 
-def _tell_met() -> None:
+def _report_limits_met() -> None:
     for name in take_met():
         from kdissect.cli.diagnostics import say
 

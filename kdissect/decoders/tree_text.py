@@ -8,21 +8,21 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TypeAlias
 
+from kdissect.decoders.as_json.body_text import foreign_start, plain_body
 from kdissect.decoders.body_schemas import CACHE_SIZE
-from kdissect.decoders.body_text import foreign_start, plain_body
+from kdissect.decoders.generated.native_plan import native_layout
+from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.headers import (
     REQUEST,
     RESPONSE,
     request_header_version,
     response_header_version,
 )
-from kdissect.decoders.layout import Layout
-from kdissect.decoders.native_layout import native_layout
-from kdissect.decoders.tree import API_FIELDS
+from kdissect.decoders.trees.tree_text import API_FIELDS
 from kdissect.model.native import is_compiled, native
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.enums import enumeration
-from kdissect.schema.errors import all_errors
+from kdissect.schema.error_codes import all_errors
 from kdissect.schema.secrets import is_secretive
 from kdissect.schema.types import Array, Field, Message
 
@@ -48,7 +48,7 @@ def tree_text(api_key: int, api_version: int, is_response: bool, margin: str) ->
     version = of_version(api_key, api_version)
     if version < plain:
         return None
-    header = registry.header_message(RESPONSE if is_response else REQUEST)
+    header = protocol_messages.header_message(RESPONSE if is_response else REQUEST)
     labels = _Labels()
     return native.TreeText(
         b"Response: frame" if is_response else b"Request: frame",
@@ -95,7 +95,9 @@ class _Labels:
         if found is not None:
             return self._number(found.name, found.values)
         if field.enum is None and field.name in API_FIELDS:
-            return self._number("api", {key: registry.api_name(key) or "" for key in registry.api_keys()})
+            return self._number(
+                "api", {key: protocol_messages.api_name(key) or "" for key in protocol_messages.api_keys()}
+            )
         return None
 
     def _number(self, name: str, values: dict[int | str, str] | dict[int, str]) -> int:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from kdissect.excerpt.headers import headers_of
-from kdissect.excerpt.reader import NOBODY, listen
-from kdissect.model.packet import Packet, PlainPacket
+from kdissect.excerpt.excerpt_reader import NOBODY, listen
+from kdissect.excerpt.packet_headers import headers_of
+from kdissect.model.packets.packet import Packet, PlainPacket
+from kdissect.model.packets.segment import PlainSegment
+from kdissect.model.packets.stream import StreamSink
 from kdissect.model.ports import Ports
-from kdissect.model.segment import PlainSegment
-from kdissect.model.stream import StreamSink
 
 Write = Callable[[Packet], None]
 

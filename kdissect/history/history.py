@@ -3,26 +3,26 @@
 from collections.abc import Collection
 from copy import copy
 
-from kdissect.history.apis import API_VERSIONS
-from kdissect.history.broker_epochs import BrokerEpochs
-from kdissect.history.classic_groups import ClassicGroups
-from kdissect.history.connection_problems import ConnectionProblem, ConnectionProblems
+from kdissect.history.api_keys import API_VERSIONS
+from kdissect.history.connections.connection_problems import ConnectionProblem, ConnectionProblems
+from kdissect.history.connections.negotiated_versions import NegotiatedVersions
+from kdissect.history.connections.sasl_login import SaslHistory
+from kdissect.history.connections.throttling import Throttling
+from kdissect.history.epochs.broker_epochs import BrokerEpochs
+from kdissect.history.epochs.leader_epochs import LeaderEpochs
+from kdissect.history.epochs.quorum_epochs import QuorumEpochs
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
-from kdissect.history.fetch_sessions import FetchSessions
-from kdissect.history.leader_epochs import LeaderEpochs
+from kdissect.history.groups.classic_groups import ClassicGroups
+from kdissect.history.groups.modern_groups import ModernGroups
 from kdissect.history.machine import Machine
-from kdissect.history.modern_groups import ModernGroups
-from kdissect.history.negotiated_versions import NegotiatedVersions
-from kdissect.history.producers import Producers
-from kdissect.history.quorum_epochs import QuorumEpochs
-from kdissect.history.sasl import SaslHistory
-from kdissect.history.share_sessions import ShareSessions
-from kdissect.history.snapshot_fetches import SnapshotFetches
-from kdissect.history.telemetry import Telemetry
-from kdissect.history.throttling import Throttling
+from kdissect.history.producing.producers import Producers
+from kdissect.history.producing.transactions import Transactions
+from kdissect.history.sessions.fetch_sessions import FetchSessions
+from kdissect.history.sessions.share_sessions import ShareSessions
+from kdissect.history.sessions.snapshot_fetches import SnapshotFetches
+from kdissect.history.sessions.telemetry_pushes import Telemetry
 from kdissect.history.track import Kind, Track
-from kdissect.history.transactions import Transactions
-from kdissect.history.turn import Turn
 from kdissect.history.watchers import KindWatchers, Watchers
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
@@ -67,7 +67,7 @@ class History:
         self.broker_epochs = BrokerEpochs()
         self.telemetry = Telemetry()
         self.connection_problems = ConnectionProblems()
-        self._tells_problems = only is None or "connection_problems" in only
+        self._reports_problems = only is None or "connection_problems" in only
         self._in_stream_order = self._chosen(_IN_STREAM_ORDER, only)
         self._as_completed = self._chosen(_AS_COMPLETED, only)
         self._watchers: dict[Kind, KindWatchers] = {}
@@ -107,11 +107,11 @@ class History:
 
     def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:
         """The connections that came to nothing, as far as the end of one completes it."""
-        return self.connection_problems.close(event) if self._tells_problems else []
+        return self.connection_problems.close(event) if self._reports_problems else []
 
     def take_problems(self) -> list[ConnectionProblem]:
         """`finish` for connections that came to nothing."""
-        return self.connection_problems.finish() if self._tells_problems else []
+        return self.connection_problems.finish() if self._reports_problems else []
 
     def take_exchange(
         self, exchange: Exchange, before: Exchange | None = None
@@ -178,9 +178,9 @@ class History:
         due = [exchange for exchanges, _ in flushed for exchange in exchanges]
         return due, [fact for _, facts in flushed for fact in facts]
 
-    def _turn(self, exchange: Exchange) -> Turn:
+    def _turn(self, exchange: Exchange) -> ExchangeView:
         capture_set = exchange.connection.capture_set
-        turn = Turn(exchange, not self._holed or capture_set not in self._holed)
+        turn = ExchangeView(exchange, not self._holed or capture_set not in self._holed)
         if turn.losses:
             self._holed.add(capture_set)
         return turn
@@ -189,7 +189,7 @@ class History:
         due = track.flush()
         return due, [fact for exchange in due for fact in self._feed_in_order(self._turn(exchange), track)]
 
-    def _feed_in_order(self, turn: Turn, track: Track) -> list[Fact]:
+    def _feed_in_order(self, turn: ExchangeView, track: Track) -> list[Fact]:
         connection, negotiations = turn.info.id, self.versions.connections
         if track.negotiation is not None and connection not in negotiations:
             negotiations.put(connection, copy(track.negotiation))  # settled ones do not count as used
@@ -202,7 +202,7 @@ class History:
             track.settled = known.settled
         return facts
 
-    def _feed(self, watchers: Watchers, turn: Turn) -> list[Fact]:
+    def _feed(self, watchers: Watchers, turn: ExchangeView) -> list[Fact]:
         facts: list[Fact] = []
         if turn.is_read and not self._missed:  # nearly always
             for feed in watchers.feeds:

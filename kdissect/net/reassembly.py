@@ -10,9 +10,9 @@ from typing import Self
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import Pickled
-from kdissect.model.packet import NEVER_NS
+from kdissect.model.packets.packet import NEVER_NS
+from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.model.plural import plural
-from kdissect.model.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.health import Health
 from kdissect.net.oddities import NOTHING_ODD, Oddities
@@ -23,7 +23,7 @@ from kdissect.net.store import Store
 from kdissect.net.stream_state import STREAM_FIELDS, StreamState
 
 # Parked segments compared with a new one for the same place: one is usual, a few differ in length.
-PARKED_TWINS = 4
+PARKED_COPIES = 4
 # Nothing is sent further ahead than the largest window, RFC 7323 section 2.3.
 PLAUSIBLE_AHEAD = 1 << 30
 # A retransmission is not older than what any real host keeps unacknowledged.
@@ -201,7 +201,7 @@ class Reassembly(StreamState, Pickled):
     def _park(self, segment: Parked) -> None:
         odd = self.oddities()
         parked = odd.parked
-        twin = self._parked_twin(segment)
+        twin = self._parked_copy(segment)
         if twin is not None:
             self._count_repeat(is_copy(segment.ip_id, segment.time_ns, twin.ip_id, twin.time_ns), segment)
             return
@@ -212,10 +212,10 @@ class Reassembly(StreamState, Pickled):
         insort(parked, segment, key=_by_offset)
         self._count_parked(len(segment.payload))
 
-    def _parked_twin(self, segment: Parked) -> Parked | None:
+    def _parked_copy(self, segment: Parked) -> Parked | None:
         parked = self.odd.parked
         at = bisect_left(parked, segment.offset, key=_by_offset)
-        for other in parked[at : at + PARKED_TWINS]:
+        for other in parked[at : at + PARKED_COPIES]:
             if (other.offset, other.payload, other.fin) == (segment.offset, segment.payload, segment.fin):
                 return other
         return None

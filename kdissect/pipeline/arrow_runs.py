@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kdissect.pipeline.run import Run
+from kdissect.pipeline.flow_shuffle.run import Run
 
 RUN_SCHEMA = pa.schema(
     [

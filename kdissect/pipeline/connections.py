@@ -13,10 +13,10 @@ from itertools import groupby
 from operator import attrgetter
 
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
-from kdissect.model.packet import FILE_SHIFT
-from kdissect.pipeline.news import KEY, News
-from kdissect.pipeline.run import Run, merged
-from kdissect.pipeline.setup import Setup
+from kdissect.model.packets.packet import FILE_SHIFT
+from kdissect.pipeline.flow_shuffle.run import Run, merged
+from kdissect.pipeline.flow_shuffle.sent_to_all import KEY, News
+from kdissect.pipeline.task_setup import Setup
 from kdissect.session.brokers import Brokers
 
 

@@ -8,23 +8,23 @@ from uuid import uuid4
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.unread import ConnectionTally
-from kdissect.history.topics import TopicNames
+from kdissect.history.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.pipeline.commit import Place
-from kdissect.pipeline.compaction import plan
+from kdissect.pipeline.capture_set_tasks import CaptureSetTask, run_capture_set_tasks
+from kdissect.pipeline.flow_shuffle.reduction import Reduction, parts_in
+from kdissect.pipeline.flow_shuffle.shuffle import parts_for, through_spark
 from kdissect.pipeline.inputs import Inputs
+from kdissect.pipeline.job_progress import FIRST, JOINING, SECOND, begin
 from kdissect.pipeline.joining import joined
-from kdissect.pipeline.parquet_parts import WrittenFile
-from kdissect.pipeline.progress import FIRST, JOINING, SECOND, begin
-from kdissect.pipeline.reduction import Reduction, parts_in
-from kdissect.pipeline.relay_files import STAGED, judgements_in, late_brokers, names_in
-from kdissect.pipeline.second_pass import SecondPass, through_second_pass
-from kdissect.pipeline.setup import Setup
-from kdissect.pipeline.shuffle import parts_for, through_spark
+from kdissect.pipeline.table_files.commit import OutputDirectory
+from kdissect.pipeline.table_files.forwarded_files import STAGED, judgements_in, late_brokers, names_in
+from kdissect.pipeline.table_files.parquet_parts import WrittenFile
+from kdissect.pipeline.table_files.small_files import plan
+from kdissect.pipeline.task_setup import Setup
 from kdissect.pipeline.written import WRITTEN_DDL
 from kdissect.session.info import ConnectionKind
-from kdissect.stages.first import OF_JUDGES
 from kdissect.stages.judgement_rows import coverage_rows, finding_rows
+from kdissect.stages.per_flow import OF_JUDGES
 from kdissect.stages.table_rows import TableRows, batch_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def run(spark: SparkSession, job: Job) -> Summary:
     Nothing that stands in a capture makes it fail.
     """
     filesystem, root = filesystem_of(job.output)
-    place = Place(filesystem, root)
+    place = OutputDirectory(filesystem, root)
     place.undo_killed()
     before = place.manifest()
     if before is not None and not job.overwrite:
@@ -151,9 +151,9 @@ def _written(spark: SparkSession, job: Job, staging: str) -> list[WrittenFile]:
     if late:  # some connections are Kafka because of others: what was made without knowing stays behind
         files = _reduced(spark, job._replace(setup=job.setup._replace(brokers=late)), staging)
     names = names_in(filesystem, root, files, TopicNames(job.topic_ids))
-    crossing = SecondPass(staging, job.tables, job.partition_by, names)
+    crossing = CaptureSetTask(staging, job.tables, job.partition_by, names)
     begin(spark, SECOND)
-    files += through_second_pass(spark, files, staging, job.inputs.capture_sets, crossing)
+    files += run_capture_set_tasks(spark, files, staging, job.inputs.capture_sets, crossing)
     files += _judged(job, staging, files)
     files += _empty(job, staging, files)
     stay, groups = plan(file for file in files if file.table not in STAGED)

@@ -8,10 +8,10 @@ from zlib import crc32
 from kdissect.model import faults
 from kdissect.model.limits import in_force, use
 from kdissect.pipeline.arrow_runs import to_batches
+from kdissect.pipeline.flow_shuffle.run import Run
+from kdissect.pipeline.flow_shuffle.run_reader import RunReader
+from kdissect.pipeline.flow_shuffle.sent_to_all import facts_of, news_of
 from kdissect.pipeline.inputs import Input
-from kdissect.pipeline.news import facts_of, news_of
-from kdissect.pipeline.reader import RunReader
-from kdissect.pipeline.run import Run
 
 
 class Mapping:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.pipeline.parquet_parts import WrittenFile
+from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 
 WRITTEN_DDL = "table STRING, directory STRING, path STRING, rows BIGINT, bytes BIGINT, has_ids BOOLEAN"
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from kdissect.config.suppression import Suppression
 from kdissect.engine.times import rfc3339
-from kdissect.model.finding import Finding, Party, Place
-from kdissect.model.packet import ref_file, ref_number
+from kdissect.model.finding import Finding, Location, Party
+from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.report.baseline import Known
 from kdissect.report.inert import whole_text
 from kdissect.report.text import command
@@ -15,9 +15,9 @@ from kdissect.rules.coverage import peer_order
 from kdissect.rules.fingerprint import fingerprint
 from kdissect.rules.registry import rule_by
 from kdissect.rules.ruleset import ruleset_version
-from kdissect.schema.registry import api_name
+from kdissect.schema.citations import resolve
+from kdissect.schema.protocol_messages import api_name
 from kdissect.schema.releases import newest_release
-from kdissect.schema.sources import resolve
 from kdissect.sketches.distribution import Distribution
 
 REPORT_VERSION = 1
@@ -133,7 +133,7 @@ def _party(party: Party) -> Row:
     }
 
 
-def _place(place: Place, verdict: Verdict) -> Row:
+def _place(place: Location, verdict: Verdict) -> Row:
     index = ref_file(place.first_ref)
     return {
         "connection": place.connection,

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from kdissect.decoders.decoded import Decoded
-from kdissect.history.connection_problems import ConnectionProblem
+from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
 from kdissect.model.anomaly import AnomalyKind
@@ -23,23 +23,23 @@ from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
 from kdissect.model.plural import plural
-from kdissect.rules import pieces
-from kdissect.rules.batches import BatchJudge
-from kdissect.rules.body import Body
-from kdissect.rules.body_kind import BodyKind
-from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.evidence import Told, finding_of, has_no_error, told
-from kdissect.rules.exercise import Exercise
+from kdissect.rules.finding_evidence import Told, finding_of, has_no_error, told
 from kdissect.rules.findings import FindingLog
-from kdissect.rules.judged_connection import JudgedConnection
-from kdissect.rules.kinds import FactRule, MisfitRule
-from kdissect.rules.large_exchanges import LargeExchanges
-from kdissect.rules.recent_exchanges import RecentExchanges
+from kdissect.rules.judging.batch_judge import BatchJudge
+from kdissect.rules.judging.body_kind import BodyKind
+from kdissect.rules.judging.judged_connection import JudgedConnection
+from kdissect.rules.judging.repeated import LOOKS_EVERY, Before, Outcome, Repeated, outcome_of
+from kdissect.rules.judging.rule_index import ODD, UNUSUAL, USUAL, NodeRules, Subjects
+from kdissect.rules.kinds import FactRule, UndecodableRule
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.repeated import LOOKS_EVERY, Before, Outcome, Repeated, outcome_of
-from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Once, Rule
-from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, NodeRules, Subjects
+from kdissect.rules.rule import REQUEST, RESPONSE, Once, Rule, Violation
+from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
+from kdissect.rules.views.kept_exchanges import RecentExchanges
+from kdissect.rules.views.large_exchanges import LargeExchanges
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo, ConnectionKind
@@ -120,7 +120,7 @@ class Judge:
         self._facts(facts, None)
         self._problems(self._history.take_problems())
         self._views.clear()
-        self.coverage.finish(self._subjects.exchange_rules, self._subjects.misfit_rules)
+        self.coverage.finish(self._subjects.exchange_rules, self._subjects.undecodable_rules)
 
     def _view(self, exchange: Exchange) -> JudgedConnection:
         info = exchange.connection
@@ -322,7 +322,7 @@ class Judge:
 
     def _misfit(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
         """The first rule that explains the bytes has the word."""
-        for rule in self._subjects.misfit_rules:
+        for rule in self._subjects.undecodable_rules:
             if error.kind not in rule.kinds:
                 continue
             if self._apply(rule, view, body.exchange, rule.check(body, error)):
@@ -369,7 +369,7 @@ class Judge:
     # verdicts
 
     def _apply(
-        self, rule: Rule, view: ConnectionView, exchange: Exchange | None, faults: Iterable[Fault]
+        self, rule: Rule, view: ConnectionView, exchange: Exchange | None, faults: Iterable[Violation]
     ) -> bool:
         """Run one check; whether it spoke."""
         if rule.code in self._muted:
@@ -378,7 +378,7 @@ class Judge:
         return self._speak_all(rule, faults, view, exchange)
 
     def _speak_all(
-        self, rule: Rule, faults: Iterable[Fault], view: ConnectionView, exchange: Exchange | None
+        self, rule: Rule, faults: Iterable[Violation], view: ConnectionView, exchange: Exchange | None
     ) -> bool:
         spoke = False
         for fault in faults:
@@ -386,7 +386,7 @@ class Judge:
             self._speak(rule, fault, view, exchange)
         return spoke
 
-    def _speak(self, rule: Rule, fault: Fault, view: ConnectionView, exchange: Exchange | None) -> None:
+    def _speak(self, rule: Rule, fault: Violation, view: ConnectionView, exchange: Exchange | None) -> None:
         why = fault.inconclusive or _lacking(rule, view)
         if why:
             self.inconclusive[rule.code, why] += 1
@@ -413,7 +413,7 @@ def _lacking(rule: Rule, view: ConnectionView) -> str:
         return "the connection began before the capture"
     if rule.needs_whole and not view.is_whole:
         return "bytes of the connection are missing from the capture"
-    if isinstance(rule, MisfitRule) and view.is_half:
+    if isinstance(rule, UndecodableRule) and view.is_half:
         return "who is the client is a guess: one direction of a connection that began before"
     return ""
 

@@ -1,7 +1,7 @@
 """What a rule is: a code that is never reused, a claim with its source, and a check of one kind of subject.
 
 A rule is a class without state, of one of the `kinds`; what it must remember stands in the `ConnectionView`
-or in `history`. Checks yield a `Fault` for each thing wrong; the judge adds who, where and what came of it.
+or in `history`. Checks yield a `Violation` for each thing wrong; the judge adds who, where and what came of it.
 """
 
 from typing import ClassVar, NamedTuple
@@ -14,7 +14,7 @@ BOTH_FRAMES = "request and response"
 _SEVERITY = {Level.MUST: Severity.ERROR, Level.SHOULD: Severity.WARNING, Level.INFO: Severity.INFO}
 
 
-class Fault(NamedTuple):
+class Violation(NamedTuple):
     """One thing wrong.
 
     `path` names a field below the body (`topics[2].name`), or `start` and `end` are offsets in the frame's
@@ -68,7 +68,7 @@ class Rule:
     shadows: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
-    def loudness(cls) -> Severity:
+    def effective_severity(cls) -> Severity:
         """The severity: that of the level unless the rule names another."""
         return cls.severity or _SEVERITY[cls.level]
 

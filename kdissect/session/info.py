@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.limits import DEFAULT_LIMITS
-from kdissect.model.segment import flow_destination, flow_source, flow_texts, reverse_flow
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.segment import flow_destination, flow_source, flow_texts, reverse_flow
+from kdissect.model.packets.stream import CloseKind
 from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog
 
 if TYPE_CHECKING:
-    from kdissect.model.process import Process
-    from kdissect.tls.info import TlsInfo
+    from kdissect.model.packets.process import Process
+    from kdissect.tls.tls_info import TlsInfo
 
     _Processes = tuple[tuple[Endpoint | None, Process], ...]
 
@@ -57,7 +57,7 @@ class ConnectionInfo:
     `anomaly_counts` has what TCP noticed from the end of the connection on, `anomalies_so_far` at any time.
     `opened_at` is the place of its first packet and `over_ns` the time at which its silence was known to be
     its end (0: it did not end so), both for `engine.event_order`. `same_as` is the connection of another
-    capture set that is this one, captured elsewhere, and counted instead (`engine.twins`).
+    capture set that is this one, captured elsewhere, and counted instead (`engine.duplicate_taps`).
     """
 
     __slots__ = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.engine.rows import Row
-from kdissect.model.link import link_name
-from kdissect.model.packet import NUMBER_MASK
+from kdissect.engine.exchange_rows import Row
+from kdissect.model.packets.link_types import link_name
+from kdissect.model.packets.packet import NUMBER_MASK
 
 
 def file_rows(files: Iterable[CaptureFile], names: Sequence[str]) -> Iterator[Row]:

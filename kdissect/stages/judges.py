@@ -14,17 +14,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.judge import Judge
-from kdissect.rules.judged_connection import JudgedConnection
+from kdissect.rules.judging.judged_connection import JudgedConnection
+from kdissect.rules.judging.repeated import Repeated
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.repeated import Repeated
 from kdissect.rules.rule import Rule
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
-from kdissect.stages.relay import NO_CODES, Codes, Silenced
+from kdissect.stages.forwarding import NO_CODES, Codes, Silenced
 
 # Machines whose keys begin with the connection and ask no others (docs/architecture/history.md).
 OF_CONNECTIONS = frozenset({"versions", "sasl", "throttling", "quorum_epochs", "snapshot_fetches"})
@@ -61,7 +61,7 @@ class Judgement:
         self.findings, self.inconclusive, self.coverage = state
 
 
-class FirstJudge(Judge):
+class FlowJudge(Judge):
     """Judges connections, flow after flow. `told` hears of each exchange that was judged, with what is
     silent about it.
     """
@@ -91,7 +91,7 @@ class FirstJudge(Judge):
         self._told(exchange, NO_CODES)
 
 
-class SecondJudge(Judge):
+class CaptureSetJudge(Judge):
     """Judges the facts of machines that cross connections."""
 
     def __init__(

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
 from kdissect.session.problem import Problem, Reason
-from kdissect.stages.relay import ASKED, EXCHANGE, Silenced
-from kdissect.stages.thin import thick
-from kdissect.tls.info import TlsInfo
+from kdissect.stages.forwarding import ASKED, EXCHANGE, Silenced
+from kdissect.stages.stub_frames import stub_bytes
+from kdissect.tls.tls_info import TlsInfo
 
 
 class Replayed(NamedTuple):
@@ -74,7 +74,7 @@ def _exchange(info: ConnectionInfo, fields: list[Any]) -> Exchange:
 
 
 def _frame(fields: tuple[Any, ...] | None) -> Frame | None:
-    return None if fields is None else Frame(thick(fields[0]), *fields[1:])
+    return None if fields is None else Frame(stub_bytes(fields[0]), *fields[1:])
 
 
 def _close(fields: tuple[Any, ...] | None) -> Close | None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kdissect.model.plural import plural
 from kdissect.session.exchange import Exchange
-from kdissect.tui.orders import receive, send
+from kdissect.tui.processes.worker_messages import receive, send
 from kdissect.tui.save_order import Saved, SaveOrder
 from kdissect.tui.session import Session
 
@@ -31,7 +31,7 @@ def save_rows(session: Session, rows: Sequence[int], path: str) -> Saved:
 
 def _save_frames(exchanges: list[Exchange], path: str) -> Saved:
     from kdissect import __version__
-    from kdissect.capture.packet_file import APPLICATION, PacketFile
+    from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
     from kdissect.excerpt.frames_file import frame_packets
 
     written: set[tuple[str, int]] = set()
@@ -53,7 +53,7 @@ def run_saver(order: SaveOrder) -> Saved:
     results, results_in = os.pipe()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "kdissect.tui.saver", str(order_out), str(results_in)],
+            [sys.executable, "-m", "kdissect.tui.processes.saver", str(order_out), str(results_in)],
             pass_fds=(order_out, results_in),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

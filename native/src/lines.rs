@@ -1,4 +1,4 @@
-//! `kdissect.cli.formats.fastlines.FastLines.line` for exchanges that fill a template.
+//! `kdissect.cli.formats.fast_lines.FastLines.line` for exchanges that fill a template.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -10,11 +10,11 @@ use crate::template::{LineTemplate, Rest};
 
 /// A template, both seconds, errors and topics.
 const MOST_QUESTIONS: usize = 5;
-/// `kdissect.model.packet.FILE_SHIFT`: references are those of packets of a file from here on.
+/// `kdissect.model.packets.packet.FILE_SHIFT`: references are those of packets of a file from here on.
 const FILE_SHIFT: u32 = 40;
 /// Instead of the number of its summary.
 const NO_ANSWER: u64 = u64::MAX;
-/// As many as Python keeps, and more lines than that begin anew (`kdissect.cli.formats.linetexts.keep`).
+/// As many as Python keeps, and more lines than that begin anew (`kdissect.cli.formats.line_parts.keep`).
 const MOST: usize = 4096;
 
 /// The first nanosecond of a second, the first behind it, and its text, as `LineTexts.second` gives it.

@@ -1,4 +1,4 @@
-//! Frames as trees of text: `kdissect.decoders.tree.render`, for frames that are all right.
+//! Frames as trees of text: `kdissect.decoders.trees.tree_text.render`, for frames that are all right.
 
 use std::collections::HashMap;
 use std::sync::Arc;

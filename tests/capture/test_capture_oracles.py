@@ -11,9 +11,9 @@ import pytest
 from scapy.utils import RawPcapNgReader, RawPcapReader
 
 from kdissect.capture.files import open_captures
-from kdissect.capture.writer import PcapngWriter, PcapWriter
-from kdissect.model.commented import without_comments
-from kdissect.model.packet import Packet
+from kdissect.capture.formats.capture_writer import PcapngWriter, PcapWriter
+from kdissect.model.packets.commented import without_comments
+from kdissect.model.packets.packet import Packet
 
 # Scapy delivers the packet that the end of the file cuts, Wireshark and we do not.
 CUT = "dmg_tansu_rdk216_codecs_cutfile.pcap"

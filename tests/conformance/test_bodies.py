@@ -6,25 +6,25 @@ from typing import Any
 
 import pytest
 
-from kdissect.decoders.compiled import decoder, json_decoder
+from kdissect.decoders.as_json.jsonable import to_jsonable
 from kdissect.decoders.encoder import encode
-from kdissect.decoders.jsonable import to_jsonable
-from kdissect.decoders.node import Node
-from kdissect.decoders.spanned import dissect
-from kdissect.decoders.summary import summarizer
-from kdissect.schema import registry
+from kdissect.decoders.generated.compiled import decoder, json_decoder
+from kdissect.decoders.generated.summary import summarizer
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_decoder import dissect
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Field, Message, MessageKind, Primitive, Struct
 from tests.conformance.plain import plain
 from tests.conformance.random_values import ValueMaker
 
 SEEDS = range(2)
 PADDING = b"\xee" * 7  # the body does not start at 0, and something may lie before it
-API_KEYS = sorted(registry.api_keys())
+API_KEYS = sorted(protocol_messages.api_keys())
 
 
 @cache
 def bodies_of(api_key: int) -> list[tuple[Message, int, dict[str, Any], bytes]]:
-    api = registry.api(api_key)
+    api = protocol_messages.api(api_key)
     assert api
     made = []
     for message in (api.request, api.response):

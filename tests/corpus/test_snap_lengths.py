@@ -10,12 +10,12 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.decoders.frames import dissect_body
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Array
 from kdissect.session.exchange import Exchange
 from tests.support.console import run
-from tests.support.snapped import snapped
+from tests.support.packets.snapped import snapped
 
 CORPUS = Path(__file__).parents[2] / "captures"
 SMALL = sorted(CORPUS.glob("*.pcap*"), key=lambda path: path.stat().st_size)

@@ -7,16 +7,20 @@ import struct
 
 import pytest
 
-from kdissect.decoders.compiled import decoder, json_decoder
+from kdissect.decoders.as_json.jsonable import to_jsonable
 from kdissect.decoders.encoder import encode
-from kdissect.decoders.jsonable import to_jsonable
-from kdissect.decoders.values import items
-from kdissect.schema import registry
+from kdissect.decoders.generated.compiled import decoder, json_decoder
+from kdissect.decoders.generated.values import items
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
 
 
 def message(api_key: int, response: bool = False) -> Message:
-    found = registry.response_message(api_key) if response else registry.request_message(api_key)
+    found = (
+        protocol_messages.response_message(api_key)
+        if response
+        else protocol_messages.request_message(api_key)
+    )
     assert found
     return found
 

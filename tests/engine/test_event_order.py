@@ -10,12 +10,12 @@ from kdissect.capture.files import ends_of
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
 from kdissect.engine.flows import IDLE_NS, LINGER_NS, SWEEP_EVERY_NS
-from kdissect.model.packet import Packet, PlainPacket
-from kdissect.model.segment import reverse_flow
+from kdissect.model.packets.packet import Packet, PlainPacket
+from kdissect.model.packets.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
 from kdissect.session.exchange import Exchange
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 NAMES = ("kafka28_java_tools.pcapng", "kafka28zk_sarama_releases.pcapng", "kafka28_scala_consumer.pcapng")

@@ -9,9 +9,9 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.flows import HalfOpen, Open
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
-from kdissect.model.packet import PlainPacket
+from kdissect.model.packets.packet import PlainPacket
+from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.ports import Ports
-from kdissect.model.segment import PlainSegment
 from tests.engine.test_in_order import blocks, plain
 
 RST = 4

@@ -14,9 +14,9 @@ from kdissect.capture.files import open_captures
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
-from kdissect.model.packet import PacketBlock, PlacedPacket, PlainPacket
+from kdissect.model.packets.packet import PacketBlock, PlacedPacket, PlainPacket
 from kdissect.session.exchange import Exchange
-from tests.support.traffic import BROKER, CLIENT, Conversation, request, response
+from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 
 CAPTURES = Path(__file__).parent.parent.parent / "captures"
 SHIPPED = ("kafka44_sarama_transactions.pcapng", "kafka44_rdkafka_transactions.pcapng")

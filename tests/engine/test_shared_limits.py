@@ -5,11 +5,11 @@ from collections import Counter
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.limits import Limits
-from kdissect.model.packet import Packet
+from kdissect.model.packets.packet import Packet
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import COUNTED_BYTES
-from tests.support.traffic import ACK, CLIENT, PSH, Conversation, request, response
+from tests.support.messages.traffic import ACK, CLIENT, PSH, Conversation, request, response
 
 METADATA = b"\xff\xff\xff\xff"
 

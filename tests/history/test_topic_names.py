@@ -10,17 +10,17 @@ from crc32c import crc32c
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.decoders.naming import naming_of
-from kdissect.history.topics import FETCH_SNAPSHOT, TELLING, TopicNames
+from kdissect.decoders.generated.naming import naming_of
+from kdissect.history.topic_names import ANNOUNCING, FETCH_SNAPSHOT, TopicNames
 from kdissect.model import limits
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
 from kdissect.schema.types import Array, Primitive, Struct
 from tests.decoders.payloads.vectors import records
 from tests.history.cluster import CLICKS, CREATE_TOPICS, DESCRIBE_CLUSTER, FETCH, METADATA, ORDERS, Client
 from tests.support.captures import exchanges
 from tests.support.console import TXN, run
-from tests.support.pcaps import pcap_bytes, write_pcap
+from tests.support.packets.pcaps import pcap_bytes, write_pcap
 
 
 def topics(path: str, *options: str) -> list[list[str]]:
@@ -214,7 +214,7 @@ def pairs(struct: Struct, version: int, seen: set[int]) -> bool:
 
 def test_every_message_that_tells_names_is_known() -> None:
     told: dict[int, set[bool]] = {}
-    for api in registry.all_apis():
+    for api in protocol_messages.all_apis():
         for message, is_response in ((api.request, False), (api.response, True)):
             if any(
                 pairs(message.root, v, set())
@@ -222,7 +222,7 @@ def test_every_message_that_tells_names_is_known() -> None:
             ):
                 told.setdefault(api.key, set()).add(is_response)
     # Requests of Metadata and DeleteTopics name a topic by one or the other.
-    assert {key: True in sides for key, sides in told.items()} | {DESCRIBE_CLUSTER: True} == TELLING
+    assert {key: True in sides for key, sides in told.items()} | {DESCRIBE_CLUSTER: True} == ANNOUNCING
 
 
 def test_names_of_a_cut_body_are_kept(tmp_path: Path) -> None:

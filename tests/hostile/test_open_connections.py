@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable, Iterator
 import pytest
 
 from benchmarks import hostile_load
-from kdissect.cli.formats import linetexts
-from kdissect.cli.formats.linetexts import texts_of
+from kdissect.cli.formats import line_parts as linetexts
+from kdissect.cli.formats.line_parts import texts_of
 from kdissect.engine.analyzer import CLOSED_AT_ONCE, Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
-from kdissect.excerpt.harvest import Harvest
-from kdissect.excerpt.reader import Recorder, Tap
-from kdissect.history import connection_problems, negotiated_versions
+from kdissect.excerpt.excerpt_reader import Recorder, Tap
+from kdissect.excerpt.find_frames import FrameSearch
+from kdissect.history.connections import connection_problems, negotiated_versions
 from kdissect.model.native import native
-from kdissect.model.packet import PlainPacket
+from kdissect.model.packets.packet import PlainPacket
 from kdissect.model.ports import ANY_PORTS
-from kdissect.rules import recent_exchanges
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.views import kept_exchanges as recent_exchanges
 from kdissect.session import info
 from kdissect.session.events import Event
 from kdissect.session.info import connection_id
@@ -93,8 +93,8 @@ def test_an_open_connection_that_is_judged(monkeypatch: pytest.MonkeyPatch) -> N
     assert held < (3300 if native is not None else 5650)
 
 
-def harvesting() -> Harvest:
-    return Harvest(lambda _exchange: True)
+def harvesting() -> FrameSearch:
+    return FrameSearch(lambda _exchange: True)
 
 
 @pytest.mark.exhaustive

@@ -6,13 +6,13 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kdissect.engine.analyzer import Analyzer
-from kdissect.history.topics import TopicNames
+from kdissect.history.topic_names import TopicNames
 from kdissect.metrics.collector import SnapshotCollector
 from kdissect.metrics.label_sets import MAX_VALUE_LENGTH, OTHER, LabelSets, label_value
 from kdissect.metrics.meter import Meter
 from kdissect.metrics.tallies import Count
 from kdissect.model.ports import Ports
-from tests.support.traffic import Conversation, request, response
+from tests.support.messages.traffic import Conversation, request, response
 
 HOSTILE = [
     b'"} 1\nkdissect_up 1\n', b"\\", b"\x1b[2J", b"\xff\xfe", b"\n", "\u202eevil".encode(), b"x" * 5_000, b"",

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from functools import cache
 
 from kdissect.engine.analyzer import Analyzer
-from kdissect.model.packet import Packet, packet_ref
+from kdissect.model.packets.packet import Packet, packet_ref
 from kdissect.model.ports import Ports
 from kdissect.rules.judge import Judge
-from kdissect.schema import registry
+from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
 from kdissect.session.exchange import Exchange
-from tests.support.traffic import BROKER, CLIENT, STEP_NS, Conversation
+from tests.support.messages.traffic import BROKER, CLIENT, STEP_NS, Conversation
 
 # Bytes of a segment: those of a jumbo frame, so that few packets are needed and large frames are still cut.
 SEGMENT = 8000
@@ -124,7 +124,7 @@ def _kinds() -> frozenset[tuple[Message, int]]:
     """Every body of the schema: message and version."""
     return frozenset(
         (message, version)
-        for api in registry.all_apis()
+        for api in protocol_messages.all_apis()
         for version in range(api.versions.first, api.versions.last + 1)
         for message in (api.request, api.response)
     )

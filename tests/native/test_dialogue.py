@@ -17,15 +17,15 @@ from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.model.limits import Limits
 from kdissect.model.native import native
-from kdissect.model.stream import CloseKind
+from kdissect.model.packets.stream import CloseKind
 from kdissect.net.store import Store
 from kdissect.session import connection
 from kdissect.session import dialogue as dialogues
 from kdissect.session.dialogue import Dialogue
 from kdissect.session.framing import FrameReader
 from kdissect.session.info import Close, ConnectionInfo
-from tests.support.sessions import Owner, PlainDialogue, PlainReader, dialogue_state, told
-from tests.support.traffic import request
+from tests.support.messages.sessions import Owner, PlainDialogue, PlainReader, dialogue_state, told
+from tests.support.messages.traffic import request
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.api import Dissection
-from kdissect.cli.formats.fastlines import FastLines
+from kdissect.cli.formats.fast_lines import FastLines
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.encoder import encode
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
-from kdissect.model.packet import packet_ref
+from kdissect.model.packets.packet import packet_ref
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 from tests.support.console import CAPTURES

@@ -12,10 +12,10 @@ import kdissect
 from kdissect.decoders.encoder import encode
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.headers import request_header_version, response_header_version
-from kdissect.decoders.tree import render
 from kdissect.decoders.tree_text import tree_text
+from kdissect.decoders.trees.tree_text import render
 from kdissect.model.native import native
-from kdissect.schema.registry import all_apis
+from kdissect.schema.protocol_messages import all_apis
 from tests.conformance.random_values import ValueMaker
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")

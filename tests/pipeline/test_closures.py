@@ -9,15 +9,15 @@ import pytest
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.api import Dissection
-from kdissect.history.topics import TopicNames
+from kdissect.history.topic_names import TopicNames
+from kdissect.pipeline.capture_set_tasks import CaptureSetTask
+from kdissect.pipeline.flow_shuffle.reduction import Reduction
+from kdissect.pipeline.flow_shuffle.sent_to_all import News
 from kdissect.pipeline.inputs import find
 from kdissect.pipeline.mapping import Mapping
-from kdissect.pipeline.news import News
-from kdissect.pipeline.reduction import Reduction
-from kdissect.pipeline.second_pass import SecondPass
-from kdissect.pipeline.setup import Setup
+from kdissect.pipeline.task_setup import Setup
 from kdissect.session.exchange import Exchange
-from kdissect.stages.names import Names
+from kdissect.stages.topic_names import Names
 from tests.pipeline.conftest import CHECKOUT
 
 CAPTURES = CHECKOUT / "captures"
@@ -28,7 +28,7 @@ def test_functions_of_tasks_survive_the_way() -> None:
     keys = str(CAPTURES / "kafka44_java_tls13.keys")
     setup = Setup.of(inputs, frozenset({9092}), {"10.0.0.1": "broker"}, (keys,))
     reduction = Reduction(setup, "out", frozenset({"exchanges"}), ("day",))
-    for function in (Mapping(3), reduction, SecondPass("out", frozenset(), (), Names())):
+    for function in (Mapping(3), reduction, CaptureSetTask("out", frozenset(), (), Names())):
         assert type(pickle.loads(pickle.dumps(function))) is type(function)
     there = pickle.loads(pickle.dumps(setup))
     assert there.files == setup.files

@@ -5,12 +5,12 @@ import pickle
 import pytest
 
 import kdissect
-from kdissect.decoders import projection
 from kdissect.decoders.encoder import encode
+from kdissect.decoders.generated import projection
 from kdissect.query import binding, compile_filter
 from kdissect.query.binding import Context
 from kdissect.query.pushdown import Conjunct
-from kdissect.schema.registry import api
+from kdissect.schema.protocol_messages import api
 from kdissect.session.exchange import Exchange
 from tests.query.exchanges import START, exchange, frame, takes
 from tests.support.console import TXN

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from kdissect.cli import main
-from kdissect.cli.reports import FORMATS
+from kdissect.cli.findings.report_files import FORMATS
 from kdissect.report import sarif
 from kdissect.report.verdict import Verdict
 from tests.support.console import CAPTURES
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import write_pcap
 
 ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")
 

@@ -1,12 +1,12 @@
 """What mutants of real exchanges (`tests/mutation`) found wrong with rules, in the smallest conversations."""
 
 from kdissect.decoders.encoder import encode_request, encode_response
-from kdissect.model.packet import Packet
-from kdissect.rules.body import body_of
-from tests.rules.dialogue import Dialogue, findings, judged
-from tests.support.batches import batch_bytes, record_bytes
+from kdissect.model.packets.packet import Packet
+from kdissect.rules.views.body_view import body_of
+from tests.rules.scripted_connection import Dialogue, findings, judged
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.traffic import BROKER, CLIENT
 from tests.support.run import exchanges_of
-from tests.support.traffic import BROKER, CLIENT
 
 METADATA_TOPIC = bytes(15) + b"\x01"
 

@@ -10,32 +10,32 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.decoders.node import Node
 from kdissect.decoders.records.reader import read_records
-from kdissect.engine.bodies import body_of
-from kdissect.engine.record_sets import record_batches
+from kdissect.decoders.trees.node import Node
+from kdissect.engine.exchange_bodies import body_of
+from kdissect.engine.records.record_sets import record_batches
 from kdissect.model.finding import Who
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
-from kdissect.rules import subjects
-from kdissect.rules.batch import Batch
-from kdissect.rules.body import Body
-from kdissect.rules.body_kind import BodyKind
-from kdissect.rules.body_pair import PairKey
-from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.exercise import Exercise
 from kdissect.rules.judge import Judge
+from kdissect.rules.judging import rule_index as subjects
+from kdissect.rules.judging.body_kind import BodyKind
+from kdissect.rules.judging.body_pair import PairKey
 from kdissect.rules.kinds import BatchRule, ExchangeRule, NodeRule, RecordRule
-from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import Fault, Rule
+from kdissect.rules.rule import Rule, Violation
+from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.views.batch_view import Batch
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
-from tests.rules.dialogue import Dialogue, events_of, judged, key_of
 from tests.rules.fixtures import apis, batches, connections, histories, values, wire
 from tests.rules.fixtures.wire import CLUSTER, METADATA
-from tests.support.batches import batch_bytes
+from tests.rules.scripted_connection import Dialogue, events_of, judged, key_of
 from tests.support.console import CAPTURES
+from tests.support.messages.batches import batch_bytes
 
 CASES = {**wire.CASES, **values.CASES, **apis.CASES, **histories.CASES, **batches.CASES, **connections.CASES}
 NAMES = [
@@ -90,8 +90,8 @@ def thorough(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Judge]],
     def judged_by(run: Callable[[], Judge]) -> object:
         with monkeypatch.context() as patch:
             patch.setattr("kdissect.rules.judge.Subjects", ThoroughSubjects)
-            patch.setattr("kdissect.rules.batches.BatchJudge._plain_ones", lambda *_: None)
-            patch.setattr("kdissect.rules.batches.has_usual_content", lambda *_, **__: False)
+            patch.setattr("kdissect.rules.judging.batch_judge.BatchJudge._plain_ones", lambda *_: None)
+            patch.setattr("kdissect.rules.judging.batch_judge.has_usual_content", lambda *_, **__: False)
             for rule in ALL_RULES:
                 patch.setattr(type(rule), "is_suspect", lambda *_: True, raising=False)
             return _verdict(run())
@@ -122,31 +122,31 @@ class _Strings(NodeRule):
 
     code, name, who, nodes = "BDY900", "any-string", Who.CLIENT, ("string",)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         if node.value == TOPIC:
-            yield Fault("another", TOPIC)
+            yield Violation("another", TOPIC)
 
 
 class _Batches(BatchRule):
     code, name, who = "REC900", "compressed-batch", Who.CLIENT
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         if batch.batch.codec:
-            yield Fault("no codec", str(batch.batch.codec))
+            yield Violation("no codec", str(batch.batch.codec))
 
 
 class _Records(RecordRule):
     code, name, who = "REC901", "record", Who.CLIENT
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
-        yield Fault("no records", str(len(batch.content)))
+    def check(self, batch: Batch) -> Iterator[Violation]:
+        yield Violation("no records", str(len(batch.content)))
 
 
 class _Exchanges(ExchangeRule):
     code, name, who = "PAI900", "exchange", Who.CLIENT
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
-        yield Fault("none", str(exchange.ordinal))
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
+        yield Violation("none", str(exchange.ordinal))
 
 
 def _occurrences(value: Any) -> int:

@@ -1,10 +1,10 @@
-"""The stages, with flows dealt out and relayed events shuffled, give the tables of one process row by row."""
+"""The stages, with flows dealt out and forwarded events shuffled, give the tables of one process row by row."""
 
 from pathlib import Path
 
 import pytest
 
-from kdissect.engine.tables.registry import TABLES
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.history.history import History
 from kdissect.rules.kinds import FactRule
 from kdissect.rules.registry import ALL_RULES

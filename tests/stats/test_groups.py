@@ -7,15 +7,16 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.engine.times import rfc3339
-from kdissect.history.classic_group import Cause
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
-from kdissect.model.stream import CloseKind
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.groups.classic_group import Cause
+from kdissect.history.topic_names import TopicNames
+from kdissect.model.packets.stream import CloseKind
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import Close
-from kdissect.stats import group_log, groups
-from kdissect.stats.group_rows import group_facts
-from kdissect.stats.groups import GroupTraffic
+from kdissect.stats.by_group import group_log
+from kdissect.stats.by_group import group_traffic as groups
+from kdissect.stats.by_group.group_rows import group_facts
+from kdissect.stats.by_group.group_traffic import GroupTraffic
 from tests.history.talk import MS, START_NS, Talk
 from tests.stats.truth import Facts, shown, told, truth
 from tests.support.console import CAPTURES
@@ -37,7 +38,7 @@ def causes(group: Facts) -> list[set[tuple[str, str]]]:
 def traffic_of(*exchanges: Exchange) -> list[dict[str, Any]]:
     traffic = GroupTraffic(TopicNames())
     for exchange in exchanges:
-        traffic.add(Turn(exchange))
+        traffic.add(ExchangeView(exchange))
     return group_facts(traffic)
 
 
@@ -341,7 +342,7 @@ def causes_come_first(traffic: GroupTraffic, joined: dict[str, int]) -> None:
 BEATS = (HEARTBEAT, 68, 76, 88)
 
 
-def member_of(turn: Turn) -> str:
+def member_of(turn: ExchangeView) -> str:
     return str(turn.request.member_id or turn.response.member_id)
 
 
@@ -354,7 +355,7 @@ def test_what_holds_of_all_groups(path: Path) -> None:
     last_beat: dict[tuple[str, str], int] = {}
     joined: dict[str, int] = {}
     for exchange in Dissection(str(path)):
-        turn = Turn(exchange)
+        turn = ExchangeView(exchange)
         traffic.add(turn)
         if exchange.api_key == JOIN_GROUP and turn.response is not None:
             joined.setdefault(turn.response.member_id, turn.sent_ns)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from kdissect.engine.times import rfc3339
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
-from kdissect.model.stream import CloseKind
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.topic_names import TopicNames
+from kdissect.model.packets.stream import CloseKind
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import Close
-from kdissect.stats.group_rows import group_facts
-from kdissect.stats.groups import GroupTraffic
+from kdissect.stats.by_group.group_rows import group_facts
+from kdissect.stats.by_group.group_traffic import GroupTraffic
 from tests.history.talk import MS, START_NS, Talk
 from tests.stats.truth import Facts, shown, told, truth
 
@@ -62,7 +62,7 @@ def unanswered(exchange: Exchange, ended_ms: int | None = None, how: CloseKind =
 def facts_of(*exchanges: Exchange) -> Facts:
     traffic = GroupTraffic(TopicNames())
     for exchange in exchanges:
-        traffic.add(Turn(exchange))
+        traffic.add(ExchangeView(exchange))
     (group,) = group_facts(traffic)
     return group
 

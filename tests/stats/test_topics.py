@@ -5,12 +5,12 @@ from collections import Counter
 import pytest
 
 import kdissect
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
-from kdissect.stats import topic as topic_module
-from kdissect.stats import topics as topics_module
-from kdissect.stats.topic_rows import topic_facts
-from kdissect.stats.topics import TopicTraffic
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.topic_names import TopicNames
+from kdissect.stats.by_topic import topic as topic_module
+from kdissect.stats.by_topic import topic_traffic as topics_module
+from kdissect.stats.by_topic.topic_rows import topic_facts
+from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from tests.stats.truth import capture, names, shown, told, truth
 
 # Written with acks=0 to a partition that refused it: the client cannot know, and the wire does not tell.
@@ -116,7 +116,7 @@ def test_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topic_module, "USERS_KEPT", 1)
     found = TopicTraffic(TopicNames())
     for exchange in kdissect.open(capture("kafka44_java_produce")):
-        found.add(Turn(exchange))
+        found.add(ExchangeView(exchange))
     rows = topic_facts(found)
     assert [row["topic"] for row in rows][-1] == "(other)"
     assert len(rows) == 3

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from kdissect.model.ports import Ports
-from kdissect.tui import inert
 from kdissect.tui import session as sessions
-from kdissect.tui.orders import Order
+from kdissect.tui.processes.spool import GONE, TOO_LARGE, SpoolReader, SpoolWriter
+from kdissect.tui.processes.worker_messages import Order
 from kdissect.tui.session import Session
-from kdissect.tui.spool import GONE, TOO_LARGE, SpoolReader, SpoolWriter
 from kdissect.tui.view import Tell
-from tests.support.batches import batch_bytes, record_bytes
+from kdissect.tui.widgets import safe_text as inert
 from tests.support.console import CAPTURES
-from tests.support.pcaps import write_pcap
-from tests.support.traffic import Conversation, request, response
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.traffic import Conversation, request, response
+from tests.support.packets.pcaps import write_pcap
 from tests.tui.driving import Driven, drive
 
 HOSTILE = "\x1b[2J[bold red]x[/]\u202eevil\u200b\u0301\n]]\x9b31m[@click=app.quit]"
@@ -145,7 +145,7 @@ def test_a_worker_that_is_killed() -> None:
 
 def test_a_bug_in_a_worker_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session(Order((str(PRODUCE),)))
-    from kdissect.tui.orders import Failed
+    from kdissect.tui.processes.worker_messages import Failed
 
     class Dead:
         is_stopped = False

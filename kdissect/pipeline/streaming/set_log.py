@@ -17,9 +17,9 @@ import zlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kdissect.pipeline.streaming.flow import Judged
-from kdissect.pipeline.streaming.twin_memory import KEPT_NS, Mark
-from kdissect.stages.second import Ordered
+from kdissect.pipeline.streaming.flows.flow import Judged
+from kdissect.pipeline.streaming.flows.known_duplicate_taps import KEPT_NS, Mark
+from kdissect.stages.per_capture_set import Ordered
 
 # Of one capture set: compressed events, some 300 bytes each.
 LOG_BYTES = 256 << 20
@@ -27,9 +27,9 @@ _FAST = 1  # of zlib
 
 
 class Segment(NamedTuple):
-    """What a batch brought: relayed events in their order, and connections that are over."""
+    """What a batch brought: forwarded events in their order, and connections that are over."""
 
-    relayed: tuple[Ordered, ...] = ()
+    forwarded: tuple[Ordered, ...] = ()
     judged: tuple[Judged, ...] = ()
 
     def packed(self) -> bytes:

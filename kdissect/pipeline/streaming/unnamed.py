@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kdissect.pipeline.parquet_parts import WrittenFile
-from kdissect.pipeline.partitions import values_of
-from kdissect.stages.names import WITH_NAMES, Names
+from kdissect.pipeline.table_files.hive_partitions import values_of
+from kdissect.pipeline.table_files.parquet_parts import WrittenFile
+from kdissect.stages.topic_names import WITH_NAMES, Names
 
 Place = tuple[str, str, str]
 """Capture set, broker and topic id, as rows have them."""

@@ -5,7 +5,7 @@ from typing import Any
 from kdissect.model.finding import Severity
 from kdissect.rules.pages import page
 from kdissect.rules.rule import Rule
-from kdissect.schema.sources import resolve
+from kdissect.schema.citations import resolve
 
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
@@ -20,7 +20,7 @@ def rule_row(rule: Rule) -> dict[str, Any]:
         "shortDescription": {"text": text.splitlines()[0]},
         "fullDescription": {"text": _why(text)},
         "help": {"text": text, "markdown": text},
-        "defaultConfiguration": {"level": LEVELS[rule.loudness()]},
+        "defaultConfiguration": {"level": LEVELS[rule.effective_severity()]},
         "properties": {
             "claim": rule.claim,
             "level": rule.level,

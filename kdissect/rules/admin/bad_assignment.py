@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class BadAssignment(BodyRule):
@@ -27,7 +27,7 @@ class BadAssignment(BodyRule):
     on = (("CreateTopics", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The assignments of each topic."""
         for index, topic in enumerate(body.value.topics):
             given = topic.assignments

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class BadQuotaMatch(BodyRule):
@@ -23,7 +23,7 @@ class BadQuotaMatch(BodyRule):
     cites = ("org.apache.kafka.common.requests.DescribeClientQuotasRequest",)
     on = (("DescribeClientQuotas", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Type and match of each component."""
         for index, component in enumerate(body.value.components):
             if (component.match_type == 0) == (component.match is None):

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class CollidingTopicNames(BodyRule):
@@ -28,7 +28,7 @@ class CollidingTopicNames(BodyRule):
     on = (("CreateTopics", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Names within the request."""
         seen: dict[str, str] = {}
         for index, topic in enumerate(body.value.topics):

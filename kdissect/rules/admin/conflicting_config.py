@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 DELETE = 1  # alterConfigOp
 
@@ -28,7 +28,7 @@ class ConflictingConfig(BodyRule):
     on = (("IncrementalAlterConfigs", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The keys of each resource."""
         for at, resource in enumerate(body.value.resources):
             seen: set[str] = set()

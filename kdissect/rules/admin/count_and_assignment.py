@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.model.plural import plural
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class CountAndAssignment(BodyRule):
@@ -28,7 +28,7 @@ class CountAndAssignment(BodyRule):
     on = (("CreateTopics", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Counts beside assignments."""
         for index, topic in enumerate(body.value.topics):
             if topic.assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.model.finding import Severity, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class CursorDoesNotAdvance(BodyRule):
@@ -27,7 +27,7 @@ class CursorDoesNotAdvance(BodyRule):
     cites = ("KIP-966",)
     on = (("DescribeTopicPartitions", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Both cursors."""
         asked, after = body.other(), body.value.next_cursor
         before = getattr(asked, "cursor", None)

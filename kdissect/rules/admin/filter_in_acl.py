@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class FilterInAcl(BodyRule):
@@ -26,7 +26,7 @@ class FilterInAcl(BodyRule):
     on = (("CreateAcls", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The four enumerated fields of each ACL."""
         for index, acl in enumerate(body.value.creations):
             for name, last in (

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class OddDeleteOffset(BodyRule):
@@ -25,7 +25,7 @@ class OddDeleteOffset(BodyRule):
     cites = ("spec/003 DeleteRecords API",)
     on = (("DeleteRecords", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Each partition's offset."""
         for at, topic in enumerate(body.value.topics):
             for index, partition in enumerate(topic.partitions):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
 from kdissect.model.plural import plural
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Versions
 
 
@@ -27,7 +27,7 @@ class OldOffsetsOrder(BodyRule):
     on = (("ListOffsets", RESPONSE),)
     versions = Versions(0, 0)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The offsets of each partition."""
         asked = body.other()
         if asked is None:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Severity, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 LEAST, MOST = 4096, 16384  # iterations (KIP-554)
 
@@ -29,7 +29,7 @@ class WeakScram(BodyRule):
     on = (("AlterUserScramCredentials", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Each credential; secrets are not shown."""
         for index, item in enumerate(body.value.upsertions):
             path = f"upsertions[{index}]"

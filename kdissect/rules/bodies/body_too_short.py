@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.layout import Layout
-from kdissect.decoders.node import Node
-from kdissect.decoders.spanned import locate
+from kdissect.decoders.generated.struct_layout import Layout
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_decoder import locate
 from kdissect.model.errors import DecodeError, FaultKind
-from kdissect.rules.body import Body
-from kdissect.rules.kinds import MisfitRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.kinds import UndecodableRule
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Array, Struct
 
 
-class BodyTooShort(MisfitRule):
+class BodyTooShort(UndecodableRule):
     """A body must hold every field of its version.
 
     A field of fixed width runs past the end of the frame, or the frame ends within the last element of an
@@ -31,7 +31,7 @@ class BodyTooShort(MisfitRule):
     )
     kinds = frozenset({FaultKind.SHORT, FaultKind.OTHER, FaultKind.LENGTH})
 
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """The place where the bytes end."""
         found = _left_out(body, error) if error.kind is FaultKind.LENGTH else error
         if found is not None:
@@ -66,7 +66,7 @@ def _below(error: DecodeError) -> str:
     return error.path.partition(".")[2]
 
 
-def misfit(body: Body, error: DecodeError, expected: str) -> Fault:
+def misfit(body: Body, error: DecodeError, expected: str) -> Violation:
     """A fault at the place where decoding stopped."""
     end = min(error.offset + 16, len(body.data))
-    return Fault(expected, error.why, _below(error), error.offset, end, body.side)
+    return Violation(expected, error.why, _below(error), error.offset, end, body.side)

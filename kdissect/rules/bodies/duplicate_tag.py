@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
+from kdissect.decoders.trees.node import Node
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 
 
 class DuplicateTag(NodeRule):
@@ -24,9 +24,9 @@ class DuplicateTag(NodeRule):
     cites = ("KIP-482",)
     nodes = (pieces.TAGS,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The tags of a section."""
         tags = [child.value for child in node.children if child.type == "tag"]
         twice = sorted({tag for tag in tags if tags.count(tag) > 1}) if len(tags) > 1 else []
         if twice:
-            yield Fault("each tag once", f"tag {', '.join(map(str, twice))} more than once")
+            yield Violation("each tag once", f"tag {', '.join(map(str, twice))} more than once")

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.rules.bodies.body_too_short import misfit
-from kdissect.rules.body import Body
-from kdissect.rules.kinds import MisfitRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.kinds import UndecodableRule
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.body_view import Body
 
 
-class LengthBeyondFrame(MisfitRule):
+class LengthBeyondFrame(UndecodableRule):
     """A length or count must not exceed the bytes left.
 
     A string, bytes field or array says it is longer than the rest of the frame. Readers that allocate first
@@ -28,6 +28,6 @@ class LengthBeyondFrame(MisfitRule):
     )
     kinds = frozenset({FaultKind.LENGTH})
 
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """The length that does not fit."""
         yield misfit(body, error, "at most the bytes left in the frame")

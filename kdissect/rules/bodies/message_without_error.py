@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.decoders.values import Value, items
+from kdissect.decoders.generated.values import Value, items
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault, Once
+from kdissect.rules.rule import RESPONSE, Once, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class MessageWithoutError(BodyRule):
@@ -37,7 +37,7 @@ class MessageWithoutError(BodyRule):
     )  # fmt: skip
     once = Once.PARTY
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Pairs of code and message at the top and one level below."""
         if _is_odd(body.value):
             yield body.fault("error_message", "null beside error code 0", repr(body.value.error_message))

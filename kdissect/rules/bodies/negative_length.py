@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.rules.bodies.body_too_short import misfit
-from kdissect.rules.body import Body
-from kdissect.rules.kinds import MisfitRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.kinds import UndecodableRule
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.body_view import Body
 
 
-class NegativeLength(MisfitRule):
+class NegativeLength(UndecodableRule):
     """A length must not be below -1.
 
     -1 says null. Java takes any negative length for null, others refuse it or read wild.
@@ -24,6 +24,6 @@ class NegativeLength(MisfitRule):
     cites = ("spec/000 Variable Length Primitives",)
     kinds = frozenset({FaultKind.NEGATIVE})
 
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """The length."""
         yield misfit(body, error, "-1 for null, or more")

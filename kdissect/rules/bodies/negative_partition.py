@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.decoders.values import Value, items
-from kdissect.rules.body import Body
+from kdissect.decoders.generated.values import Value, items
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, RESPONSE, Fault
+from kdissect.rules.rule import REQUEST, RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 
 _NAMES = frozenset({"index", "partition", "partition_index", "partition_id"})
 
@@ -39,7 +39,7 @@ class NegativePartition(BodyRule):
         for side in (REQUEST, RESPONSE)
     )
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Every field that is a partition's number."""
         for path, value in numbers(body.value):
             if value < 0:

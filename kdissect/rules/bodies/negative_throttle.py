@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Who
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 
 
 class NegativeThrottle(NodeRule):
@@ -26,7 +26,7 @@ class NegativeThrottle(NodeRule):
     cites = ("spec/003 Produce API", "KIP-219")
     nodes = (pieces.THROTTLE,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The field of every response."""
         if node.value is not None and node.value < 0:
-            yield Fault("0 or more", str(node.value))
+            yield Violation("0 or more", str(node.value))

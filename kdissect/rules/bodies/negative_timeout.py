@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 _FIELDS = ("timeout_ms", "max_wait_ms", "session_timeout_ms")
 _APIS = (
@@ -32,7 +32,7 @@ class NegativeTimeout(BodyRule):
     only_odd = True
     on = tuple((name, REQUEST) for name in _APIS)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The timeouts of a request."""
         for name in _FIELDS:
             value = getattr(body.value, name, None)

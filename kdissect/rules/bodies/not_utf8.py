@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.plural import plural
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 
 
 class NotUtf8(NodeRule):
@@ -25,7 +25,7 @@ class NotUtf8(NodeRule):
     cites = ("spec/000 Variable Length Primitives", "org.apache.kafka.common.protocol.types.Type")
     nodes = (pieces.STRING,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Strings that decoded to bytes."""
         if isinstance(node.value, bytes):
             is_near = body.exchange.is_near_secrets
@@ -34,4 +34,4 @@ class NotUtf8(NodeRule):
                 if is_near
                 else node.value[:32].hex(" ")
             )
-            yield Fault("UTF-8", seen)
+            yield Violation("UTF-8", seen)

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.rules.bodies.body_too_short import misfit
-from kdissect.rules.body import Body
-from kdissect.rules.kinds import MisfitRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.kinds import UndecodableRule
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.body_view import Body
 
 
-class NullNotAllowed(MisfitRule):
+class NullNotAllowed(UndecodableRule):
     """Null must not stand in a field that is not nullable in this version.
 
     Java brokers fail with "non-nullable field was serialized as null" and close the connection. Metadata v0
@@ -26,6 +26,6 @@ class NullNotAllowed(MisfitRule):
     cites = ("org.apache.kafka.message.MessageDataGenerator", "spec/003 Metadata API")
     kinds = frozenset({FaultKind.NULL})
 
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """The length that says null."""
         yield misfit(body, error, "a value, empty if need be")

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Level
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 
 
 class OddBoolean(NodeRule):
@@ -26,8 +26,8 @@ class OddBoolean(NodeRule):
     cites = ("org.apache.kafka.common.protocol.types.Type", "spec/000 Fixed Width Primitives")
     nodes = (pieces.BOOL,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The byte."""
         byte = body.data[node.start]
         if byte > 1:
-            yield Fault("00 or 01", f"{byte:02x}")
+            yield Violation("00 or 01", f"{byte:02x}")

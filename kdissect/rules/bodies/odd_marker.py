@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Level
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 
 
 class OddMarker(NodeRule):
@@ -26,8 +26,8 @@ class OddMarker(NodeRule):
     cites = ("org.apache.kafka.message.MessageDataGenerator",)
     nodes = (pieces.MARKER,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The marker's value."""
         allowed = (0, 1) if node.type == "uvarint" else (-1, 1)
         if node.value not in allowed:
-            yield Fault(f"{allowed[0]} or {allowed[1]}", str(node.value))
+            yield Violation(f"{allowed[0]} or {allowed[1]}", str(node.value))

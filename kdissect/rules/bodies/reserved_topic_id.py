@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Severity
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
 
 # Fetch is left out: controllers fetch their log with it.
@@ -34,9 +34,9 @@ class ReservedTopicId(NodeRule):
     nodes = (pieces.UUID,)
     shadows = ("REC041", "REC042")  # records of another topic are none of the controllers' log
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Topic ids in APIs between clients and brokers."""
         if node.value != METADATA_TOPIC_ID or body.api.name not in CLIENT_APIS or node.field is None:
             return
         if node.field.entity == "topicId":
-            yield Fault("a random id", "the id of __cluster_metadata")
+            yield Violation("a random id", "the id of __cluster_metadata")

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.plural import plural
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 
 LIMIT = 0x7FFF  # the length of a classic string is an int16
 
@@ -27,8 +27,8 @@ class StringTooLong(NodeRule):
     cites = ("org.apache.kafka.message.MessageDataGenerator",)
     nodes = (pieces.STRING,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Bytes of the content."""
         content = node.children[-1] if node.children else node
         if content.end - content.start > LIMIT:
-            yield Fault(f"at most {LIMIT} bytes", plural(content.end - content.start, "byte"))
+            yield Violation(f"at most {LIMIT} bytes", plural(content.end - content.start, "byte"))

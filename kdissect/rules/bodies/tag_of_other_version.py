@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Level
 from kdissect.model.plural import plural
-from kdissect.rules import pieces
 from kdissect.rules.bodies.unknown_tag import all_tags, is_unknown
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 
 
 class TagOfOtherVersion(NodeRule):
@@ -30,12 +30,12 @@ class TagOfOtherVersion(NodeRule):
     cites = ("org.apache.kafka.message.MessageDataGenerator", "KIP-482")
     nodes = (pieces.TAGS,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Tags that were skipped although the message has them elsewhere."""
         known = all_tags(body.message)
         for child in node.children:
             if is_unknown(child) and child.value in known:
-                yield Fault(
+                yield Violation(
                     f"no tag {child.value} in version {body.version}",
                     plural(child.end - child.start, "byte"),
                 )

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from kdissect.decoders.node import Node
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
+from kdissect.decoders.trees.node import Node
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 
 
 class TagOrder(NodeRule):
@@ -25,8 +25,8 @@ class TagOrder(NodeRule):
     cites = ("KIP-482", "org.apache.kafka.common.protocol.types.RawTaggedFieldWriter")
     nodes = (pieces.TAGS,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Each tag against the one before."""
         tags = [child.value for child in node.children if child.type == "tag"]
         if any(later < earlier for earlier, later in pairwise(tags)):
-            yield Fault("ascending tags", f"tags {', '.join(map(str, tags))}")
+            yield Violation("ascending tags", f"tags {', '.join(map(str, tags))}")

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.rules.bodies.body_too_short import misfit
-from kdissect.rules.body import Body
-from kdissect.rules.kinds import MisfitRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.kinds import UndecodableRule
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.body_view import Body
 
 
-class TagSizeMismatch(MisfitRule):
+class TagSizeMismatch(UndecodableRule):
     """A tagged field must take exactly the bytes its size says.
 
     The size lets readers skip tags they do not know; one that is wrong moves everything behind it.
@@ -24,6 +24,6 @@ class TagSizeMismatch(MisfitRule):
     cites = ("KIP-482", "org.apache.kafka.message.MessageDataGenerator")
     kinds = frozenset({FaultKind.TAG_SIZE})
 
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """The tag."""
         yield misfit(body, error, "the size of the field")

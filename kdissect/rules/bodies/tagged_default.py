@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Level
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Array, Struct
 
 
@@ -29,11 +29,11 @@ class TaggedDefault(NodeRule):
     nodes = (pieces.TAGS,)
     once = Once.PARTY
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Fields of plain types against their default."""
         for child in node.children:
             field = child.children[-1] if child.children else None
             if field is None or field.field is None or isinstance(field.field.type, Struct | Array):
                 continue
             if field.value == field.field.default and type(field.value) is type(field.field.default):
-                yield Fault("no tag for a default", f"{field.name} = {field.value!r}")
+                yield Violation("no tag for a default", f"{field.name} = {field.value!r}")

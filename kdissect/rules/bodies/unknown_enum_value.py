@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Level
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 from kdissect.schema.enums import enumeration
 
 
@@ -29,7 +29,7 @@ class UnknownEnumValue(NodeRule):
     nodes = (pieces.ENUM,)
     once = Once.VALUE
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The value against the table of enumerations."""
         if node.field is None or node.field.enum is None:
             return
@@ -38,4 +38,4 @@ class UnknownEnumValue(NodeRule):
             seen = (
                 f"{body.message.name} {node.field.name} {node.value}, newer than this schema or no such value"
             )
-            yield Fault(f"a value of {known.name}", seen)
+            yield Violation(f"a value of {known.name}", seen)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault, Once
-from kdissect.schema.errors import error
+from kdissect.rules.rule import Once, Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
+from kdissect.schema.error_codes import error
 
 
 class UnknownErrorCode(NodeRule):
@@ -30,7 +30,7 @@ class UnknownErrorCode(NodeRule):
     nodes = (pieces.ERROR,)
     once = Once.VALUE
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The code against the table of errors."""
         if isinstance(node.value, int) and error(node.value) is None:
-            yield Fault("a code of this schema", f"error code {node.value}")
+            yield Violation("a code of this schema", f"error code {node.value}")

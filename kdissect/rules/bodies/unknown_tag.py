@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Level
 from kdissect.model.plural import plural
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Array, Message, Struct
 
 
@@ -36,12 +36,12 @@ class UnknownTag(NodeRule):
     nodes = (pieces.TAGS,)
     once = Once.PARTY
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Tags that were skipped."""
         known = all_tags(body.message)
         for child in node.children:
             if is_unknown(child) and child.value not in known:
-                yield Fault(
+                yield Violation(
                     "a tag of this schema", f"tag {child.value}, {plural(child.end - child.start, 'byte')}"
                 )
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.rules.bodies.body_too_short import misfit
-from kdissect.rules.body import Body
-from kdissect.rules.kinds import MisfitRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.kinds import UndecodableRule
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.body_view import Body
 
 
-class VarintTooLong(MisfitRule):
+class VarintTooLong(UndecodableRule):
     """An unsigned varint must fit 32 bits in at most 5 bytes.
 
     Example: `ff ff ff ff ff 01` where a compact length belongs.
@@ -22,6 +22,6 @@ class VarintTooLong(MisfitRule):
     cites = ("KIP-482", "org.apache.kafka.common.utils.internals.ByteUtils")
     kinds = frozenset({FaultKind.VARINT})
 
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """The varint."""
         yield misfit(body, error, "a varint of at most 32 bits")

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.node import Node
+from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Who
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 
 ZERO = bytes(16)
 # From these versions on requests name topics by id alone (KIP-516).
@@ -38,10 +38,10 @@ class ZeroTopicId(NodeRule):
     cites = ("KIP-516", "org.apache.kafka.common.Uuid")
     nodes = (pieces.UUID,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Topic ids of requests that have no names."""
         first = _BY_ID.get(body.api.name)
         if first is None or body.side != REQUEST or body.version < first or node.value != ZERO:
             return
         if node.field is not None and node.field.entity == "topicId":
-            yield Fault("the id of a topic", "zero")
+            yield Violation("the id of a topic", "zero")

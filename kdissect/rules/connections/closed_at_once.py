@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from kdissect.history.connection_problems import ConnectionProblem
+from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import ProblemRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.session.info import ConnectionKind
 from kdissect.session.problem import Reason
 
@@ -31,7 +31,7 @@ class ClosedAtOnce(ProblemRule):
     reasons = (Reason.CLOSED_AT_ONCE,)
     expects = "a connection that stays open"
 
-    def check(self, found: ConnectionProblem) -> Iterator[Fault]:
+    def check(self, found: ConnectionProblem) -> Iterator[Violation]:
         """Without a byte: of a request that was not answered other rules tell."""
         if found.connection.kind is ConnectionKind.NO_DATA:
-            yield Fault(self.expects, found.problem.fact)
+            yield Violation(self.expects, found.problem.fact)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from kdissect.history.connection_problems import ConnectionProblem
+from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import ProblemRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.session.problem import Reason
 
 
@@ -31,7 +31,7 @@ class TlsRefused(ProblemRule):
     reasons = (Reason.TLS_REFUSED,)
     expects = "a TLS handshake that finishes"
 
-    def check(self, found: ConnectionProblem) -> Iterator[Fault]:
+    def check(self, found: ConnectionProblem) -> Iterator[Violation]:
         """The end that broke the handshake off is named."""
         problem = found.problem
-        yield Fault(self.expects, problem.fact, who=None if problem.by is None else Who(problem.by))
+        yield Violation(self.expects, problem.fact, who=None if problem.by is None else Who(problem.by))

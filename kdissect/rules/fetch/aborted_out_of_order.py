@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
 
@@ -38,7 +38,7 @@ class AbortedOutOfOrder(BodyRule):
                     return True
         return False
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The list of each partition."""
         for at, topic in enumerate(body.value.responses):
             for index, partition in enumerate(topic.partitions):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 GAP, RENEW = 0, 4  # acknowledgeType
 
@@ -36,7 +36,7 @@ class BadAckBatches(BodyRule):
     on = (("ShareFetch", REQUEST), ("ShareAcknowledge", REQUEST))
     shadows = ("BDY017",)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Each batch of each partition."""
         for path, _, found in batches(body):
             last = -1

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class BadAcquiredRecords(BodyRule):
@@ -23,7 +23,7 @@ class BadAcquiredRecords(BodyRule):
     cites = ("KIP-932",)
     on = (("ShareFetch", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The ranges of each partition."""
         for at, topic in enumerate(body.value.responses):
             for index, partition in enumerate(topic.partitions):

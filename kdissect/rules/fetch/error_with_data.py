@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
 
@@ -35,7 +35,7 @@ class ErrorWithData(BodyRule):
         """With an error for all."""
         return bool(body.value.error_code)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Partitions beside the error."""
         if not body.value.error_code:
             return

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class OddLimits(BodyRule):
@@ -33,7 +33,7 @@ class OddLimits(BodyRule):
             return True
         return least < 0 or not body.is_plain
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Limits of the request and of each partition."""
         least, most = body.value.min_bytes, getattr(body.value, "max_bytes", None)
         if least < 0:

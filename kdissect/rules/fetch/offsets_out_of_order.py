@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault, Once
+from kdissect.rules.rule import RESPONSE, Once, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class OffsetsOutOfOrder(BodyRule):
@@ -39,7 +39,7 @@ class OffsetsOutOfOrder(BodyRule):
                     return True
         return False
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The offsets of each partition without an error."""
         for at, topic in enumerate(body.value.responses):
             for index, partition in enumerate(topic.partitions):

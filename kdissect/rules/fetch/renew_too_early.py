@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.body import Body
 from kdissect.rules.fetch.bad_ack_batches import RENEW, batches
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class RenewTooEarly(BodyRule):
@@ -26,7 +26,7 @@ class RenewTooEarly(BodyRule):
     cites = ("KIP-1222",)
     on = (("ShareFetch", REQUEST), ("ShareAcknowledge", REQUEST))
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Type 4 where the request does not say it renews."""
         if getattr(body.value, "is_renew_ack", False):
             return

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.model.finding import Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class UnrequestedPartition(BodyRule):
@@ -34,7 +34,7 @@ class UnrequestedPartition(BodyRule):
             return False
         return getattr(request.value, "session_epoch", -1) <= 0 and request.topics != body.topics
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Answered partitions that a full fetch did not name."""
         asked = body.other()
         if asked is None or getattr(asked, "session_epoch", -1) > 0:

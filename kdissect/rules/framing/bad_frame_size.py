@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Who
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ConnectionRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.connection_view import ConnectionView
 
 
 class BadFrameSize(ConnectionRule):
@@ -26,7 +26,7 @@ class BadFrameSize(ConnectionRule):
     cites = ("spec/004 Size Validation", "org.apache.kafka.common.network.NetworkReceive")
     needs_start = True
 
-    def check(self, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, view: ConnectionView) -> Iterator[Violation]:
         """The first bad size of the connection; what follows it is guesswork."""
         kinds = [a.kind for a in view.info.anomalies]
         if view.info.tcp is not None and view.info.tcp.gaps:
@@ -34,4 +34,4 @@ class BadFrameSize(ConnectionRule):
         if AnomalyKind.BAD_FRAME_SIZE in kinds:
             anomaly = view.info.anomalies[kinds.index(AnomalyKind.BAD_FRAME_SIZE)]
             who = Who.CLIENT if anomaly.direction == view.info.client_direction else Who.BROKER
-            yield Fault("a size from 0 to 268435455", anomaly.detail, who=who)
+            yield Violation("a size from 0 to 268435455", anomaly.detail, who=who)

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
+from kdissect.model.packets.stream import CloseKind
 from kdissect.model.plural import plural
-from kdissect.model.stream import CloseKind
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ConnectionRule
-from kdissect.rules.rule import REQUEST, Fault
-from kdissect.schema import registry
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.schema import protocol_messages
 
 
 class FrameCutByClose(ConnectionRule):
@@ -29,7 +29,7 @@ class FrameCutByClose(ConnectionRule):
     needs_start = True
     needs_whole = True
 
-    def check(self, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, view: ConnectionView) -> Iterator[Violation]:
         """The last frame, if it was cut by its own sender."""
         close = view.info.close
         if view.cut is None or close is None or close.how not in (CloseKind.FIN, CloseKind.RST):
@@ -39,7 +39,7 @@ class FrameCutByClose(ConnectionRule):
         sender = Who.CLIENT if side == REQUEST else Who.BROKER
         if frame is None or close.by != sender:
             return
-        api = registry.api_name(exchange.api_key) if exchange.api_key is not None else None
+        api = protocol_messages.api_name(exchange.api_key) if exchange.api_key is not None else None
         held = f"{len(frame.data)} of {plural(frame.size, 'byte')}"
         what = f"{held} of {api or 'a'} {side} {exchange.ordinal}, then {close.how}"
-        yield Fault("a whole frame before the connection ends", what, who=sender)
+        yield Violation("a whole frame before the connection ends", what, who=sender)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.plural import plural
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import REQUEST, RESPONSE, Fault
+from kdissect.rules.rule import REQUEST, RESPONSE, Violation
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, ExchangeKind
 
 MIN_REQUEST, MIN_RESPONSE = 8, 4  # header v0: key, version, correlation id; correlation id
@@ -38,7 +38,7 @@ class FrameTooShort(ExchangeRule):
             response is not None and response.size < MIN_RESPONSE
         )
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Sizes of both frames."""
         if exchange.kind is ExchangeKind.SASL_TOKEN:
             return
@@ -47,7 +47,7 @@ class FrameTooShort(ExchangeRule):
             (RESPONSE, exchange.response, MIN_RESPONSE),
         ):
             if frame is not None and frame.size < least:
-                yield Fault(
+                yield Violation(
                     f"at least {plural(least, 'byte')}",
                     plural(frame.size, "byte"),
                     side=side,

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
 LIMIT = 100 << 20  # socket.request.max.bytes (SocketServerConfigs)
@@ -36,7 +36,7 @@ class RequestTooLarge(ExchangeRule):
         """By its size."""
         return exchange.request is not None and exchange.request.size > LIMIT
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Size of the request's frame."""
         if exchange.request is not None and exchange.request.size > LIMIT:
-            yield Fault(f"at most {LIMIT} bytes", plural(exchange.request.size, "byte"), start=0, end=0)
+            yield Violation(f"at most {LIMIT} bytes", plural(exchange.request.size, "byte"), start=0, end=0)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, ExchangeKind
 
 LIMIT = 512 << 10  # sasl.server.max.receive.size (BrokerSecurityConfigs)
@@ -36,7 +36,7 @@ class SaslFrameTooLarge(ExchangeRule):
         """SASL, with a header or without."""
         return api_key is None or api_key in SASL_APIS
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Size of handshakes and tokens."""
         request = exchange.request
         if request is None or (
@@ -44,4 +44,4 @@ class SaslFrameTooLarge(ExchangeRule):
         ):
             return
         if request.size > LIMIT:
-            yield Fault(f"at most {LIMIT} bytes", plural(request.size, "byte"), start=0, end=0)
+            yield Violation(f"at most {LIMIT} bytes", plural(request.size, "byte"), start=0, end=0)

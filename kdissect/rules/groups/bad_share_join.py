@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class BadShareJoin(BodyRule):
@@ -26,7 +26,7 @@ class BadShareJoin(BodyRule):
     on = (("ShareGroupHeartbeat", REQUEST),)
     shadows = ("GRP015",)  # an epoch that no member has is none that it was told
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Epoch and subscription."""
         if body.value.member_epoch == 0 and not body.value.subscribed_topic_names:
             yield body.fault(

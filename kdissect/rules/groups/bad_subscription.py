@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.compiled import decoder
+from kdissect.decoders.generated.compiled import decoder
 from kdissect.model.errors import DecodeError
 from kdissect.model.finding import Severity, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
-from kdissect.schema import registry
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
+from kdissect.schema import protocol_messages
 
 _SUBSCRIPTION = "ConsumerProtocolSubscription"
 
@@ -31,11 +31,11 @@ class BadSubscription(BodyRule):
     cites = ("org.apache.kafka.clients.consumer.internals.ConsumerProtocol", "KIP-62")
     on = (("JoinGroup", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The metadata of each protocol."""
         if body.value.protocol_type != "consumer":
             return
-        message = registry.payload(_SUBSCRIPTION)
+        message = protocol_messages.payload(_SUBSCRIPTION)
         for index, protocol in enumerate(body.value.protocols):
             metadata = bytes(protocol.metadata)
             version = min(int.from_bytes(metadata[:2], signed=True), message.versions.last)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class IncompleteJoin(BodyRule):
@@ -25,7 +25,7 @@ class IncompleteJoin(BodyRule):
     cites = ("KIP-848", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
     on = (("ConsumerGroupHeartbeat", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The fields of a join."""
         value = body.value
         if value.member_epoch != 0:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Who
 from kdissect.model.plural import plural
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class LeaderNotMember(BodyRule):
@@ -26,7 +26,7 @@ class LeaderNotMember(BodyRule):
     cites = ("spec/000 JoinGroup API", "org.apache.kafka.coordinator.group.GroupMetadataManager")
     on = (("JoinGroup", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The leader against the members, where there are any."""
         answer = body.value
         members = [str(member.member_id) for member in answer.members or ()]

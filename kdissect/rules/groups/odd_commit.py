@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
-from kdissect.rules.body import Body
+from kdissect.rules.judging.thresholds import METADATA_LIMIT
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
-from kdissect.rules.thresholds import METADATA_LIMIT
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class OddCommit(BodyRule):
@@ -39,7 +39,7 @@ class OddCommit(BodyRule):
                     return True
         return False
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Offset and metadata of each partition."""
         for at, topic in enumerate(body.value.topics):
             for index, partition in enumerate(topic.partitions):

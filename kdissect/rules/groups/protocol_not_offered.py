@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class ProtocolNotOffered(BodyRule):
@@ -25,7 +25,7 @@ class ProtocolNotOffered(BodyRule):
     cites = ("spec/000 JoinGroup API",)
     on = (("JoinGroup", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The chosen name against the request's list."""
         asked = body.other()
         if asked is None or body.value.error_code or not body.value.protocol_name:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema.secrets import MASK
 from kdissect.session.exchange import Exchange
 
@@ -34,7 +34,7 @@ class ClientIdChanges(ExchangeRule):
         """Another than before."""
         return view.previous is not None and view.previous.client_id != exchange.client_id
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The client id against the one before."""
         before = view.previous
         if before is None or exchange.request is None or not exchange.client_id:  # no name: HDR005
@@ -42,4 +42,4 @@ class ClientIdChanges(ExchangeRule):
         if MASK in (before.client_id, exchange.client_id):
             return  # one that may be a piece of a secret: nobody knows it
         if before.client_id and before.client_id != exchange.client_id:
-            yield Fault(f"{before.client_id!r} as before", repr(exchange.client_id), start=8, end=10)
+            yield Violation(f"{before.client_id!r} as before", repr(exchange.client_id), start=8, end=10)

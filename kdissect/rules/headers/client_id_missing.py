@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.decoders.headers import request_header_version
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
 
@@ -34,13 +34,13 @@ class ClientIdMissing(ExchangeRule):
         """Without a name, and that was not said yet."""
         return not exchange.client_id and self.code not in view.spoken
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The client id of a request whose header has one."""
         if exchange.request is None or exchange.api_key is None or exchange.request.is_cut:
             return
         if exchange.client_id in (None, "") and request_header_version(
             exchange.api_key, exchange.api_version or 0
         ):
-            yield Fault(
+            yield Violation(
                 "a name", "null" if exchange.client_id is None else "an empty string", start=8, end=10
             )

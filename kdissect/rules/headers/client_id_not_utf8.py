@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
 
@@ -30,7 +30,7 @@ class ClientIdNotUtf8(ExchangeRule):
         """With an escape."""
         return exchange.client_id is not None and "\\x" in exchange.client_id
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The raw bytes of a client id that shows escapes."""
         if exchange.client_id is None or "\\x" not in exchange.client_id or exchange.request is None:
             return
@@ -39,4 +39,4 @@ class ClientIdNotUtf8(ExchangeRule):
         try:
             raw.decode()
         except UnicodeDecodeError:
-            yield Fault("UTF-8", exchange.client_id, start=10, end=10 + len(raw))
+            yield Violation("UTF-8", exchange.client_id, start=10, end=10 + len(raw))

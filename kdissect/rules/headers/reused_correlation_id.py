@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, State
 
 
@@ -36,7 +36,7 @@ class ReusedCorrelationId(ExchangeRule):
                 return True
         return False
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The id against those that wait for an answer when the request is sent."""
         if (
             exchange.request is None
@@ -47,5 +47,5 @@ class ReusedCorrelationId(ExchangeRule):
         for earlier in view.in_flight:
             if earlier.correlation_id == exchange.correlation_id and earlier.response is not None:
                 seen = f"{exchange.correlation_id}, in flight as request {earlier.ordinal} of the connection"
-                yield Fault("an id that no waiting request has", seen, start=4, end=8)
+                yield Violation("an id that no waiting request has", seen, start=4, end=8)
                 return

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class IsrNotReplicas(BodyRule):
@@ -23,7 +23,7 @@ class IsrNotReplicas(BodyRule):
     cites = ("spec/000 Metadata API",)
     on = (("Metadata", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Each partition's sets."""
         for at, topic in enumerate(body.value.topics):
             for index, partition in enumerate(topic.partitions):

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class UnknownLeader(BodyRule):
@@ -25,7 +25,7 @@ class UnknownLeader(BodyRule):
     cites = ("spec/000 Metadata API",)
     on = (("Metadata", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Leaders of partitions without an error."""
         brokers = {broker.node_id for broker in body.value.brokers}
         for at, topic in enumerate(body.value.topics):

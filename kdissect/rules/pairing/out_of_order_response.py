@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Who
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import RESPONSE, Fault
-from kdissect.schema.registry import api_name
+from kdissect.rules.rule import RESPONSE, Violation
+from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 
 
@@ -32,7 +32,7 @@ class OutOfOrderResponse(ExchangeRule):
     cites = ("spec/004 Broker Guarantees", "spec/000 Network")
     needs_whole = True
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What pairing noted, where an earlier answer came later, or the one before never came."""
         response = exchange.response
         if response is None or not _is_out_of_order(exchange):
@@ -51,9 +51,9 @@ class OutOfOrderResponse(ExchangeRule):
             api = None if key is None else api_name(key)
             yield self._fault(f"request {lost} {f'({api}) ' if api else ''}has no answer", view, lost)
 
-    def _fault(self, what: str, view: ConnectionView, earlier: int) -> Fault:
+    def _fault(self, what: str, view: ConnectionView, earlier: int) -> Violation:
         expected = "the answer to the oldest request first"
-        return Fault(expected, what, start=0, end=4, side=RESPONSE, earlier=(view.info.id, earlier))
+        return Violation(expected, what, start=0, end=4, side=RESPONSE, earlier=(view.info.id, earlier))
 
 
 def _is_out_of_order(exchange: Exchange) -> bool:

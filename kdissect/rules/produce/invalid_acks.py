@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class InvalidAcks(BodyRule):
@@ -31,7 +31,7 @@ class InvalidAcks(BodyRule):
         """The field."""
         return body.value.acks not in (-1, 0, 1)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The field."""
         if body.value.acks not in (-1, 0, 1):
             yield body.fault("acks", "-1, 0 or 1", str(body.value.acks))

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
 
@@ -35,7 +35,7 @@ class NoRecords(BodyRule):
                     return True
         return False
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Records of each partition."""
         for at, topic in enumerate(body.value.topic_data):
             for index, partition in enumerate(topic.partition_data):

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from kdissect.decoders.records.control import control_key
 from kdissect.model.finding import Who
 from kdissect.model.plural import plural
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.batch_view import Batch
 
 
 class BadControlKey(RecordRule):
@@ -28,7 +28,7 @@ class BadControlKey(RecordRule):
     magics = (2,)
     shadows = ("REC041",)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Keys in control batches that brokers give."""
         if not batch.batch.is_control:
             return

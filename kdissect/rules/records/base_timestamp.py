@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
+from kdissect.rules.views.batch_view import Batch
 
 
 class OtherBaseTimestamp(RecordRule):
@@ -30,7 +30,7 @@ class OtherBaseTimestamp(RecordRule):
     magics = (2,)
     once = Once.PARTY
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The first record of produced batches of magic 2."""
         found = batch.batch
         if found.is_log_append_time:

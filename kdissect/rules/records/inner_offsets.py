@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
+from kdissect.rules.views.batch_view import Batch
 
 
 class InnerOffsets(RecordRule):
@@ -29,7 +29,7 @@ class InnerOffsets(RecordRule):
     magics = (1,)
     once = Once.PARTY
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Produced compressed messages of magic 1."""
         found = batch.batch
         if not found.codec:

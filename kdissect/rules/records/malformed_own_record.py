@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.errors import FaultKind
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.batch_view import Batch
 
 
 class MalformedOwnRecord(RecordRule):
@@ -28,7 +28,7 @@ class MalformedOwnRecord(RecordRule):
         "org.apache.kafka.common.record.internal.ControlRecordType",
     )
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Keys and values that do not fit."""
         for index, payloads in enumerate(batch.payloads):
             for part, payload in (("key", payloads.key), ("value", payloads.value)):

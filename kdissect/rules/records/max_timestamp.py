@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Severity
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.batch_view import Batch
 
 
 class OtherMaxTimestamp(RecordRule):
@@ -25,7 +25,7 @@ class OtherMaxTimestamp(RecordRule):
     cites = ("org.apache.kafka.common.record.internal.DefaultRecordBatch", "spec/001 5.3.1 Record Batch")
     magics = (2,)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Timestamps of the records of magic 2."""
         found = batch.batch
         if found.is_log_append_time or not batch.is_whole:

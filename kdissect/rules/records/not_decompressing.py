@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import RecordFault
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordFaultRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.batch_view import Batch
 
 
 class NotDecompressing(RecordFaultRule):
@@ -31,9 +31,9 @@ class NotDecompressing(RecordFaultRule):
     kinds = frozenset({AnomalyKind.CORRUPT_COMPRESSION, AnomalyKind.DECOMPRESSION_LIMIT})
     expected = "bytes of the codec"
 
-    def check(self, fault: RecordFault, batch: Batch) -> Iterator[Fault]:
+    def check(self, fault: RecordFault, batch: Batch) -> Iterator[Violation]:
         """What the codec says."""
         if fault.kind is AnomalyKind.DECOMPRESSION_LIMIT:
-            yield Fault(inconclusive="the records are larger than is decompressed")
+            yield Violation(inconclusive="the records are larger than is decompressed")
         else:
             yield batch.misfit(fault, self.expected)

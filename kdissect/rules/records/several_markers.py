@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.records.markers import marker_of
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.batch_view import Batch
 
 
 class SeveralMarkers(RecordRule):
@@ -27,7 +27,7 @@ class SeveralMarkers(RecordRule):
     produced = False
     magics = (2,)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The count of batches whose first record commits or aborts."""
         if marker_of(batch) is not None and batch.batch.count != 1:
             yield batch.fault("count", 1, batch.batch.count)

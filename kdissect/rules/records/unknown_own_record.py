@@ -6,10 +6,10 @@ from kdissect.decoders.payloads.payload import Payload
 from kdissect.decoders.records.control import control_key
 from kdissect.model.errors import FaultKind
 from kdissect.model.finding import Claim, Level
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault, Once
-from kdissect.schema import registry
+from kdissect.rules.rule import Once, Violation
+from kdissect.rules.views.batch_view import Batch
+from kdissect.schema import protocol_messages
 
 CONTROL_TYPES = range(7)  # org.apache.kafka.common.record.internal.ControlRecordType
 
@@ -35,7 +35,7 @@ class UnknownOwnRecord(RecordRule):
     )
     once = Once.VALUE
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Types and versions beyond the schema, once for each."""
         for index, payloads in enumerate(batch.payloads):
             for part, payload in (("key", payloads.key), ("value", payloads.value)):
@@ -53,7 +53,7 @@ def _unknown(payload: Payload) -> str:
     """What of a payload the schema does not know; empty: nothing."""
     if payload.error is not None:
         return f"{payload.name}: {payload.error.why}" if payload.error.kind is FaultKind.UNKNOWN else ""
-    known = registry.payload(payload.name).versions.last
+    known = protocol_messages.payload(payload.name).versions.last
     version = payload.version
     if version is None or version <= known or payload.name.endswith("Key"):
         return ""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.batch_view import Batch
 
 
 class WrapperOffset(RecordRule):
@@ -29,7 +29,7 @@ class WrapperOffset(RecordRule):
     produced = False
     magics = (0, 1)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Fetched compressed messages of magic 0 and 1."""
         found = batch.batch
         if not found.codec:

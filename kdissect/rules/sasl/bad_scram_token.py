@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.history.fact import Fact
-from kdissect.history.sasl import SaslFact
 from kdissect.rules.kinds import FactRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 
 
 class BadScramToken(FactRule):
@@ -28,7 +28,7 @@ class BadScramToken(FactRule):
     )
     facts = (SaslFact.TOKEN_DIFFERS,)
 
-    def check(self, fact: Fact) -> Iterator[Fault]:
+    def check(self, fact: Fact) -> Iterator[Violation]:
         """The form of the token; its bytes are secret."""
         if fact.expected == "PLAIN":
             return

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.payloads.telemetry import metrics_fault
+from kdissect.decoders.payloads.metrics.telemetry import metrics_fault
 from kdissect.model.finding import Severity, Who
 from kdissect.model.record_batch import Codec
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class NotOtlp(BodyRule):
@@ -28,7 +28,7 @@ class NotOtlp(BodyRule):
     cites = ("KIP-714",)
     on = (("PushTelemetry", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The metrics, decompressed and decoded."""
         metrics, codec = bytes(body.value.metrics), body.value.compression_type
         is_known = 0 <= codec <= Codec.ZSTD  # others are TEL004 and BDY017

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from kdissect.history.fact import Fact
-from kdissect.history.transaction_steps import REPEATED, TransactionFact
+from kdissect.history.producing.transaction_steps import REPEATED, TransactionFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 
 
 class EndWithoutBegin(FactRule):
@@ -32,6 +32,6 @@ class EndWithoutBegin(FactRule):
     expects = "a transaction to end"
     sees = "EndTxn, committed {}"
 
-    def check(self, fact: Fact) -> Iterable[Fault]:
+    def check(self, fact: Fact) -> Iterable[Violation]:
         """The first end without a transaction."""
         return () if fact.detail == REPEATED else super().check(fact)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.history.fact import Fact
-from kdissect.history.transaction_steps import TransactionFact
+from kdissect.history.producing.transaction_steps import TransactionFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 
 
 class JoinedTwice(FactRule):
@@ -28,7 +28,7 @@ class JoinedTwice(FactRule):
     cites = ("KIP-890",)
     facts = (TransactionFact.JOINED_TWICE,)
 
-    def check(self, fact: Fact) -> Iterator[Fault]:
+    def check(self, fact: Fact) -> Iterator[Violation]:
         """The version stands in the header."""
         for fault in super().check(fact):
             seen = f"version {fact.seen} in a transaction with AddPartitionsToTxn"

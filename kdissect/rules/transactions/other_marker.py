@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.history.fact import Fact
-from kdissect.history.transaction_steps import TransactionFact
+from kdissect.history.producing.transaction_steps import TransactionFact
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import FactRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 
 
 class OtherMarker(FactRule):
@@ -25,7 +25,7 @@ class OtherMarker(FactRule):
     cites = ("KIP-98", "org.apache.kafka.coordinator.transaction.TransactionState")
     facts = (TransactionFact.MARKER_DIFFERS,)
 
-    def check(self, fact: Fact) -> Iterator[Fault]:
+    def check(self, fact: Fact) -> Iterator[Violation]:
         """Whether they commit."""
         for fault in super().check(fact):
             yield fault._replace(expected=_word(fact.expected), seen=_word(fact.seen), path="")

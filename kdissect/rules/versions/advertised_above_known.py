@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault, Once
-from kdissect.schema import registry
+from kdissect.rules.rule import RESPONSE, Once, Violation
+from kdissect.rules.views.body_view import Body
+from kdissect.schema import protocol_messages
 
 
 class AdvertisedAboveKnown(BodyRule):
@@ -28,11 +28,11 @@ class AdvertisedAboveKnown(BodyRule):
     on = (("ApiVersions", RESPONSE),)
     once = Once.VALUE
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Each range against the schema; one finding for the list."""
         newer = []
         for entry in body.value.api_keys:
-            api = registry.api(entry.api_key)
+            api = protocol_messages.api(entry.api_key)
             if api is None:
                 newer.append(f"API key {entry.api_key}")
             elif entry.max_version > api.versions.last:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
-from kdissect.rules.body import body_of
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.prompt_close import prompt_close
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.versions.not_advertised import advertised_range
+from kdissect.rules.views.body_view import body_of
+from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.rules.views.prompt_close import prompt_close
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 
@@ -42,7 +42,7 @@ class AdvertisedButDropped(ExchangeRule):
     needs_whole = True
     shadows = ("PAI005",)
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """An unanswered request that nothing else explains."""
         closed, key, version = prompt_close(exchange), exchange.api_key, exchange.api_version
         if exchange.state is not State.UNANSWERED or not closed:
@@ -54,10 +54,10 @@ class AdvertisedButDropped(ExchangeRule):
             return
         body = body_of(exchange, REQUEST)
         if body is not None and body.fits and key not in PRELIMINARY and _may_lack_login(view.info):
-            yield Fault(inconclusive="a listener with SASL closes at what comes before a login, too")
+            yield Violation(inconclusive="a listener with SASL closes at what comes before a login, too")
         elif body is not None and body.fits:
             what = f"{body.api.name} v{version} is advertised ({found[0]} to {found[1]})"
-            yield Fault("an answer", f"{what}; {closed}", side=REQUEST)
+            yield Violation("an answer", f"{what}; {closed}", side=REQUEST)
 
 
 def _may_lack_login(info: ConnectionInfo) -> bool:

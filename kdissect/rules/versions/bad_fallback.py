@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from kdissect.decoders.spanned import dissect
+from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.model.plural import plural
-from kdissect.rules.body import Body
-from kdissect.rules.connection_view import API_VERSIONS, UNSUPPORTED_VERSION
-from kdissect.rules.kinds import MisfitRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.kinds import UndecodableRule
+from kdissect.rules.rule import RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import API_VERSIONS, UNSUPPORTED_VERSION
 
 
-class BadFallback(MisfitRule):
+class BadFallback(UndecodableRule):
     """An ApiVersions version the broker does not know must be answered in version 0 with error 35.
 
     The client cannot read anything else: it does not know yet what the broker speaks. Since KIP-511 the
@@ -29,7 +29,7 @@ class BadFallback(MisfitRule):
     cites = ("KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest")
     kinds = frozenset(FaultKind)
 
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """An ApiVersions body with error 35 that fits neither version."""
         if body.api.key != API_VERSIONS or body.side != RESPONSE:
             return
@@ -37,11 +37,11 @@ class BadFallback(MisfitRule):
             yield _as_version_0(body)
 
 
-def _as_version_0(body: Body) -> Fault:
+def _as_version_0(body: Body) -> Violation:
     """Where the bytes stop to be the body of version 0 that they should be."""
     data = body.data
     root = dissect(body.message, 0, data, body.offset)
     wrong = root.error or DecodeError("", root.end, f"{plural(len(data) - root.end, 'byte')} left over")
     path = wrong.path.partition(".")[2]
     seen = f"as version 0, {path}: {wrong.why}" if path else f"as version 0, {wrong.why}"
-    return Fault("a version 0 body", seen, path, wrong.offset, len(data), RESPONSE)
+    return Violation("a version 0 body", seen, path, wrong.offset, len(data), RESPONSE)

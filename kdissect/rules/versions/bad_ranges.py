@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
 
 
 class BadRanges(BodyRule):
@@ -24,7 +24,7 @@ class BadRanges(BodyRule):
     cites = ("spec/002 3.1 Lowest and highest version",)
     on = (("ApiVersions", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Each entry of the list."""
         seen = set()
         for index, entry in enumerate(body.value.api_keys):

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
-from kdissect.rules.body import Body
-from kdissect.rules.connection_view import API_VERSIONS, UNSUPPORTED_VERSION
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import API_VERSIONS, UNSUPPORTED_VERSION
 
 
 class FallbackInRequestVersion(BodyRule):
@@ -25,7 +25,7 @@ class FallbackInRequestVersion(BodyRule):
     cites = ("KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest")
     on = (("ApiVersions", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Version and list of an answer with error 35."""
         if body.value.error_code != UNSUPPORTED_VERSION:
             return

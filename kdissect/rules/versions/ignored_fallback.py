@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Severity, Who
-from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
 from kdissect.session.exchange import Exchange
 
 
@@ -32,14 +32,14 @@ class IgnoredFallback(ExchangeRule):
         """ApiVersions alone."""
         return api_key == API_VERSIONS
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """ApiVersions against the range of the refusal."""
         listed = view.refused_versions
         version = exchange.api_version
         if listed is None or exchange.api_key != API_VERSIONS or version is None or exchange.request is None:
             return
         if not listed[0] <= version <= listed[1]:
-            yield Fault(
+            yield Violation(
                 f"version {listed[0]} to {listed[1]}, as the broker listed",
                 f"version {version}",
                 start=2,

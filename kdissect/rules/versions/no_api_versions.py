@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault, Once
-from kdissect.schema import registry
+from kdissect.rules.rule import Once, Violation
+from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.schema import protocol_messages
 from kdissect.session.exchange import Exchange
 
 FIRST = frozenset({18, 17, 36})  # ApiVersions, or SASL
@@ -37,7 +37,7 @@ class NoApiVersions(ExchangeRule):
         """The first request."""
         return view.first == exchange.ordinal
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The first request of the connection."""
         if (
             view.first == exchange.ordinal
@@ -45,5 +45,5 @@ class NoApiVersions(ExchangeRule):
             and exchange.api_key is not None
             and exchange.api_key not in FIRST
         ):
-            name = registry.api_name(exchange.api_key) or f"API key {exchange.api_key}"
-            yield Fault("ApiVersions first", f"{name} v{exchange.api_version} first", start=0, end=4)
+            name = protocol_messages.api_name(exchange.api_key) or f"API key {exchange.api_key}"
+            yield Violation("ApiVersions first", f"{name} v{exchange.api_version} first", start=0, end=4)

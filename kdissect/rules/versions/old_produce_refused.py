@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.rules.connection_view import UNSUPPORTED_VERSION, ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.prompt_close import prompt_close
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.versions.not_advertised import advertised_range
+from kdissect.rules.views.connection_view import UNSUPPORTED_VERSION, ConnectionView
+from kdissect.rules.views.prompt_close import prompt_close
 from kdissect.session.exchange import Exchange
 
 PRODUCE = 0
@@ -42,7 +42,7 @@ class OldProduceRefused(ExchangeRule):
         """Produce v0 to v2."""
         return api_key == PRODUCE and api_version is not None and 0 <= api_version < FIRST_TAKEN
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What was advertised, and what became of the request."""
         found, version = advertised_range(view, PRODUCE), exchange.api_version
         if found is None or version is None or not self.concerns(exchange.api_key, version):
@@ -52,7 +52,7 @@ class OldProduceRefused(ExchangeRule):
         refusal = _refusal(exchange)
         if refusal:
             what = f"Produce v{version} is advertised ({found[0]} to {found[1]})"
-            yield Fault("what is advertised is taken", f"{what}; {refusal}", start=2, end=4, side=REQUEST)
+            yield Violation("what is advertised is taken", f"{what}; {refusal}", start=2, end=4, side=REQUEST)
 
 
 def _refusal(exchange: Exchange) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.prompt_close import prompt_close
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.rules.views.prompt_close import prompt_close
 from kdissect.schema.releases import history
 from kdissect.session.exchange import Exchange
 
@@ -39,7 +39,7 @@ class RefusedByClose(ExchangeRule):
     needs_whole = True
     shadows = ("PAI005",)
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """A request without an answer, in a version that was dropped."""
         closed, key = prompt_close(exchange), exchange.api_key
         if exchange.response is not None or not closed:
@@ -49,4 +49,6 @@ class RefusedByClose(ExchangeRule):
         known = history(key)
         if known is not None and exchange.api_version in known.gone:
             what = f"{known.name} v{exchange.api_version}, which Kafka dropped in {known.gone_in}"
-            yield Fault("a connection that stays open", f"{closed}, to {what}", start=2, end=4, side=REQUEST)
+            yield Violation(
+                "a connection that stays open", f"{closed}, to {what}", start=2, end=4, side=REQUEST
+            )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
-from kdissect.stats.group_rows import group_facts
-from kdissect.stats.groups import GroupTraffic
-from kdissect.tui.study import Study, StudyContext
+from kdissect.stats.by_group.group_rows import group_facts
+from kdissect.stats.by_group.group_traffic import GroupTraffic
+from kdissect.tui.studies.study import Study, StudyContext
 
 
 class GroupStudy(Study):
@@ -25,7 +25,7 @@ class GroupStudy(Study):
     def add(self, event: Event) -> None:
         """Take an event."""
         if isinstance(event, Exchange):
-            self._traffic.add(Turn(event), self.takes)
+            self._traffic.add(ExchangeView(event), self.takes)
 
     def result(self) -> dict[str, Any]:
         """`groups`, and how many were `forgotten`."""

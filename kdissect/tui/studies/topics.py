@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
-from kdissect.stats.topic_rows import topic_facts
-from kdissect.stats.topics import TopicTraffic
-from kdissect.tui.study import Study, StudyContext
+from kdissect.stats.by_topic.topic_rows import topic_facts
+from kdissect.stats.by_topic.topic_traffic import TopicTraffic
+from kdissect.tui.studies.study import Study, StudyContext
 
 
 class TopicStudy(Study):
@@ -28,7 +28,7 @@ class TopicStudy(Study):
         """Take an event."""
         self._unseen.add(event)
         if isinstance(event, Exchange):
-            self._traffic.add(Turn(event), self.takes)
+            self._traffic.add(ExchangeView(event), self.takes)
 
     def result(self) -> dict[str, Any]:
         """`topics` and what was `not_seen`."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
+from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.dimensions import Context, key_maker
-from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.latency_series import LatencySeries
 from kdissect.stats.traffic import Traffic, time_of
 from kdissect.stats.traffic_rows import traffic_facts
-from kdissect.tui.study import Study, StudyContext
+from kdissect.tui.studies.study import Study, StudyContext
 
 # Rows, and points of the plot: more than any screen shows at once.
 TOP = 500
@@ -40,7 +40,7 @@ class TrafficStudy(Study):
         """Take an event."""
         if not isinstance(event, Exchange):
             return
-        turn = Turn(event)
+        turn = ExchangeView(event)
         if self.by == "group":
             self._links.learn(turn)
         if self.takes:

@@ -27,7 +27,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// `help` is a `kdissect.engine.compiled_tables.Help`.
+    /// `help` is a `kdissect.engine.records.compiled_tables.Help`.
     pub fn new(help: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Field {
             rest_fits: help.getattr("rest_fits")?.unbind(),

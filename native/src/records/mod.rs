@@ -1,4 +1,4 @@
-//! Records fields of exchanges as columns, the plain ones: what `kdissect.engine.compiled_tables` asks.
+//! Records fields of exchanges as columns, the plain ones: what `kdissect.engine.records.compiled_tables` asks.
 
 pub mod batch;
 mod bulk;

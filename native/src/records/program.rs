@@ -1,4 +1,4 @@
-//! The records fields of a body, as `kdissect.decoders.records.sections` finds them in bodies that fit and are whole.
+//! The records fields of a body, as `kdissect.decoders.records.records_fields` finds them in bodies that fit and are whole.
 
 use std::ops::Range;
 

@@ -11,7 +11,7 @@ use crate::codecs::NAMES;
 const NONE: i64 = -1;
 const MAX_SEQUENCE: i64 = i32::MAX as i64;
 
-/// Numbers whose width is that of their column, by the names of `kdissect.engine.record_fields.RECORD_FIELDS`.
+/// Numbers whose width is that of their column, by the names of `kdissect.engine.records.record_fields.RECORD_FIELDS`.
 #[derive(Default)]
 pub struct Table {
     pub rows: usize,

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from kdissect.engine.tables.registry import TABLES
-from kdissect.pipeline import compaction
-from kdissect.pipeline.commit import Place
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline.sink.compaction import Compacted, compact, compact_every, groups_of
 from kdissect.pipeline.sink.entry import Entry
 from kdissect.pipeline.sink.lock import BusyError
-from kdissect.pipeline.sink.place import Recovered
 from kdissect.pipeline.sink.readers import committed_files, dataset_of
 from kdissect.pipeline.sink.rewriting import Rewriting
+from kdissect.pipeline.sink.table_directory import Recovered
+from kdissect.pipeline.table_files import small_files
+from kdissect.pipeline.table_files.commit import OutputDirectory
 from tests.pipeline.sink.crashes import CrashError, Crashing
-from tests.pipeline.sink.places import DAY_ONE, DAY_TWO, Clock, commit, place_at, rates, staged
+from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, Clock, commit, place_at, rates, staged
 
 
 def numbers_in(root: object, table: str = "rates") -> list[int]:
@@ -129,7 +129,7 @@ def test_large_files_stay_and_keep_their_place(tmp_path: Path, monkeypatch: pyte
         place.commit_batch(batch, staged(place, batch, "rates", rates(list(numbers))), {}, {})
     before = numbers_in(tmp_path)
     large = place.entries("rates")[2].bytes
-    monkeypatch.setattr("kdissect.pipeline.compaction.LARGE_BYTES", large)
+    monkeypatch.setattr("kdissect.pipeline.table_files.small_files.LARGE_BYTES", large)
     monkeypatch.setattr("kdissect.pipeline.sink.compaction.LARGE_BYTES", large)
     assert compact(place)[:2] == (4, 2)
     assert numbers_in(tmp_path) == before
@@ -143,7 +143,7 @@ def test_joined_files_are_not_larger_than_those_of_a_run(
     for batch in range(7):
         place.commit_batch(batch, staged(place, batch, "rates", rates([batch])), {}, {})
     size = place.entries()[0].bytes
-    monkeypatch.setattr(compaction, "FILE_BYTES", int(2.5 * size))
+    monkeypatch.setattr(small_files, "FILE_BYTES", int(2.5 * size))
     assert compact(place)[:2] == (6, 3)
     assert numbers_in(tmp_path) == list(range(7))
 
@@ -248,7 +248,7 @@ def test_two_at_a_time_are_refused(grown: Path) -> None:
 
 def test_tables_of_a_run_are_compacted_too(tmp_path: Path) -> None:
     place = place_at(tmp_path, grace_s=0)
-    Place(place.filesystem, place.root).commit(
+    OutputDirectory(place.filesystem, place.root).commit(
         "b00000000", staged(place, 0, "rates", rates([1]), rates([2])), {}
     )
     assert compact(place).before == 2

@@ -1,0 +1,188 @@
+"""What the pcap and pcapng parsers share: bytes in, packets out, damage written down instead of raised.
+
+Rules of a parser:
+- `feed(data)` takes any cut of the input, one byte or a whole file, and returns the packets that are complete
+  by it.
+- Damage never raises. A file that ends inside a packet is an anomaly (`cut_capture`); a file whose bytes make
+  no sense is an anomaly (`corrupt_capture`) and sets `error`. After a fault `stopped` is true and `feed`
+  returns nothing more.
+- `feed_block(data)` gives the same packets where they lie: they keep the bytes given alive. Nothing that
+  `feed` returns does: `Packet.data` is owned.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from operator import attrgetter
+
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.limits import in_force
+from kdissect.model.native import is_compiled, native
+from kdissect.model.packets.packet import PacketBlock, PlacedPacket, PlainPacket, packet_ref
+from kdissect.model.plural import plural
+
+PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
+_ref_of = attrgetter("ref")
+# So often in a chunk the compiled reading goes on behind a piece that is no packet; then it is Python's.
+_TURNS = 16
+
+
+class CaptureParser:
+    """Base of the parsers. `file` is the index of the input that packet references carry.
+
+    Counts so far: `packets`, `captured_bytes` (bytes of packet data, link layer included), `drops` (packets
+    the capturing side says it lost, pcapng only). `link_types` are those the file declares. `error` says why
+    reading is not clean, None when it is; `anomalies` are the first (`Limits.anomalies`) and
+    `anomaly_counts` all; `secrets` holds (type, bytes) of pcapng Decryption Secrets Blocks.
+    `preamble` is what a new parser must be fed to read on from `offset`: headers without packets.
+    """
+
+    __slots__ = (
+        "_have", "_most", "_need", "_offset", "_parts", "anomalies", "anomaly_counts", "captured_bytes",
+        "drops", "error", "file", "link_types", "packets", "preamble", "secrets", "stopped",
+    )  # fmt: skip
+
+    format = ""
+
+    def __init__(self, file: int = 0) -> None:
+        self.file = file
+        self.anomalies: list[Anomaly] = []
+        self.anomaly_counts: Counter[AnomalyKind] = Counter()
+        self._most = in_force().anomalies
+        self.captured_bytes = 0
+        self.drops = 0
+        self.error: str | None = None
+        self.link_types: set[int] = set()
+        self.packets = 0
+        self.preamble = b""
+        self.secrets: list[tuple[int, bytes]] = []
+        self.stopped = False
+        self._parts: list[bytes] = []  # bytes of the packet or block that is not complete yet
+        self._have = 0  # bytes in _parts
+        self._need = 0  # bytes _parts must hold before parsing again makes sense
+        self._offset = 0  # offset in the input of the first byte of _parts
+
+    def feed(self, data: bytes) -> list[PlainPacket]:
+        """The packets completed by `data`, the next bytes of the input. Never raises on bad input."""
+        return list(self.feed_block(data))
+
+    def feed_block(self, data: bytes) -> PacketBlock:
+        """The same packets as they lie in the bytes, without a copy of each."""
+        first_ref = packet_ref(self.file, self.packets + 1)
+        if self.stopped:
+            return PacketBlock(b"", first_ref, [])
+        if self._have:
+            self._parts.append(data)
+            self._have += len(data)
+            if self._have < self._need:  # joined once when whole: byte by byte feeding stays linear
+                return PacketBlock(b"", first_ref, [])
+            data = b"".join(self._parts)
+        block, used = self._block_of(data, first_ref)
+        self._offset += used
+        self._have = len(data) - used
+        self._parts = [data[used:]] if self._have else []
+        return block
+
+    def _block_of(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
+        """The packets that are complete in `data`, and the bytes they took."""
+        if is_compiled:
+            return self._packed_block(data, first_ref)
+        places: list[PlacedPacket] = []
+        used = self._parse(data, 0, places)
+        return PacketBlock(data, first_ref, places), used
+
+    def _packed_block(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
+        """The same by the compiled hot path, as far as everything is plain, and `_parse` in turns."""
+        packed = native.Places([])
+        position, turn, self._need = 0, 0, 0
+        while True:
+            found, position = self._plain_places(data, position)
+            packed = packed.joined(found) if packed else found
+            if self._is_done():
+                break
+            turn += 1
+            places: list[PlacedPacket] = []
+            position = self._parse(data, position, places, once=turn < _TURNS)
+            packed = packed.joined(native.Places(places)) if places else packed
+            if self._is_done():
+                break
+        return PacketBlock(data, first_ref, packed=packed), position
+
+    def _is_done(self) -> bool:
+        """Whether nothing more can be read before more bytes come."""
+        return self._need > 0 or self.stopped
+
+    def _plain_places(self, data: bytes, position: int) -> "tuple[native.Places, int]":
+        """What `_plain` finds, counted."""
+        found, position, self._need = self._plain(data, position) or (native.Places([]), position, 0)
+        self.packets += len(found)
+        self.captured_bytes += found.captured()
+        return found, position
+
+    @property
+    def offset(self) -> int:
+        """Where the next packet's header or block begins, in the input: behind packet number `packets`."""
+        return self._offset
+
+    def resume(self, packets: int, offset: int, preamble: bytes) -> None:
+        """Stand where another parser of the same input stood. For a new parser, once."""
+        self.feed(preamble)
+        self.packets = packets
+        self._offset = offset
+
+    def close(self) -> None:
+        """The input ended. Notes a cut packet or block."""
+        if self._have and not self.stopped:
+            self.note_cut(
+                f"{self._pending()}: {self._have} of {plural(self._need, 'byte')}, at offset {self._offset}"
+            )
+        self.stopped = True
+        self._parts = []
+
+    def note_cut(self, why: str) -> None:
+        """Note that the input ended too early; what came before stays good. Stops the parser."""
+        self._note(AnomalyKind.CUT_CAPTURE, why)
+        self.stopped = True
+
+    def note_corrupt(self, why: str) -> None:
+        """Note that nothing can be read from here on. Stops the parser."""
+        self._flaw(why)
+        self.error = why  # the reason to stop matters more than an earlier flaw
+        self.stopped = True
+
+    def note_step_back(self, ref: int, time_ns: int, step_ns: int) -> None:
+        """Note that the clock went backwards by `step_ns` with a packet; room stays for what is worse."""
+        self.anomaly_counts[AnomalyKind.TIME_STEP_BACK] += 1
+        if len(self.anomalies) < (self._most + 1) // 2:
+            detail = f"the clock went backwards by {step_ns / 1e9:.3f} s"
+            at = bisect_left(self.anomalies, ref, key=_ref_of)  # what is behind it may be known already
+            self.anomalies.insert(at, Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
+
+    def _parse(self, data: bytes, position: int, places: list[PlacedPacket], once: bool = False) -> int:
+        """Append the complete packets of `data` from `position` on to `places`, which is empty.
+
+        Returns the position behind them, and sets `_need` for the rest. With `once` it may return behind a
+        piece that is no packet, without setting `_need`.
+        """
+        raise NotImplementedError
+
+    def _plain(self, data: bytes, position: int) -> "tuple[native.Places, int, int] | None":
+        """What `_parse` finds up to the first piece that is not plain, by the compiled hot path: places, the
+        position behind them, and `_need`, 0 before such a piece. None where only `_parse` may look.
+        """
+        raise NotImplementedError
+
+    def _pending(self) -> str:
+        """For people: what the input was inside of when it ended."""
+        raise NotImplementedError
+
+    def _flaw(self, why: str) -> None:
+        """Note bytes that make no sense but do not stop the reading."""
+        self._note(AnomalyKind.CORRUPT_CAPTURE, why)
+        if self.error is None:
+            self.error = why
+
+    def _note(self, kind: AnomalyKind, why: str) -> None:
+        self.anomaly_counts[kind] += 1
+        if len(self.anomalies) < self._most:
+            ref = packet_ref(self.file, self.packets) if self.packets else 0
+            self.anomalies.append(Anomaly(kind, why, ref))

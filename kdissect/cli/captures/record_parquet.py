@@ -1,0 +1,104 @@
+"""Writes records to a Parquet file. Needs numpy and pyarrow (extra `arrow`)."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from kdissect.cli.output import Output
+
+if TYPE_CHECKING:
+    from kdissect.engine.record_tables import RecordTables
+    from kdissect.engine.records.compiled_tables import CompiledTables
+
+# Content that hardly repeats: a dictionary costs time and saves nothing.
+_PLAIN = frozenset({"key", "value", "offset", "timestamp", "timestamp_ms", "number", "headers", "decoded"})
+# lz4 is the fastest that every reader of Parquet knows, and halves text.
+_COMPRESSION = "lz4"
+
+
+class Sink:
+    """What the writer needs of a file."""
+
+    closed = False
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._written = 0
+
+    def write(self, data: Any) -> int:
+        """Pass bytes on."""
+        content = bytes(data)
+        self._output.write(content)
+        self._written += len(content)
+        return len(content)
+
+    def tell(self) -> int:
+        """Bytes so far."""
+        return self._written
+
+    def flush(self) -> None:
+        """The output flushes itself."""
+
+    def close(self) -> None:
+        """The output closes itself."""
+        self.closed = True
+
+    def writable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readable(self) -> bool:
+        """No."""
+        return False
+
+    def seekable(self) -> bool:
+        """No."""
+        return False
+
+
+def write_parquet(
+    output: Output, tables: RecordTables | CompiledTables, full: Iterable[None], options: Namespace
+) -> None:
+    """Write the records of all fields that `tables` are given to hold, or the first `options.limit`.
+
+    `full` says each time that they hold enough.
+    """
+    schema = tables.schema
+    dictionary = [name for name in schema.names if name not in _PLAIN]
+    writer = _writer()(
+        Sink(output),
+        schema,
+        version="2.6",  # these three are the defaults of pyarrow.parquet
+        writer_engine_version="V2",
+        data_page_version="1.0",
+        store_schema=False,  # it would say that bytes are views, which older readers do not know
+        compression=_COMPRESSION,
+        use_dictionary=dictionary,
+        write_statistics=dictionary,
+    )
+    try:
+        left = options.limit or 1 << 62
+        for table in _tables(tables, full):
+            writer.write_table(table.slice(0, left))
+            left -= table.num_rows
+            if left <= 0:
+                return
+    finally:
+        writer.close()
+
+
+def _writer() -> Any:
+    """The class that writes; that of pyarrow.parquet does no more here, but imports file systems and ssl."""
+    try:
+        from pyarrow._parquet import ParquetWriter
+    except ImportError:
+        from pyarrow.parquet import ParquetWriter
+    return ParquetWriter
+
+
+def _tables(tables: RecordTables | CompiledTables, full: Iterable[None]) -> Iterable[Any]:
+    for _ in full:
+        yield from tables.close()
+    yield from tables.close()

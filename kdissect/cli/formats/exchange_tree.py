@@ -1,0 +1,132 @@
+"""Exchanges as trees: one line for the exchange, then every field of request and response with its bytes."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from kdissect.cli.colour import paint
+from kdissect.cli.printable import printable
+from kdissect.decoders.frames import dissect_request, dissect_response
+from kdissect.decoders.payloads.nesting import token_node
+from kdissect.decoders.payloads.scope import Facts
+from kdissect.decoders.tree_text import tree_text
+from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_text import render
+from kdissect.engine.exchange_rows import ExchangeRows, Row
+from kdissect.engine.exchange_trees import nest_all_records
+from kdissect.engine.payload_facts import payload_facts
+from kdissect.model.frame import Frame
+from kdissect.model.plural import plural
+from kdissect.report.columns.exchanges import api_cell, outcome
+from kdissect.report.durations import duration
+from kdissect.session.exchange import Exchange, ExchangeKind
+from kdissect.session.info import ConnectionInfo
+
+_INDENT = "  "
+_MARGIN = _INDENT * 2  # of the lines of a frame
+
+
+class TreeWriter:
+    """Writes exchanges as trees. Offsets count from behind the frame's 4-byte size."""
+
+    def __init__(
+        self,
+        rows: ExchangeRows,
+        show_secrets: bool,
+        colour: bool,
+        topic_name: Callable[[ConnectionInfo, bytes], str | None],
+        records: bool = False,
+    ) -> None:
+        self._records = records
+        self._row = rows.row
+        self.skip = rows.skip
+        self._topic_name = topic_name
+        self._show_secrets = show_secrets
+        self._colour = colour
+
+    def head(self) -> bytes:
+        """Nothing."""
+        return b""
+
+    def tail(self) -> bytes:
+        """Nothing: every exchange went out at once."""
+        return b""
+
+    def line(self, exchange: Exchange) -> bytes:
+        """The lines of one exchange, an empty one behind them."""
+        row = self._row(exchange)
+        anomalies = [f"{_INDENT}! {each['kind']}: {printable(each['detail'])}" for each in row["anomalies"]]
+        parts = [_bytes([self._title(row), *(self._paint(line, "odd") for line in anomalies)])]
+        for side, frame in (("request", exchange.request), ("response", exchange.response)):
+            if frame is not None:
+                parts.append(_bytes([self._paint(f"{_INDENT}{_place(side, row)}", "dim")]))
+                parts.append(self._frame(exchange, side, frame))
+        parts.append(b"\n")
+        return b"".join(parts)
+
+    def _title(self, row: Row) -> str:
+        api, result = api_cell(row), outcome(row)
+        parts = [
+            self._paint(f"#{row['number']}", "bold"),
+            f"{row['client']} > {row['broker']}",
+            self._paint(api.text, api.style),
+            f"correlation {row['correlation_id']}" if row["correlation_id"] is not None else "",
+            printable(row["client_id"] or ""),
+            self._paint(result.text, result.style),
+            "" if row["latency_ns"] is None else duration(row["latency_ns"]),
+        ]
+        return _INDENT.join(part for part in parts if part)
+
+    def _frame(self, exchange: Exchange, side: str, frame: Frame) -> bytes:
+        """The lines of a frame, from the compiled part where nothing about it is special."""
+        key, version, facts = exchange.api_key, exchange.api_version, payload_facts(exchange, side)
+        if not facts and not self._records and key is not None and version is not None:
+            writer = tree_text(key, version, side == "response", _MARGIN)
+            if writer is not None:
+                text = writer.text(frame.data, partial(self._topic_name, exchange.connection))
+                if text is not None:
+                    return text
+        return _bytes(_MARGIN + line for line in self._frame_lines(exchange, side, frame, facts))
+
+    def _frame_lines(self, exchange: Exchange, side: str, frame: Frame, facts: Facts) -> Iterator[str]:
+        key, version, data = exchange.api_key, exchange.api_version, frame.data
+        if exchange.kind is ExchangeKind.SASL_TOKEN:
+            yield from self._render(exchange, token_node(data, facts), data)
+        elif side == "request":
+            node = dissect_request(data, size_prefixed=False, facts=facts)
+            yield from self._render(exchange, node, data)
+        elif key is None or version is None:
+            yield f"{plural(len(data), 'byte')}: the request is not known, so the response cannot be decoded"
+        else:
+            yield from self._render(exchange, dissect_response(data, key, version, False, facts), data)
+
+    def _render(self, exchange: Exchange, node: Node, data: bytes) -> Iterator[str]:
+        def topic_name(topic_id: bytes) -> str | None:
+            return self._topic_name(exchange.connection, topic_id)
+
+        if self._records:
+            frame = exchange.response if node.name == "Response" else exchange.request
+            if frame is not None and frame.data is data:
+                nest_all_records(exchange, node, frame, self._topic_name)
+        for line in render(node, data, show_secrets=self._show_secrets, topic_name=topic_name):
+            yield self._paint(line, "bad") if line.lstrip().startswith("! ") else line
+
+    def _paint(self, text: str, style: str) -> str:
+        return paint(text, style) if self._colour else text
+
+
+def _bytes(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+
+
+def _place(side: str, row: Row) -> str:
+    frame = row[side]
+    packets = frame["packets"]
+    numbers = str(packets["first"])
+    if packets["last"] != packets["first"] or "last_file" in packets:
+        numbers = f"{numbers} to {printable(packets.get('last_file', ''))} {packets['last']}".replace(
+            "  ", " "
+        )
+    return (
+        f"{side}  {frame['time']}  {plural(frame['bytes'], 'byte')}  "
+        f"packet {numbers} of {printable(packets['file'])}"
+    )

@@ -1,0 +1,19 @@
+"""Points in time for `--since` and `--until`: those of the filter language, and plain numbers of seconds."""
+
+import re
+
+from kdissect.query.values.points_in_time import FORMS, SECOND_NS, Moment, part_of, read_moment
+
+# `date +%s` and tshark's -t e print seconds since 1970; a number behind a plus is of seconds too
+_SECONDS = re.compile(r"(\+?)(\d{1,18})(?:\.(\d{1,9}))?", re.ASCII)
+
+
+def parse_moment(text: str) -> Moment:
+    """A moment from text. Raises ValueError with the forms that are understood."""
+    if match := _SECONDS.fullmatch(text):
+        plus, whole, fraction = match.groups()
+        return Moment(int(whole) * SECOND_NS + part_of(fraction, SECOND_NS), "start" if plus else "")
+    found = read_moment(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no time; give {FORMS}, or seconds since 1970")
+    return found

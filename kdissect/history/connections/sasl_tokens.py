@@ -1,0 +1,66 @@
+"""What SASL tokens should look like, where they are in clear. Secrets do not leave this file."""
+
+from typing import Any
+
+from kdissect.decoders.payloads.authentication.sasl import token_value
+
+MIN_ITERATIONS = 4096  # RFC 7677 section 4 (RFC 5802 section 5.1 recommends the same)
+_MOST_DIGITS = 10  # of a number of iterations that is compared at all
+
+
+def plain_fault(token: bytes) -> str | None:
+    """What is wrong with a client's PLAIN token; None if nothing is (RFC 4616 section 2)."""
+    found = token_value("PLAIN", token, from_client=True)
+    if found is None:
+        return f"{token.count(0)} NULs instead of 2"
+    if not found.value.authcid:
+        return "the user is empty"
+    return None if found.value.passwd else "the password is empty"
+
+
+class ScramExchange:
+    """The tokens of one SCRAM authentication (RFC 5802 section 5); keeps the nonces alone."""
+
+    __slots__ = ("client_nonce", "full_nonce", "tokens")
+
+    def __init__(self) -> None:
+        self.tokens = 0
+        self.client_nonce: str | None = None
+        self.full_nonce: str | None = None
+
+    def client(self, token: bytes) -> str | None:
+        """The client's next token; what is wrong with it, if anything."""
+        self.tokens += 1
+        if self.tokens == 1:
+            first = _message("SaslScramClientFirst", token, True)
+            self.client_nonce = getattr(first, "nonce", None)
+            has_user = hasattr(first, "username")
+            return None if self.client_nonce and has_user else "the first token has no user or no nonce"
+        if self.tokens > 2:
+            return "a third token"
+        final = _message("SaslScramClientFinal", token, True)
+        if not hasattr(final, "proof") or not hasattr(final, "channel_binding"):
+            return "the final token has no proof or no channel binding"
+        same = self.full_nonce in (None, getattr(final, "nonce", None))
+        return None if same else "the final token has another nonce"
+
+    def server(self, token: bytes) -> str | None:
+        """The server's next token."""
+        if self.tokens != 1:
+            return None
+        first = _message("SaslScramServerFirst", token, False)
+        self.full_nonce = getattr(first, "nonce", None)
+        # Both are text, or bytes where they are not UTF-8; then they are not the same.
+        begins = str(self.full_nonce or "").startswith(str(self.client_nonce or "\0"))
+        if not begins:
+            return "the server's nonce does not begin with the client's"
+        iterations = getattr(first, "iterations", "")
+        if iterations.isdigit() and len(iterations) < _MOST_DIGITS and int(iterations) < MIN_ITERATIONS:
+            return f"fewer than {MIN_ITERATIONS} iterations"
+        return None if hasattr(first, "salt") else "the server's first token has no salt"
+
+
+def _message(name: str, token: bytes, from_client: bool) -> Any:
+    """The value of a token, if it is this message of SCRAM."""
+    found = token_value("SCRAM-", token, from_client)
+    return found.value if found is not None and found.name == name else None

@@ -1,0 +1,50 @@
+"""Who holds an end of a connection, on the machine on which it was captured."""
+
+from typing import Any, NamedTuple, Self
+
+from kdissect.model.packets.segment import PlainSegment
+
+
+class Process(NamedTuple):
+    """A process as a capture tells of it: its name, id, pod, namespace and container; None for not told."""
+
+    process: str | None = None
+    pid: int | None = None
+    pod: str | None = None
+    namespace: str | None = None
+    container: str | None = None
+
+    def joined(self, other: Self) -> Self | None:
+        """What both tell together; None where they tell of different ones."""
+        told: dict[str, Any] = {}
+        for name, mine, its in zip(self._fields, self, other, strict=True):
+            if mine is not None and its is not None and mine != its:
+                return None
+            told[name] = its if mine is None else mine
+        return self._replace(**told)
+
+
+class LocalEnd(NamedTuple):
+    """Whose a packet is: of who sent it, or of who it was sent to; None where that is not told."""
+
+    process: Process
+    is_sender: bool | None
+
+
+_NO_BYTES = -1  # bytes that a snap length cut, of what is no segment
+
+
+def as_segment(flow: bytes, local_end: LocalEnd) -> PlainSegment:
+    """What goes in front of the segment of a packet, to tell where there are segments alone whose it is."""
+    from json import dumps  # on Spark alone
+
+    told = dumps([*local_end.process, local_end.is_sender]).encode()
+    return flow, 0, 0, 0, 0, told, _NO_BYTES, 0
+
+
+def local_end_of(segment: PlainSegment) -> LocalEnd:
+    """What it tells: all others have no negative number of missing bytes."""
+    from json import loads
+
+    *process, is_sender = loads(segment[5])
+    return LocalEnd(Process(*process), is_sender)

@@ -1,0 +1,100 @@
+"""A run: consecutive segments of one connection out of one file, packed into one row for the shuffle.
+
+A row for each segment would cost Spark more than the bytes do: it sorts and copies rows, whatever is in them.
+Source of the order: docs/architecture.md, "Identity".
+"""
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from kdissect.model.packets.segment import PlainSegment, reverse_flow
+
+# order_ns, ref, time_ns, seq, ack, flags, direction, window, missing, ip_id, payload bytes.
+_HEAD = Struct("<qqqIIBBHiiI")
+HEAD_BYTES = _HEAD.size
+
+pack_head = _HEAD.pack
+
+Placed = tuple[int, int, PlainSegment, int]
+"""Running maximum of time within the file, packet reference, segment, time of the packet.
+
+The first two are its place in the canonical order: file order and number stand in the reference.
+"""
+
+
+class Run(NamedTuple):
+    """One row of the shuffle.
+
+    `part` is the partition it goes to, `key` the flow it belongs to (`flow_key`), `order_ns` and `ref` the
+    place of its first segment; rows sorted by (key, order_ns, ref) are ready for `merged`.
+    """
+
+    part: int
+    key: bytes
+    order_ns: int
+    ref: int
+    data: bytes
+
+
+def flow_key(flow: bytes) -> tuple[bytes, int]:
+    """The key both directions of a flow share, and the direction of this one (0 or 1).
+
+    It does not tell capture sets apart: one task has what all of them saw between two ends (`engine.duplicate_taps`).
+    """
+    other = reverse_flow(flow)
+    return (flow, 0) if flow <= other else (other, 1)
+
+
+def pack(order_ns: int, ref: int, time_ns: int, direction: int, segment: PlainSegment) -> bytes:
+    """A segment as bytes of a run."""
+    _, seq, ack, flags, window, payload, missing, ip_id = segment
+    head = pack_head(order_ns, ref, time_ns, seq, ack, flags, direction, window, missing, ip_id, len(payload))
+    return head + payload
+
+
+def unpack(key: bytes, data: bytes) -> list[Placed]:
+    """The segments of a run. Their payloads are owned bytes."""
+    flows = key, reverse_flow(key)
+    found: list[Placed] = []
+    append, read = found.append, _HEAD.unpack_from
+    position, end = 0, len(data)
+    while position < end:
+        order_ns, ref, time_ns, seq, ack, flags, direction, window, missing, ip_id, size = read(
+            data, position
+        )
+        start = position + HEAD_BYTES
+        position = start + size
+        segment = flows[direction], seq, ack, flags, window, data[start:position], missing, ip_id
+        append((order_ns, ref, segment, time_ns))
+    return found
+
+
+def merged(runs: Iterator[Run]) -> Iterator[Placed]:
+    """The segments of one key in canonical order, from its runs sorted by their first segment.
+
+    Runs of one file follow each other; those of files that overlap in time (two taps of one wire) are merged.
+    Holds no more than what overlaps.
+    """
+    waiting: list[Placed] = []
+    for run in runs:
+        later = unpack(run.key, run.data)
+        first = run.order_ns, run.ref
+        if waiting and waiting[-1][:2] > first:
+            cut = _first_behind(waiting, first)
+            yield from waiting[:cut]
+            waiting = sorted(waiting[cut:] + later, key=_place)
+        else:
+            yield from waiting
+            waiting = later
+    yield from waiting
+
+
+def _first_behind(placed: list[Placed], place: tuple[int, int]) -> int:
+    from bisect import bisect_left
+
+    return bisect_left(placed, place, key=_place)
+
+
+def _place(placed: Placed) -> tuple[int, int]:
+    return placed[0], placed[1]

@@ -1,0 +1,99 @@
+"""Frames without their records: what machines, statistics and rules about several connections need of them.
+
+Rules:
+- Everything but the records stays byte by byte, at its place: who decodes a thin frame gets the same values,
+  batches, sizes and counts, and cannot read records.
+- Bytes of records become zeros, which take no room, but for four of them, by which the checksum of the batch
+  is right as it stands (`forged`).
+- The first bytes of a batch stay: findings show 32 bytes from where a fault begins.
+- Where anything does not fit, a checksum is wrong, or a frame was cut, a records field stays as it is; so do
+  pieces of snapshots and the metadata log, whose records tell names.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from kdissect.decoders.records.batch_layout import ATTRIBUTES_AT, CURRENT_MAGIC, MAGIC_AT
+from kdissect.decoders.records.checksum import crc32c
+from kdissect.engine.records.record_sets import SectionBatches, record_batches, records_side
+from kdissect.model.frame import Frame
+from kdissect.model.record_batch import RecordBatch
+from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.session.exchange import Exchange
+from kdissect.stages.forge import CASTAGNOLI, FORGED_BYTES, IEEE, forged
+
+Piece = bytes | int
+"""Bytes, or a number of zeros."""
+Pieces = tuple[Piece, ...]
+# Bytes of a batch that stay: the header of magic 2, and of old messages as much.
+_KEPT = 64
+# Fewer zeros cost more as a piece of their own.
+_WORTH = 16
+
+
+def stubs_of(exchange: Exchange) -> tuple[Pieces | None, Pieces | None]:
+    """The bytes of request and response without their records; None for a frame that is not there."""
+    request, response = _whole(exchange.request), _whole(exchange.response)
+    side = None if exchange.api_key is None else records_side(exchange.api_key)
+    if side is None:
+        return request, response
+    frame = exchange.response if side else exchange.request
+    if frame is None:
+        return request, response
+    pieces = _thin(frame.data, record_batches(exchange))
+    return (request, pieces) if side else (pieces, response)
+
+
+def stub_bytes(pieces: Pieces) -> bytes:
+    """The bytes of a thin frame."""
+    if len(pieces) == 1 and isinstance(pieces[0], bytes):
+        return pieces[0]
+    return b"".join(bytes(piece) if isinstance(piece, int) else piece for piece in pieces)
+
+
+def _whole(frame: Frame | None) -> Pieces | None:
+    return None if frame is None else (frame.data,)
+
+
+def _thin(data: bytes, sections: tuple[SectionBatches, ...]) -> Pieces:
+    pieces: list[Piece] = []
+    at = 0
+    for batch in _batches(sections):
+        start, end = batch.start + _KEPT, batch.end - FORGED_BYTES
+        pieces += data[at:start], end - start, _last_bytes(batch, data[batch.start : start], end - start)
+        at = batch.end
+    pieces.append(data[at:])
+    return tuple(_joined(pieces))
+
+
+def _joined(pieces: list[Piece]) -> Iterator[Piece]:
+    """Bytes that follow each other as one piece."""
+    held: list[bytes] = []
+    for piece in pieces:
+        if isinstance(piece, bytes):
+            held.append(piece)
+        else:
+            yield b"".join(held)
+            held = []
+            yield piece
+    yield b"".join(held)
+
+
+def _batches(sections: tuple[SectionBatches, ...]) -> Iterator[RecordBatch]:
+    """The batches whose records go, in the order of their bytes."""
+    for section, found in sections:
+        is_kept = section.position is not None or section.topic == METADATA_TOPIC
+        if is_kept or section.topic_id == METADATA_TOPIC_ID or found.faults:
+            continue
+        if any(batch.faults or not batch.crc_is_right for batch in found.batches):
+            continue  # where the next one begins may depend on their bytes
+        yield from (batch for batch in found.batches if batch.size >= _KEPT + _WORTH + FORGED_BYTES)
+
+
+def _last_bytes(batch: RecordBatch, head: bytes, zeros: int) -> bytes:
+    """The bytes behind the zeros by which the checksum of a batch, which begins with `head`, is right."""
+    if batch.magic == CURRENT_MAGIC:
+        return forged(CASTAGNOLI, crc32c(head[ATTRIBUTES_AT:] + bytes(zeros)), batch.crc)
+    return forged(IEEE, zlib.crc32(head[MAGIC_AT:] + bytes(zeros)), batch.crc)

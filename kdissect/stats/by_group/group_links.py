@@ -1,0 +1,64 @@
+"""Which group a client reads for: Fetch does not say, the same client's group requests do.
+
+A client is its address without the port, and its client id: a consumer has a connection for each broker.
+"""
+
+from typing import Any, ClassVar
+
+from kdissect.decoders.generated.values import sent
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.state_table import Table
+
+CLIENTS_KEPT = 20_000  # 300 bytes each
+GROUPS_OF_CLIENT = 16  # several consumers of one process may share a client id
+
+ClientKey = tuple[str, str, str | None]
+"""Capture set, address, client id."""
+
+_MEMBERS_ASK = frozenset(
+    {apis.JOIN_GROUP, apis.SYNC_GROUP, apis.HEARTBEAT, apis.OFFSET_COMMIT, apis.CONSUMER_GROUP_HEARTBEAT,
+     apis.SHARE_GROUP_HEARTBEAT, apis.STREAMS_GROUP_HEARTBEAT, apis.SHARE_FETCH, apis.OFFSET_FETCH}
+)  # fmt: skip
+
+
+def client_key(turn: ExchangeView) -> ClientKey:
+    """The client of an exchange."""
+    return turn.info.capture_set, turn.info.client.host, turn.exchange.client_id
+
+
+class GroupLinks:
+    """Groups by client, learned from requests that members send."""
+
+    api_keys: ClassVar[frozenset[int]] = _MEMBERS_ASK
+
+    def __init__(self) -> None:
+        self._groups: Table[ClientKey, tuple[str, ...]] = Table(CLIENTS_KEPT)
+
+    def learn(self, turn: ExchangeView) -> None:
+        """Take the next exchange."""
+        if turn.key in _MEMBERS_ASK:
+            key = client_key(turn)
+            known = self._groups.get(key) or ()
+            for group in groups_named(turn):
+                if group not in known and len(known) < GROUPS_OF_CLIENT:
+                    known = self._groups.put(key, (*known, group))
+
+    def of_client(self, key: ClientKey) -> tuple[str, ...]:
+        """The groups of a client, as far as it was seen to speak for them."""
+        return self._groups.peek(key) or ()
+
+    def of_exchange(self, turn: ExchangeView) -> tuple[str, ...]:
+        """The groups a request names, else those of its client."""
+        return groups_named(turn) or self.of_client(client_key(turn))
+
+
+def groups_named(turn: ExchangeView) -> tuple[str, ...]:
+    """The groups that a request names, of whatever API."""
+    request = turn.request
+    named: Any = sent(request, "group_id", None)
+    if named is not None:
+        return (str(named),) if named else ()
+    rows = sent(request, "groups", None) or sent(request, "group_ids", None) or ()
+    names = (sent(row, "group_id", row) for row in rows)
+    return tuple(name for name in names if isinstance(name, str))

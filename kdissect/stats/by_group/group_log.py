@@ -1,0 +1,119 @@
+"""What is told of one group: its members, and where its coordinator is."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kdissect.history.state_table import Table
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.client import Client
+from kdissect.stats.member_log import MemberLog
+
+MEMBERS_KEPT = 1_000  # of one group, those that are gone too; 1 KB each
+NAMED_BY_KEPT = 100
+FAILURES_KEPT = 1_000  # kinds of failure, by API, error and client
+
+
+class Failures:
+    """Requests of one client that are alike: how many, from when to when."""
+
+    __slots__ = ("count", "first_ns", "last_ns")
+
+    def __init__(self, time_ns: int) -> None:
+        self.count = 0
+        self.first_ns = self.last_ns = time_ns
+
+    def add(self, time_ns: int) -> None:
+        """Another one, sent then."""
+        self.count += 1
+        self.first_ns, self.last_ns = min(self.first_ns, time_ns), max(self.last_ns, time_ns)
+
+    @property
+    def every_ns(self) -> int | None:
+        """The mean time from one to the next; None for a single one."""
+        return (self.last_ns - self.first_ns) // (self.count - 1) if self.count > 1 else None
+
+
+class GroupLog:
+    """One group.
+
+    `named_by` are the clients and APIs that named it, `info` a connection on which it was named,
+    `coordinator` the address that FindCoordinator told. `denied` counts requests by client and API that were
+    refused for want of permission, `errors` what members were refused for, `failures` what they tried in
+    vain, by API, error code's name and client. `rejoins` are those who joined anew, by how they went before,
+    their reason and the client. `is_wanted`: an exchange that was asked for is about the
+    group.
+    """
+
+    __slots__ = (
+        "coordinator",
+        "denied",
+        "errors",
+        "failures",
+        "info",
+        "is_wanted",
+        "members",
+        "named_by",
+        "rejoins",
+    )
+
+    def __init__(self, info: ConnectionInfo) -> None:
+        self.info = info
+        self.is_wanted = False
+        self.members: Table[str, MemberLog] = Table(MEMBERS_KEPT)
+        self.coordinator: str | None = None
+        self.named_by: dict[tuple[str | None, str], int] = {}
+        self.denied: Counter[tuple[Client, str]] = Counter()
+        self.errors: Counter[str] = Counter()
+        self.failures: dict[tuple[str, str, Client], Failures] = {}
+        self.rejoins: dict[tuple[str, str, Client], Failures] = {}
+
+    def member(self, member_id: str) -> MemberLog:
+        """A member, made if it was not known."""
+        return self.members.get_or(member_id, lambda: MemberLog(member_id))
+
+    def replace(self, member: MemberLog, connection: str, time_ns: int) -> MemberLog | None:
+        """A member joined on a connection: another id there, or of its instance, was the same client.
+
+        Gives its last former self; that of a member that left and is back under its id is itself.
+        """
+        former = member if member.how is not None else None
+        for other in self.members:
+            is_same = member.instance_id is not None and other.instance_id == member.instance_id
+            if other is member or not (is_same or other.connection == connection):
+                continue
+            if other.how is None:
+                other.gone("replaced", time_ns)
+            if former is None or (other.left_ns or 0) > (former.left_ns or 0):
+                former = other
+        member.connection = connection
+        return former
+
+    def rejoin(self, former: MemberLog, client: Client, time_ns: int) -> None:
+        """A client that was a member joined anew."""
+        key = former.how or "", former.reason, client
+        _count(self.rejoins, key, time_ns)
+
+    def named(self, client_id: str | None, api: str) -> None:
+        """A client named the group."""
+        key = client_id, api
+        if key in self.named_by or len(self.named_by) < NAMED_BY_KEPT:
+            self.named_by[key] = self.named_by.get(key, 0) + 1
+
+    def deny(self, client: Client, api: str) -> None:
+        """A client was refused."""
+        key = client, api
+        if key in self.denied or len(self.denied) < NAMED_BY_KEPT:
+            self.denied[key] += 1
+
+    def fail(self, api: str, error: str, client: Client, time_ns: int) -> None:
+        """A member's request was refused, or not answered."""
+        _count(self.failures, (api, error, client), time_ns)
+
+
+def _count(kept: dict[tuple[str, str, Client], Failures], key: tuple[str, str, Client], time_ns: int) -> None:
+    if key not in kept:
+        if len(kept) >= FAILURES_KEPT:
+            return
+        kept[key] = Failures(time_ns)
+    kept[key].add(time_ns)

@@ -1,0 +1,101 @@
+"""Which exchanges a list shows: all, or those a filter takes; frozen, or growing."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from kdissect.decoders.generated.summary import Summary
+from kdissect.engine.exchange_log.log import ExchangeLog, LoggedExchange
+from kdissect.query import Context, Predicate
+from kdissect.session.exchange import Exchange
+
+_ASK_CLOCK_EVERY = 64  # exchanges
+
+
+class Shown:
+    """Rows of the log by their place in the list.
+
+    `predicate` None: all. A filter that looks at headers is asked here, a slice of time at a time
+    (`advance`); for one that `needs_worker` another process reads the inputs and `take` gets its rows.
+    `frozen_at` rows of the log and no more are shown while the list is frozen.
+    """
+
+    def __init__(
+        self,
+        log: ExchangeLog,
+        predicate: Predicate | None = None,
+        needs_worker: bool = False,
+        file_names: Sequence[str] = (),
+    ) -> None:
+        self.log = log
+        self.predicate = predicate
+        self.needs_worker = needs_worker
+        self.looked_at = 0
+        """Exchanges of the log that the filter was asked about here."""
+        self.is_searching = needs_worker
+        self.frozen_at: int | None = None
+        self._rows: array[int] | None = None if predicate is None else array("I")
+        context = Context(lambda: log.start_ns, _topics_of, _codes_of, file_names)
+        self._test = None if predicate is None or needs_worker else predicate.bind(context)
+
+    def __len__(self) -> int:
+        if self.frozen_at is not None:
+            return self.frozen_at if self._rows is None else bisect_left(self._rows, self.frozen_at)
+        return len(self.log) if self._rows is None else len(self._rows)
+
+    def __getitem__(self, place: int) -> int:
+        """The row at a place of the list."""
+        return place if self._rows is None else self._rows[place]
+
+    @property
+    def rows(self) -> Sequence[int] | None:
+        """The rows, ascending; None: all of the log."""
+        return self._rows
+
+    def place_of(self, row: int) -> int | None:
+        """Where a row stands in the list; None where it is not shown."""
+        place = row if self._rows is None else bisect_left(self._rows, row)
+        return place if place < len(self) and self[place] == row else None
+
+    def near(self, row: int) -> int:
+        """The place of a row, or of the first shown one behind it; the last where there is none."""
+        place = row if self._rows is None else bisect_left(self._rows, row)
+        return max(0, min(place, len(self) - 1))
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the filter has not been asked about all of the log."""
+        return self.is_searching or (self._test is not None and self.looked_at < len(self.log))
+
+    def take(self, rows: array[int]) -> None:
+        """Rows that a worker found."""
+        if self._rows is not None:
+            self._rows += rows
+
+    def advance(self, budget_s: float) -> bool:
+        """Ask the filter about further exchanges, for so long at most; whether some are left."""
+        if self._test is None or self._rows is None:
+            return False
+        until = time.perf_counter() + budget_s
+        log, test, append = self.log, self._test, self._rows.append
+        row, end = self.looked_at, len(log)
+        while row < end:
+            for row in range(row, min(row + _ASK_CLOCK_EVERY, end)):  # noqa: B020
+                if test(LoggedExchange(log, row)):
+                    append(row)
+            row += 1
+            if time.perf_counter() > until:
+                break
+        self.looked_at = row
+        return row < end
+
+
+def _topics_of(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
+    return exchange.topics() if isinstance(exchange, LoggedExchange) else asked.topics
+
+
+def _codes_of(exchange: Exchange) -> Sequence[str]:
+    return exchange.codes() if isinstance(exchange, LoggedExchange) else ()

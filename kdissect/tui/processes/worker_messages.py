@@ -1,0 +1,124 @@
+"""What the screen's process and a worker say to each other: length-prefixed pickles over pipes.
+
+Both ends are kdissect on one machine, started by one another; nobody else can write to the pipes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from struct import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kdissect.model.limits import DEFAULT_LIMITS, Limits
+from kdissect.model.ports import ANY_PORTS, Ports
+
+if TYPE_CHECKING:
+    from kdissect.capture.live.live_settings import LiveSettings
+
+_LENGTH = Struct("<Q")
+
+
+class Order(NamedTuple):
+    """What a worker is to do. Inputs as `Dissection` takes them.
+
+    `rows`: send the exchanges. `studies`: names of the studies to run (`tui.study`). `filter`: only exchanges
+    that it takes go into the studies, and with `matches` their rows are sent. `spool` and `stdin` are
+    inherited file descriptors, -1: none. `nice`: give way to others. `live`: capture, instead of reading
+    `paths`. `limits` hold in the worker.
+    """
+
+    paths: tuple[str, ...]
+    ports: Ports = ANY_PORTS
+    key_logs: tuple[str, ...] = ()
+    topic_ids: dict[bytes, str] | None = None
+    hosts: dict[str, str] | None = None
+    rows: bool = False
+    studies: tuple[str, ...] = ()
+    filter: str = ""
+    matches: bool = False
+    spool: int = -1
+    stdin: int = -1
+    nice: bool = False
+    live: LiveSettings | None = None
+    limits: Limits = DEFAULT_LIMITS
+
+
+class Rows(NamedTuple):
+    """More exchanges."""
+
+    batch: Any
+
+
+class Progress(NamedTuple):
+    """How far the reading is. `total` is None for streams; `packets` and `drops` so far."""
+
+    done: int
+    total: int | None
+    packets: int = 0
+    drops: int = 0
+    file_names: tuple[str, ...] = ()
+
+
+class Result(NamedTuple):
+    """What a study knows now. `is_final`: the input is over."""
+
+    study: str
+    value: Any
+    is_final: bool
+
+
+class Codes(NamedTuple):
+    """Codes of findings: (row, code) each."""
+
+    pairs: list[tuple[int, str]]
+
+
+class Matches(NamedTuple):
+    """Rows that the filter took, as bytes of an array of uint32."""
+
+    rows: bytes
+
+
+class Failed(NamedTuple):
+    """Something that should not happen; `text` is for people, `trace` for a bug report."""
+
+    text: str
+    trace: str
+
+
+class Done(NamedTuple):
+    """The input is over. `errors`: why inputs could not be read, or not to their end; `unread`: what could
+    not be looked into (`engine.unread`).
+    """
+
+    errors: tuple[str, ...]
+    unread: tuple[str, ...] = ()
+
+
+Message = Rows | Progress | Result | Codes | Matches | Failed | Done
+
+
+def send(handle: int, message: Any) -> None:
+    """Write one message. Raises OSError where the other end is gone."""
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    view = memoryview(_LENGTH.pack(len(data)) + data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def receive(handle: int) -> Any:
+    """Read one message. Raises EOFError where the other end is gone."""
+    (length,) = _LENGTH.unpack(_pull(handle, _LENGTH.size))
+    return pickle.loads(_pull(handle, length))
+
+
+def _pull(handle: int, length: int) -> bytes:
+    parts = []
+    while length:
+        data = os.read(handle, min(length, 1 << 20))
+        if not data:
+            raise EOFError
+        parts.append(data)
+        length -= len(data)
+    return b"".join(parts)

@@ -1,0 +1,76 @@
+"""Studies: what views show beside the list of exchanges, worked out by a worker while the screen stays quick.
+
+A study sees every event of the inputs in order, in another process, and gives plain values (rows, numbers,
+findings: whatever pickles) for a view to show. It holds no widgets, and a view holds no analysis:
+
+    class TopicStudy(Study):
+        name = "topics"
+        def __init__(self, context): self._traffic = TopicTraffic(...)
+        def add(self, event): ...              # Exchange | ConnectionOpened | ConnectionClosed
+        def result(self): return topic_rows(self._traffic)
+
+Its module in `studies` bears the first word of its name, so that the worker alone imports it. A view names
+its studies in `views.VIEWS`; they run when the view is first shown, in one more pass over the files (for
+streams: from the start, with the exchanges). `result()` is asked for about once a second and at the end; the
+view is told by `session_changed(Change.RESULT, name)`, and finds the value by `View.result(name)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from kdissect.engine.exchange_rows import TopicsOf
+from kdissect.history.topic_names import TopicNames
+from kdissect.session.events import Event
+
+
+class StudyContext(NamedTuple):
+    """What a study may need beside events.
+
+    `topics` are the names of topics, `is_filtered` tells whether a filter takes some exchanges only.
+    `row_of` gives the number of an exchange in the log by its identity while its connection is open; `send`
+    sends a message of `tui.orders` to the screen at once.
+    """
+
+    topics: TopicNames
+    is_filtered: bool
+    topics_of: TopicsOf
+    row_of: Callable[[str, int], int | None]
+    send: Callable[[Any], None]
+    file_names: list[str]
+
+
+class Study:
+    """Base of studies."""
+
+    name = ""
+    has_own_filter = False
+    """Whether it takes all events, whatever the filter says: that is in `takes`."""
+    takes = True
+    """Whether the filter takes the exchange that is added."""
+
+    def __init__(self, context: StudyContext) -> None:
+        self.context = context
+
+    def add(self, event: Event) -> None:
+        """Take what happened."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """The input is over."""
+
+    def result(self) -> Any:
+        """What is known by now, as plain values that are not changed later."""
+        raise NotImplementedError
+
+
+def new_study(name: str, context: StudyContext) -> Study:
+    """A study by its name. Raises KeyError where its module has none of this name."""
+    module = import_module(f"kdissect.tui.studies.{name.partition(' ')[0]}")
+    kinds = (kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Study))
+    for kind in kinds:
+        if kind.name == name:
+            return kind(context)
+    raise KeyError(name)
