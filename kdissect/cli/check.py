@@ -25,10 +25,10 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
 from kdissect.report.baseline import Baseline
 from kdissect.report.verdict import Verdict
+from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
-from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.selection import select
+from kdissect.rules.rule_selection import select
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 

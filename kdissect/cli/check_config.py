@@ -30,7 +30,7 @@ from kdissect.config.read import ConfigFile, read_config
 from kdissect.config.suppression import KEY as SUPPRESS
 from kdissect.config.suppression import Suppression, parse_suppressions
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.selection import fits
+from kdissect.rules.rule_selection import fits
 
 # Secrets are shown and files overwritten because somebody typed so, not because a file says so.
 KEYS = (

@@ -11,7 +11,7 @@ from kdissect.cli.formats import Format, delimited
 from kdissect.cli.output import Output
 from kdissect.cli.problem_packets import packets_of
 from kdissect.cli.turns import Reading, read_all
-from kdissect.history.connection_problems import ConnectionProblem
+from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.plural import plural
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.stats.diagnosis import Diagnosis

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
-from kdissect.history.connection_problems import ConnectionProblem
+from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.packet import packet_ref, ref_file, ref_number
 from kdissect.model.segment import flow_endpoints
 from kdissect.net.parser import SegmentParser

@@ -15,7 +15,7 @@ from kdissect.cli.printing import printing
 from kdissect.cli.selection import add_selection
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_turns
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.traffic import Traffic

@@ -15,7 +15,7 @@ from kdissect.cli.printing import printing
 from kdissect.cli.selection import wanted_names
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_events
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots

@@ -7,7 +7,7 @@ from types import TracebackType
 
 from kdissect.api import Dissection
 from kdissect.cli.progress import progress_of
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 

@@ -3,26 +3,26 @@
 from collections.abc import Collection
 from copy import copy
 
-from kdissect.history.apis import API_VERSIONS
-from kdissect.history.broker_epochs import BrokerEpochs
-from kdissect.history.classic_groups import ClassicGroups
-from kdissect.history.connection_problems import ConnectionProblem, ConnectionProblems
+from kdissect.history.api_keys import API_VERSIONS
+from kdissect.history.connections.connection_problems import ConnectionProblem, ConnectionProblems
+from kdissect.history.connections.negotiated_versions import NegotiatedVersions
+from kdissect.history.connections.sasl_login import SaslHistory
+from kdissect.history.connections.throttling import Throttling
+from kdissect.history.epochs.broker_epochs import BrokerEpochs
+from kdissect.history.epochs.leader_epochs import LeaderEpochs
+from kdissect.history.epochs.quorum_epochs import QuorumEpochs
+from kdissect.history.exchange_view import Turn
 from kdissect.history.fact import Fact
-from kdissect.history.fetch_sessions import FetchSessions
-from kdissect.history.leader_epochs import LeaderEpochs
+from kdissect.history.groups.classic_groups import ClassicGroups
+from kdissect.history.groups.modern_groups import ModernGroups
 from kdissect.history.machine import Machine
-from kdissect.history.modern_groups import ModernGroups
-from kdissect.history.negotiated_versions import NegotiatedVersions
-from kdissect.history.producers import Producers
-from kdissect.history.quorum_epochs import QuorumEpochs
-from kdissect.history.sasl import SaslHistory
-from kdissect.history.share_sessions import ShareSessions
-from kdissect.history.snapshot_fetches import SnapshotFetches
-from kdissect.history.telemetry import Telemetry
-from kdissect.history.throttling import Throttling
+from kdissect.history.producing.producers import Producers
+from kdissect.history.producing.transactions import Transactions
+from kdissect.history.sessions.fetch_sessions import FetchSessions
+from kdissect.history.sessions.share_sessions import ShareSessions
+from kdissect.history.sessions.snapshot_fetches import SnapshotFetches
+from kdissect.history.sessions.telemetry_pushes import Telemetry
 from kdissect.history.track import Kind, Track
-from kdissect.history.transactions import Transactions
-from kdissect.history.turn import Turn
 from kdissect.history.watchers import KindWatchers, Watchers
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange

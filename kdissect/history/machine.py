@@ -2,8 +2,8 @@
 
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from kdissect.history.exchange_view import Turn
 from kdissect.history.fact import Fact
-from kdissect.history.turn import Turn
 from kdissect.session.exchange import Exchange
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Set as AbstractSet
 
-from kdissect.history.apis import API_VERSIONS
-from kdissect.history.negotiated_versions import NegotiatedVersions, Negotiation
+from kdissect.history.api_keys import API_VERSIONS
+from kdissect.history.connections.negotiated_versions import NegotiatedVersions, Negotiation
 from kdissect.history.stream_order import StreamOrder
 from kdissect.session.exchange import Exchange
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from kdissect.history.connections.throttling import has_throttle
+from kdissect.history.exchange_view import Turn
 from kdissect.history.fact import Fact
 from kdissect.history.machine import Choosy, Machine, Passing
-from kdissect.history.throttling import has_throttle
-from kdissect.history.turn import Turn
 from kdissect.session.exchange import Exchange
 
 Feed = Callable[[Turn], list[Fact]]

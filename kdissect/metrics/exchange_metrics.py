@@ -10,9 +10,9 @@ Rules:
 
 from collections.abc import Iterator, Sequence
 
-from kdissect.history import apis
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
+from kdissect.history.topic_names import TopicNames
 from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels, LabelSets
 from kdissect.metrics.tallies import Count, ExchangeTally, TopicTally
 from kdissect.metrics.time_histogram import TimeHistogram

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import Any
 
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
+from kdissect.history.topic_names import TopicNames
 from kdissect.metrics.capture_counts import CaptureCounts
 from kdissect.metrics.exchange_metrics import ExchangeMetrics
 from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.unread import ConnectionTally
-from kdissect.history.topics import TopicNames
+from kdissect.history.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.pipeline.commit import Place
 from kdissect.pipeline.compaction import plan

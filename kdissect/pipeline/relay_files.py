@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kdissect.history.topics import TopicNames
+from kdissect.history.topic_names import TopicNames
 from kdissect.pipeline.parquet_parts import WrittenFile
 from kdissect.session.brokers import Brokers, End
 from kdissect.stages import relay

@@ -12,7 +12,7 @@ from kdissect.engine.event_order import OrderedAnalyzer, Placed
 from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.engine.tables.registry import TABLES
 from kdissect.engine.tables.table import Table
-from kdissect.history.topics import TopicNames
+from kdissect.history.topic_names import TopicNames
 from kdissect.model.packet import NEVER_NS
 from kdissect.pipeline.packet_rows import packet_batches, segment_batches
 from kdissect.pipeline.packet_tables import PACKETS, SEGMENTS

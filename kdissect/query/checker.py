@@ -43,7 +43,7 @@ class Checker:
 
     def _finding(self, node: nodes.HasFinding) -> plan.Node:
         from kdissect.rules.registry import ALL_RULES  # only who asks for findings waits for 145 rules
-        from kdissect.rules.selection import select
+        from kdissect.rules.rule_selection import select
 
         self.needs_findings = True
         codes: set[str] = set()

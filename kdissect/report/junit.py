@@ -13,8 +13,8 @@ from kdissect.report.about import hash_texts, inconclusive_text, versions_text
 from kdissect.report.printable import printable
 from kdissect.report.text import finding_text
 from kdissect.report.verdict import Verdict
-from kdissect.rules.exercise import Software, software_of
 from kdissect.rules.rule import Rule
+from kdissect.rules.rule_coverage import Software, software_of
 
 _Found = dict[tuple[Software, str], list[Finding]]
 

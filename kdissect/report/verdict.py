@@ -9,9 +9,9 @@ from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding, Severity, Who
 from kdissect.report.baseline import Baseline, Known
 from kdissect.report.hashes import sha256_of
+from kdissect.rules.capture_quality import CaptureQuality
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
-from kdissect.rules.quality import CaptureQuality
 from kdissect.rules.rule import Rule
 from kdissect.rules.suppressions import Suppressed, Suppressions
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from kdissect.model.finding import Who
-from kdissect.rules.evidence import Labels
-from kdissect.rules.exercise import Exercises
+from kdissect.rules.finding_evidence import Labels
 from kdissect.rules.kinds import ExchangeRule, MisfitRule
-from kdissect.rules.traffic import Traffic
+from kdissect.rules.rule_coverage import Exercises
+from kdissect.rules.traffic_counts import Traffic
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from kdissect.decoders.decoded import Decoded
-from kdissect.history.connection_problems import ConnectionProblem
+from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
 from kdissect.model.anomaly import AnomalyKind
@@ -23,23 +23,23 @@ from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
 from kdissect.model.plural import plural
-from kdissect.rules import pieces
-from kdissect.rules.batches import BatchJudge
-from kdissect.rules.body import Body
-from kdissect.rules.body_kind import BodyKind
-from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.evidence import Told, finding_of, has_no_error, told
-from kdissect.rules.exercise import Exercise
+from kdissect.rules.finding_evidence import Told, finding_of, has_no_error, told
 from kdissect.rules.findings import FindingLog
-from kdissect.rules.judged_connection import JudgedConnection
+from kdissect.rules.judging.batch_judge import BatchJudge
+from kdissect.rules.judging.body_kind import BodyKind
+from kdissect.rules.judging.judged_connection import JudgedConnection
+from kdissect.rules.judging.repeated import LOOKS_EVERY, Before, Outcome, Repeated, outcome_of
+from kdissect.rules.judging.rule_index import ODD, UNUSUAL, USUAL, NodeRules, Subjects
 from kdissect.rules.kinds import FactRule, MisfitRule
-from kdissect.rules.large_exchanges import LargeExchanges
-from kdissect.rules.recent_exchanges import RecentExchanges
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.repeated import LOOKS_EVERY, Before, Outcome, Repeated, outcome_of
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Once, Rule
-from kdissect.rules.subjects import ODD, UNUSUAL, USUAL, NodeRules, Subjects
+from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
+from kdissect.rules.views.kept_exchanges import RecentExchanges
+from kdissect.rules.views.large_exchanges import LargeExchanges
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo, ConnectionKind

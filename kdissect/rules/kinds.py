@@ -8,15 +8,15 @@ from enum import StrEnum
 from typing import ClassVar
 
 from kdissect.decoders.node import Node
-from kdissect.history.connection_problems import ConnectionProblem
+from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.record_batch import RecordFault
-from kdissect.rules.batch import Batch
-from kdissect.rules.body import Body
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.rule import BOTH_FRAMES, Fault, Once, Rule
+from kdissect.rules.views.batch_view import Batch
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 from kdissect.session.exchange import Exchange
 from kdissect.session.problem import Reason
@@ -70,7 +70,7 @@ class MisfitRule(Rule):
 class NodeRule(Rule):
     """Judges pieces of any body that fits. `nodes` are the sorts of pieces (`rules.pieces`) it looks at.
 
-    It is shown every body, unless `rules.subjects` says that it cannot speak of plain ones.
+    It is shown every body, unless `judging.rule_index` says that it cannot speak of plain ones.
     """
 
     nodes: ClassVar[tuple[str, ...]] = ()
@@ -135,7 +135,7 @@ class RecordFaultRule(BatchSubject):
 class BatchRule(BatchSubject):
     """Judges a batch whose checksum is right by its header.
 
-    It is shown every batch, unless `rules.plain_batch` says which it cannot speak of.
+    It is shown every batch, unless `judging.canonical_batch` says which it cannot speak of.
     """
 
     def check(self, batch: Batch) -> Iterable[Fault]:
@@ -146,7 +146,7 @@ class BatchRule(BatchSubject):
 class RecordRule(BatchSubject):
     """Judges the records of a batch, all of which fit.
 
-    It is shown every batch, unless `rules.batches` says that it cannot speak of usual records.
+    It is shown every batch, unless `judging.batch_judge` says that it cannot speak of usual records.
     """
 
     def check(self, batch: Batch) -> Iterable[Fault]:

@@ -9,7 +9,7 @@ from kdissect.config.suppression import Suppression
 from kdissect.model.finding import Finding
 from kdissect.rules.fingerprint import bare_path
 from kdissect.rules.rule import Rule
-from kdissect.rules.selection import fits
+from kdissect.rules.rule_selection import fits
 
 
 class Suppressed(NamedTuple):

@@ -14,9 +14,9 @@ from kdissect.engine.row_tables import arrow_row
 from kdissect.engine.rows import ExchangeRows, Row, topic_id_text, wire_topics
 from kdissect.engine.segment_rows import batch_attributes, millis
 from kdissect.engine.snapshot_pieces import SnapshotPieces
-from kdissect.history.partitions import topic_namer
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
+from kdissect.history.listed_partitions import topic_namer
+from kdissect.history.topic_names import TopicNames
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.model.record_batch import RecordBatch

@@ -12,7 +12,7 @@ from kdissect.engine.tables.registry import TABLES
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.report.baseline import Baseline
 from kdissect.report.verdict import Verdict
-from kdissect.rules.quality import quality_of
+from kdissect.rules.capture_quality import quality_of
 from kdissect.stages.judgement_rows import judgement_of
 from kdissect.stages.latency_rows import traffic_of
 from kdissect.stats.traffic import Traffic

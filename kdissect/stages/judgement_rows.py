@@ -9,9 +9,9 @@ from kdissect.engine.rows import Row
 from kdissect.model.finding import Claim, Finding, Level, Party, Place, Severity, Who
 from kdissect.model.packet import FILE_SHIFT, NUMBER_MASK, packet_ref
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.exercise import Exercise, Software
 from kdissect.rules.fingerprint import fingerprint
-from kdissect.rules.traffic import Kind, TimeLine
+from kdissect.rules.rule_coverage import Exercise, Software
+from kdissect.rules.traffic_counts import Kind, TimeLine
 from kdissect.sketches.distribution import Distribution
 from kdissect.stages.judges import Judgement
 from kdissect.stages.table_rows import when

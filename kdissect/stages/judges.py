@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.judge import Judge
-from kdissect.rules.judged_connection import JudgedConnection
+from kdissect.rules.judging.judged_connection import JudgedConnection
+from kdissect.rules.judging.repeated import Repeated
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.repeated import Repeated
 from kdissect.rules.rule import Rule
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.relay import NO_CODES, Codes, Silenced

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kdissect.engine.rows import Row
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution

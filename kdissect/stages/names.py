@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from json import dumps
 from typing import Any
 
-from kdissect.history.topics import TopicNames
+from kdissect.history.topic_names import TopicNames
 from kdissect.model.record import Record
 from kdissect.schema.logs import log
 from kdissect.session.exchange import Exchange

@@ -12,8 +12,8 @@ from itertools import chain
 from typing import Any
 
 from kdissect.engine.rows import Row
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
+from kdissect.history.topic_names import TopicNames
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.first import JUDGEMENT, OF_JUDGES, OF_STATES, Judging, judgement_batch

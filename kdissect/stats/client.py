@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from kdissect.decoders.values import sent
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 
 
 class Client(NamedTuple):

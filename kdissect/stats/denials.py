@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.decoders.values import Value, present, sent
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 from kdissect.stats.client import text_of
 
 TOPIC_AUTHORIZATION_FAILED = 29  # org.apache.kafka.common.protocol.Errors

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kdissect.history.connection_problems import TELLING, ConnectionProblem, ConnectionProblems
+from kdissect.history.connections.connection_problems import TELLING, ConnectionProblem, ConnectionProblems
+from kdissect.history.connections.sasl_login import SaslFact, SaslHistory
+from kdissect.history.exchange_view import Turn
 from kdissect.history.fact import Fact
-from kdissect.history.sasl import SaslFact, SaslHistory
-from kdissect.history.turn import Turn
 from kdissect.schema.errors import error_name
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind

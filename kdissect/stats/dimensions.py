@@ -6,8 +6,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from kdissect.engine.record_sets import record_sets
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
+from kdissect.history.topic_names import TopicNames
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
 from kdissect.stats.group_links import GroupLinks

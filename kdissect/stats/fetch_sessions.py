@@ -9,12 +9,12 @@ from collections import Counter
 from enum import StrEnum
 from typing import NamedTuple
 
-from kdissect.history import apis
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
 from kdissect.history.fact import Fact
-from kdissect.history.fetch_sessions import FetchFact, FetchSession, SessionKey
 from kdissect.history.history import History
-from kdissect.history.table import Table
-from kdissect.history.turn import Turn
+from kdissect.history.sessions.fetch_sessions import FetchFact, FetchSession, SessionKey
+from kdissect.history.state_table import Table
 from kdissect.schema.errors import error_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange

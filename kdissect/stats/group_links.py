@@ -6,9 +6,9 @@ A client is its address without the port, and its client id: a consumer has a co
 from typing import Any, ClassVar
 
 from kdissect.decoders.values import sent
-from kdissect.history import apis
-from kdissect.history.table import Table
-from kdissect.history.turn import Turn
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
+from kdissect.history.state_table import Table
 
 CLIENTS_KEPT = 20_000  # 300 bytes each
 GROUPS_OF_CLIENT = 16  # several consumers of one process may share a client id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kdissect.history.table import Table
+from kdissect.history.state_table import Table
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import Client
 from kdissect.stats.member_log import MemberLog

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kdissect.engine.times import rfc3339
-from kdissect.history.classic_group import (
+from kdissect.history.groups.classic_group import (
     Cause,
     ClassicGroup,
     ClassicMember,
@@ -15,8 +15,8 @@ from kdissect.history.classic_group import (
     before,
     earliest,
 )
-from kdissect.history.group_attempts import Attempt
-from kdissect.history.modern_group import ModernGroup, ModernRebalance
+from kdissect.history.groups.group_attempts import Attempt
+from kdissect.history.groups.modern_group import ModernGroup, ModernRebalance
 from kdissect.model.packet import NEVER_NS
 from kdissect.stats.group_log import GroupLog
 from kdissect.stats.groups import GroupKey, GroupTraffic

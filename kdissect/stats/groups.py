@@ -10,16 +10,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from kdissect.decoders.values import sent
-from kdissect.history import apis
-from kdissect.history.classic_groups import ClassicGroups
-from kdissect.history.classic_steps import ClassicFact
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
 from kdissect.history.fact import Fact
-from kdissect.history.group_payloads import assigned_partitions, connect_tasks
-from kdissect.history.modern_group import Holding
-from kdissect.history.modern_groups import ModernFact, ModernGroups
-from kdissect.history.table import Table
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history.groups.classic_groups import ClassicGroups
+from kdissect.history.groups.classic_steps import ClassicFact
+from kdissect.history.groups.group_payloads import assigned_partitions, connect_tasks
+from kdissect.history.groups.modern_group import Holding
+from kdissect.history.groups.modern_groups import ModernFact, ModernGroups
+from kdissect.history.state_table import Table
+from kdissect.history.topic_names import TopicNames
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
 from kdissect.session.info import ConnectionInfo

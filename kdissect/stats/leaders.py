@@ -5,9 +5,9 @@ What clients wrote to or read from a leader without a connection in the capture,
 
 from typing import Any, NamedTuple
 
-from kdissect.history import apis
-from kdissect.history.table import Table
-from kdissect.history.turn import Turn
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
+from kdissect.history.state_table import Table
 from kdissect.stats.client import text_of
 
 BROKERS_KEPT = 10_000

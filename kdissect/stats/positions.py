@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.values import sent
 from kdissect.engine.record_sets import record_sets
-from kdissect.history import apis
-from kdissect.history.table import Table
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
+from kdissect.history.state_table import Table
+from kdissect.history.topic_names import TopicNames
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import text_of
 from kdissect.stats.group_links import ClientKey, client_key

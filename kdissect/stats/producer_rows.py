@@ -7,10 +7,10 @@ from typing import Any
 
 from kdissect.engine.times import rfc3339
 from kdissect.history.fact import Evidence
-from kdissect.history.producer import Producer
-from kdissect.history.producers import ProducerKey
-from kdissect.history.transaction import Transaction, TransactionalId
-from kdissect.history.transactions import IdKey
+from kdissect.history.producing.producer import Producer
+from kdissect.history.producing.producers import ProducerKey
+from kdissect.history.producing.transaction import Transaction, TransactionalId
+from kdissect.history.producing.transactions import IdKey
 from kdissect.stats.producer_log import ProducerLog
 from kdissect.stats.producers import ProducerTraffic
 

@@ -6,15 +6,15 @@ from collections import Counter
 from enum import StrEnum
 
 from kdissect.decoders.records.layout import CURRENT_MAGIC
-from kdissect.history import apis
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
-from kdissect.history.producers import PRODUCERS_KEPT, ProducerFact, ProducerKey
-from kdissect.history.table import Table
-from kdissect.history.topics import TopicNames
-from kdissect.history.transaction_steps import TransactionFact
-from kdissect.history.transactions import IDS_KEPT, IdKey
-from kdissect.history.turn import Turn
+from kdissect.history.producing.producers import PRODUCERS_KEPT, ProducerFact, ProducerKey
+from kdissect.history.producing.transaction_steps import TransactionFact
+from kdissect.history.producing.transactions import IDS_KEPT, IdKey
+from kdissect.history.state_table import Table
+from kdissect.history.topic_names import TopicNames
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.schema.errors import error_name
 from kdissect.session.events import Event

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kdissect.decoders.values import Value, present, sent
-from kdissect.history import apis
-from kdissect.history.turn import Turn
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.stats.client import text_of
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kdissect.decoders.values import sent
-from kdissect.history import apis
-from kdissect.history.throttling import client_must_wait
-from kdissect.history.turn import Turn
+from kdissect.history import api_keys as apis
+from kdissect.history.connections.throttling import client_must_wait
+from kdissect.history.exchange_view import Turn
 from kdissect.stats.watermarks import Watermarks, topic_of
 
 _MS = 1_000_000

@@ -13,9 +13,9 @@ from kdissect.decoders.values import sent
 from kdissect.engine.acquired import AcquiredRecords
 from kdissect.engine.record_sets import RecordSet, record_sets
 from kdissect.engine.rows import topic_id_text
-from kdissect.history import apis
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
+from kdissect.history.topic_names import TopicNames
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 from kdissect.model.frame import Frame
 from kdissect.model.limits import in_force
 from kdissect.schema.errors import error_name

@@ -11,11 +11,11 @@ from collections import Counter
 from enum import StrEnum
 from typing import NamedTuple
 
-from kdissect.history import apis
+from kdissect.history import api_keys as apis
+from kdissect.history.connections.negotiated_versions import Range, VersionFact
+from kdissect.history.exchange_view import Turn
 from kdissect.history.history import History
-from kdissect.history.negotiated_versions import Range, VersionFact
-from kdissect.history.table import Table
-from kdissect.history.turn import Turn
+from kdissect.history.state_table import Table
 from kdissect.schema.acceptance import Fate, Verdict, verdict
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State

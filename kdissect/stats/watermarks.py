@@ -9,7 +9,7 @@ differ for who asks how fast a broker is.
 from typing import Any
 
 from kdissect.decoders.values import sent
-from kdissect.history.table import Table
+from kdissect.history.state_table import Table
 
 PARTITIONS_KEPT = 20_000  # a large broker's; 600 bytes each
 _KEPT = 4  # a consumer has one Fetch under way, which may be half a second old

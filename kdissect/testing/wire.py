@@ -9,10 +9,10 @@ from kdissect.model.finding import Finding, Level, Severity, Who
 from kdissect.model.plural import plural
 from kdissect.report.text import finding_text, report_text
 from kdissect.report.verdict import Verdict
+from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
-from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.selection import select
+from kdissect.rules.rule_selection import select
 from kdissect.session.exchange import Exchange
 from kdissect.testing.options import WireOptions
 

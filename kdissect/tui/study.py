@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from kdissect.engine.rows import TopicsOf
-from kdissect.history.topics import TopicNames
+from kdissect.history.topic_names import TopicNames
 from kdissect.session.events import Event
 
 

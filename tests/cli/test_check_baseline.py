@@ -9,7 +9,7 @@ import pytest
 from kdissect.cli import main
 from kdissect.model.finding import Finding
 from kdissect.rules.fingerprint import fingerprint, shape
-from tests.rules.dialogue import Dialogue, findings
+from tests.rules.scripted_connection import Dialogue, findings
 from tests.support.console import CAPTURES
 from tests.support.pcaps import write_pcap
 from tests.support.traffic import Conversation

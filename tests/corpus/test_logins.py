@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 from tests.stats.truth import capture, told, truth

@@ -11,8 +11,8 @@ from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.engine.acquired import SHARE_FETCH, Acquired, AcquiredRecords
 from kdissect.engine.record_sets import record_sets
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
+from kdissect.history.topic_names import TopicNames
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
 from kdissect.stats.topic_rows import topic_facts

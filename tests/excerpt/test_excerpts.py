@@ -20,7 +20,7 @@ from kdissect.net.parser import SegmentParser
 from kdissect.report.evidence import collect_evidence, file_comment
 from kdissect.rules.judge import Judge
 from kdissect.session.exchange import Exchange
-from tests.rules.dialogue import Dialogue
+from tests.rules.scripted_connection import Dialogue
 from tests.support.console import CAPTURES
 from tests.support.pcaps import write_pcap
 from tests.support.run import events_of

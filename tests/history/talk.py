@@ -4,9 +4,9 @@ from typing import Any
 
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.headers import parse_request_header, response_body_offset
+from kdissect.history.exchange_view import Turn
 from kdissect.history.fact import Fact
 from kdissect.history.machine import Machine
-from kdissect.history.turn import Turn
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange, ExchangeKind, State

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.history.differences import is_difference
+from kdissect.history.connections.sasl_login import SaslPhase
 from kdissect.history.fact import Fact
-from kdissect.history.group_payloads import assigned_partitions
+from kdissect.history.groups.group_payloads import assigned_partitions
 from kdissect.history.history import History
-from kdissect.history.sasl import SaslPhase
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from tests.conftest import CHECKOUT
+from tests.history.differences import is_difference
 from tests.support.frames import with_data
 
 CAPTURES = CHECKOUT / "captures"

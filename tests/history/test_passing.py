@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.history.fetch_sessions import FetchSessions
-from kdissect.history.producers import Producers
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
+from kdissect.history.producing.producers import Producers
+from kdissect.history.sessions.fetch_sessions import FetchSessions
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, batch
 from tests.support.batches import batch_bytes, record_bytes

@@ -11,7 +11,7 @@ from crc32c import crc32c
 from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.decoders.naming import naming_of
-from kdissect.history.topics import FETCH_SNAPSHOT, TELLING, TopicNames
+from kdissect.history.topic_names import FETCH_SNAPSHOT, TELLING, TopicNames
 from kdissect.model import limits
 from kdissect.schema import registry
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID

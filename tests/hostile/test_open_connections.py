@@ -17,13 +17,13 @@ from kdissect.engine.analyzer import CLOSED_AT_ONCE, Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.excerpt.harvest import Harvest
 from kdissect.excerpt.reader import Recorder, Tap
-from kdissect.history import connection_problems, negotiated_versions
+from kdissect.history.connections import connection_problems, negotiated_versions
 from kdissect.model.native import native
 from kdissect.model.packet import PlainPacket
 from kdissect.model.ports import ANY_PORTS
-from kdissect.rules import recent_exchanges
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.views import kept_exchanges as recent_exchanges
 from kdissect.session import info
 from kdissect.session.events import Event
 from kdissect.session.info import connection_id

@@ -6,7 +6,7 @@ import urllib.request
 
 import pytest
 
-from kdissect.history.topics import TopicNames
+from kdissect.history.topic_names import TopicNames
 from kdissect.metrics.address import Address, parse_address
 from kdissect.metrics.errors import MetricsError
 from kdissect.metrics.meter import Meter

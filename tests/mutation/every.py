@@ -1,6 +1,6 @@
 """All mutators: importing this registers them, area by area."""
 
-from tests.mutation import (
+from tests.mutation.families import (
     authentication,
     batches,
     bytes_of_bodies,

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.api import Dissection
-from kdissect.history.topics import TopicNames
+from kdissect.history.topic_names import TopicNames
 from kdissect.pipeline.inputs import find
 from kdissect.pipeline.mapping import Mapping
 from kdissect.pipeline.news import News

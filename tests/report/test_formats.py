@@ -8,8 +8,8 @@ from kdissect.cli import main
 from kdissect.report.github import report_github
 from kdissect.report.junit import report_junit
 from kdissect.report.verdict import Verdict
-from kdissect.rules.quality import quality_of
-from tests.rules.dialogue import Dialogue, judged
+from kdissect.rules.capture_quality import quality_of
+from tests.rules.scripted_connection import Dialogue, judged
 from tests.support.console import CAPTURES
 
 EVIL = "a\n::error::x\x1b[2J</failure><b>%0A"

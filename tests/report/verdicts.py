@@ -4,9 +4,9 @@ from functools import cache
 
 from kdissect.api import Dissection
 from kdissect.report.verdict import Verdict
+from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
-from kdissect.rules.quality import quality_of
-from tests.rules.dialogue import VERSIONS, Dialogue
+from tests.rules.scripted_connection import VERSIONS, Dialogue
 from tests.support.console import CAPTURES
 
 # Clean, partial, many clients, no software named, errors of clients and of brokers.

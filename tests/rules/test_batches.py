@@ -11,14 +11,14 @@ from kdissect.decoders.records.usual import are_usual
 from kdissect.engine.record_sets import record_batches
 from kdissect.model.finding import Finding
 from kdissect.model.packet import Packet
-from kdissect.rules.batch import Batch, Carrier, Records, places
-from kdissect.rules.batches import BatchJudge
-from kdissect.rules.body import Body, body_of
 from kdissect.rules.coverage import Coverage
+from kdissect.rules.judging.batch_judge import BatchJudge
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import REQUEST, RESPONSE
-from tests.rules.dialogue import findings, judged
+from kdissect.rules.views.batch_view import Batch, Carrier, Records, places
+from kdissect.rules.views.body_view import Body, body_of
 from tests.rules.fixtures.batches import BASE, GOOD, SECOND, ZSTD, batch, fetched, produced, records
+from tests.rules.scripted_connection import findings, judged
 from tests.support.batches import batch_bytes, record_bytes
 from tests.support.console import CAPTURES
 from tests.support.run import exchanges_of
@@ -103,7 +103,7 @@ def test_a_batch_that_was_produced_is_not_looked_through_again(monkeypatch: pyte
         looks.append(1)
         return are_usual(*arguments, **options)
 
-    monkeypatch.setattr("kdissect.rules.batch.are_usual", look)
+    monkeypatch.setattr("kdissect.rules.views.batch_view.are_usual", look)
     data = batch_bytes(gzip.compress(records({}), mtime=0), attributes=1, max_timestamp=BASE)
     judge = BatchJudge(ALL_RULES, Coverage())
     for packets, side in ((produced(data), REQUEST), (fetched(data), RESPONSE), (fetched(SECOND), RESPONSE)):
@@ -112,7 +112,7 @@ def test_a_batch_that_was_produced_is_not_looked_through_again(monkeypatch: pyte
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdissect.rules.batches.MOST_USUAL", 3)
+    monkeypatch.setattr("kdissect.rules.judging.batch_judge.MOST_USUAL", 3)
     judge = BatchJudge(ALL_RULES, Coverage())
     for number in range(8):
         assert not list(judge.faults(body(produced(batch(sequence=number)), REQUEST)))

@@ -7,13 +7,13 @@ import pytest
 from kdissect.model.packet import Packet
 from kdissect.report.text import finding_text
 from kdissect.session.exchange import Exchange
-from tests.history import test_classic_groups as classic
-from tests.history import test_fetch_sessions as sessions
-from tests.history import test_modern_groups as modern
+from tests.history.groups import test_classic_groups as classic
+from tests.history.groups import test_modern_groups as modern
+from tests.history.sessions import test_fetch_sessions as sessions
 from tests.history.talk import Talk
-from tests.rules.dialogue import SOFTWARE, VERSIONS, Dialogue, findings, versions
 from tests.rules.fixtures.apis import fetch_answer, full_fetch
 from tests.rules.fixtures.wire import ALL, CLUSTER, METADATA, PRODUCE, old_produce
+from tests.rules.scripted_connection import SOFTWARE, VERSIONS, Dialogue, findings, versions
 from tests.support.traffic import BROKER, CLIENT, RST, Conversation, request
 
 SNAP = 96

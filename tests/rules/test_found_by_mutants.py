@@ -2,8 +2,8 @@
 
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.packet import Packet
-from kdissect.rules.body import body_of
-from tests.rules.dialogue import Dialogue, findings, judged
+from kdissect.rules.views.body_view import body_of
+from tests.rules.scripted_connection import Dialogue, findings, judged
 from tests.support.batches import batch_bytes, record_bytes
 from tests.support.run import exchanges_of
 from tests.support.traffic import BROKER, CLIENT

@@ -4,13 +4,13 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.model.packet import Packet
-from kdissect.rules.body import body_of
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.pieces import pieces
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import REQUEST, RESPONSE
-from tests.rules.dialogue import judged
+from kdissect.rules.views.body_view import body_of
+from kdissect.rules.views.pieces import pieces
 from tests.rules.fixtures import values
+from tests.rules.scripted_connection import judged
 from tests.support.console import CAPTURES
 from tests.support.run import exchanges_of
 

@@ -17,23 +17,23 @@ from kdissect.engine.record_sets import record_batches
 from kdissect.model.finding import Who
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
-from kdissect.rules import subjects
-from kdissect.rules.batch import Batch
-from kdissect.rules.body import Body
-from kdissect.rules.body_kind import BodyKind
-from kdissect.rules.body_pair import PairKey
-from kdissect.rules.connection_view import ConnectionView
+from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.exercise import Exercise
 from kdissect.rules.judge import Judge
+from kdissect.rules.judging import rule_index as subjects
+from kdissect.rules.judging.body_kind import BodyKind
+from kdissect.rules.judging.body_pair import PairKey
 from kdissect.rules.kinds import BatchRule, ExchangeRule, NodeRule, RecordRule
-from kdissect.rules.quality import quality_of
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Fault, Rule
+from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.views.batch_view import Batch
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
-from tests.rules.dialogue import Dialogue, events_of, judged, key_of
 from tests.rules.fixtures import apis, batches, connections, histories, values, wire
 from tests.rules.fixtures.wire import CLUSTER, METADATA
+from tests.rules.scripted_connection import Dialogue, events_of, judged, key_of
 from tests.support.batches import batch_bytes
 from tests.support.console import CAPTURES
 
@@ -90,8 +90,8 @@ def thorough(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Judge]],
     def judged_by(run: Callable[[], Judge]) -> object:
         with monkeypatch.context() as patch:
             patch.setattr("kdissect.rules.judge.Subjects", ThoroughSubjects)
-            patch.setattr("kdissect.rules.batches.BatchJudge._plain_ones", lambda *_: None)
-            patch.setattr("kdissect.rules.batches.has_usual_content", lambda *_, **__: False)
+            patch.setattr("kdissect.rules.judging.batch_judge.BatchJudge._plain_ones", lambda *_: None)
+            patch.setattr("kdissect.rules.judging.batch_judge.has_usual_content", lambda *_, **__: False)
             for rule in ALL_RULES:
                 patch.setattr(type(rule), "is_suspect", lambda *_: True, raising=False)
             return _verdict(run())
@@ -217,7 +217,7 @@ def test_many_in_flight_are_not_usual(thorough: Callable[[Callable[[], Judge]], 
 
 PRODUCE_VERSIONS = [2, 3, 6, 7, 9]
 FETCH_VERSIONS = [3, 4, 9, 10, 11]
-# Each on one side of what makes a header plain (`rules.plain_batch`), and the codes that say so.
+# Each on one side of what makes a header plain (`judging.canonical_batch`), and the codes that say so.
 HEADERS: list[tuple[dict[str, int], set[str]]] = [
     ({}, set()), ({"base_offset": 1}, {"REC022"}), ({"base_offset": -1}, {"REC022"}),
     ({"last_delta": 0}, {"REC021"}), ({"last_delta": 2}, {"REC021"}),

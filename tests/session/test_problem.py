@@ -8,8 +8,8 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.model.packet import Packet
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.problem import names_address
-from tests.rules.dialogue import SOFTWARE, VERSIONS, Dialogue, findings
 from tests.rules.fixtures.connections import ALERT, INTERNAL_ERROR, client_hello, plaintext, server_hello
+from tests.rules.scripted_connection import SOFTWARE, VERSIONS, Dialogue, findings
 from tests.support.traffic import ACK, BROKER, CLIENT, RST, SYN, Conversation, request, response
 
 RETRY_NS = 10**9

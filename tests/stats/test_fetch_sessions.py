@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 from kdissect.session.exchange import Exchange
 from kdissect.stats import fetch_sessions
 from kdissect.stats.fetch_session_rows import fetch_session_facts

@@ -7,9 +7,9 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.engine.times import rfc3339
-from kdissect.history.classic_group import Cause
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
+from kdissect.history.groups.classic_group import Cause
+from kdissect.history.topic_names import TopicNames
 from kdissect.model.stream import CloseKind
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import Close

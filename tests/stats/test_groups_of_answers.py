@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from kdissect.api import Dissection
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
+from kdissect.history.topic_names import TopicNames
 from kdissect.session.exchange import State
 from kdissect.stats.groups import GroupTraffic
 

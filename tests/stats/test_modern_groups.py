@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kdissect.engine.times import rfc3339
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
+from kdissect.history.topic_names import TopicNames
 from kdissect.model.stream import CloseKind
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import Close

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 from kdissect.session.exchange import Exchange
 from kdissect.stats.response_time import ResponseTime, response_time
 from kdissect.stats.traffic import Tally

@@ -7,7 +7,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.engine.rows import ExchangeRows
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 from kdissect.session.exchange import Exchange
 from tests.stats.truth import told
 from tests.support.console import CAPTURES

@@ -4,7 +4,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 from tests.stats.truth import capture, told
 
 NAME = "kafka44_java_throttled"

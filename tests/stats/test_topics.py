@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 import kdissect
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
+from kdissect.history.topic_names import TopicNames
 from kdissect.stats import topic as topic_module
 from kdissect.stats import topics as topics_module
 from kdissect.stats.topic_rows import topic_facts

@@ -10,8 +10,8 @@ import pytest
 
 import kdissect
 from kdissect.cli import main
-from kdissect.history.topics import TopicNames
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
+from kdissect.history.topic_names import TopicNames
 from kdissect.model import limits
 from kdissect.sketches.distribution import PERCENTILES, RELATIVE_ERROR
 from kdissect.stats.dimensions import Context, key_maker

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
-from kdissect.history.turn import Turn
+from kdissect.history.exchange_view import Turn
 from kdissect.schema.acceptance import resolve
 from kdissect.session.exchange import Exchange
 from kdissect.stats.client import is_follower

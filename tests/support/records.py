@@ -8,7 +8,7 @@ from kdissect.decoders.records.reader import read_records
 from kdissect.decoders.records.sections import record_sections
 from kdissect.engine.record_sets import record_sets
 from kdissect.engine.snapshot_pieces import SnapshotPieces
-from kdissect.history.topics import FETCH_SNAPSHOT
+from kdissect.history.topic_names import FETCH_SNAPSHOT
 from kdissect.model.record import Record
 from kdissect.model.record_batch import RecordBatch
 from kdissect.session.exchange import Exchange

@@ -25,7 +25,7 @@ from kdissect.cli.formats.linetexts import (
 from kdissect.decoders.bodies import request_summarizer, response_summarizer
 from kdissect.decoders.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.engine.rows import TopicsOf, closed_row, has_anomalies, union, wire_topics
-from kdissect.history.topics import DESCRIBE_CLUSTER
+from kdissect.history.topic_names import DESCRIBE_CLUSTER
 from kdissect.model.frame import Frame
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packet import FILE_SHIFT

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from kdissect.api import Dissection
 from kdissect.decoders.summary import Summary
 from kdissect.engine.rows import Row, union
-from kdissect.history.topics import DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TELLING, TopicNames
+from kdissect.history.topic_names import DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TELLING, TopicNames
 from kdissect.model.anomaly import Anomaly
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange

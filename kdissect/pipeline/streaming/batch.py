@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.rows import Row
-from kdissect.history.topics import TopicNames
+from kdissect.history.topic_names import TopicNames
 from kdissect.pipeline.compaction import plan
 from kdissect.pipeline.joining import joined
 from kdissect.pipeline.parquet_parts import WrittenFile

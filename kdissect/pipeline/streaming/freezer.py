@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 
+from kdissect.rules.judging.rule_index import Subjects
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
-from kdissect.rules.subjects import Subjects
 
 _RULES = {rule.code: rule for rule in ALL_RULES}
 _ALL_RULES, _SUBJECTS = "all rules", "subjects"

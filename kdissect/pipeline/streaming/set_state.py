@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from kdissect.engine.rows import Row
-from kdissect.history.topics import TopicNames
+from kdissect.history.topic_names import TopicNames
 from kdissect.pipeline.file_rows import EMPTY, FileRows
 from kdissect.pipeline.streaming.set_log import Segment
 from kdissect.stages.first import JUDGEMENT

@@ -6,7 +6,7 @@ from math import log
 from kdissect.report.html.markup import Markup, element, join, number, scrolled, section, table
 from kdissect.report.html.numbers import count, duration, plural
 from kdissect.report.verdict import Verdict
-from kdissect.rules.traffic import Kind
+from kdissect.rules.traffic_counts import Kind
 from kdissect.schema.registry import api_name
 from kdissect.sketches.distribution import Distribution
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from kdissect.report.html.markup import Markup, element, join, scrolled, section, table
 from kdissect.report.html.numbers import count, plural, short
 from kdissect.report.verdict import Verdict
-from kdissect.rules.traffic import Kind
+from kdissect.rules.traffic_counts import Kind
 from kdissect.schema.registry import api, api_keys, api_name
 from kdissect.schema.types import Api
 

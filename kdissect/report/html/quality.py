@@ -3,7 +3,7 @@
 from kdissect.report.html.markup import Markup, definitions, element, number, scrolled, section, table
 from kdissect.report.html.numbers import count
 from kdissect.report.verdict import Verdict
-from kdissect.rules.quality import GOOD
+from kdissect.rules.capture_quality import GOOD
 from kdissect.rules.registry import rule_by
 
 # Reasons are few and rules are 145; the product never is.

@@ -5,7 +5,7 @@ from kdissect.report.about import hash_texts, versions_text
 from kdissect.report.html.markup import Markup, code, element, join, wire
 from kdissect.report.html.numbers import count, duration, plural
 from kdissect.report.verdict import Verdict
-from kdissect.rules.quality import GOOD
+from kdissect.rules.capture_quality import GOOD
 
 SHOWN_FILES = 3
 

@@ -7,7 +7,7 @@ from kdissect.model.finding import Finding
 from kdissect.report.html.markup import Markup, element, join, section
 from kdissect.report.html.numbers import count, duration, plural
 from kdissect.report.verdict import Verdict
-from kdissect.rules.traffic import TimeLine
+from kdissect.rules.traffic_counts import TimeLine
 
 # Rules with a lane of their own, loudest first: more do not fit a screen.
 MAX_LANES = 16

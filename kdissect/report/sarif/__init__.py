@@ -10,7 +10,7 @@ from kdissect.report.sarif.frames import Frames, uri_of
 from kdissect.report.sarif.results import results
 from kdissect.report.sarif.rules import rule_row
 from kdissect.report.verdict import Verdict
-from kdissect.rules.quality import GOOD
+from kdissect.rules.capture_quality import GOOD
 from kdissect.rules.ruleset import ruleset_version
 
 # SARIF 2.1.0 errata 01, section 3.13.3

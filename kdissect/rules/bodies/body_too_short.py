@@ -6,9 +6,9 @@ from kdissect.decoders.layout import Layout
 from kdissect.decoders.node import Node
 from kdissect.decoders.spanned import locate
 from kdissect.model.errors import DecodeError, FaultKind
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import MisfitRule
 from kdissect.rules.rule import Fault
+from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Array, Struct
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from kdissect.decoders.values import Value, items
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Fault, Once
+from kdissect.rules.views.body_view import Body
 
 
 class MessageWithoutError(BodyRule):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.decoders.values import Value, items
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault
+from kdissect.rules.views.body_view import Body
 
 _NAMES = frozenset({"index", "partition", "partition_index", "partition_id"})
 

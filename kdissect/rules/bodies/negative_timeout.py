@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.views.body_view import Body
 
 _FIELDS = ("timeout_ms", "max_wait_ms", "session_timeout_ms")
 _APIS = (

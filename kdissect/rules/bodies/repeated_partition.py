@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.history.partitions import has_repeats
+from kdissect.history.listed_partitions import has_repeats
 from kdissect.model.finding import Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.views.body_view import Body
 
 _TOPICS = {"Produce": "topic_data", "AddPartitionsToTxn": "v3_and_below_topics"}
 _ADD_PARTITIONS = 24  # org.apache.kafka.common.protocol.ApiKeys

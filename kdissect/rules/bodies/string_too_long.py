@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from kdissect.decoders.node import Node
 from kdissect.model.plural import plural
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import Fault
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 
 LIMIT = 0x7FFF  # the length of a classic string is an int16
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Level
 from kdissect.model.plural import plural
-from kdissect.rules import pieces
 from kdissect.rules.bodies.unknown_tag import all_tags, is_unknown
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import Fault
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 
 
 class TagOfOtherVersion(NodeRule):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.rules.bodies.body_too_short import misfit
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import MisfitRule
 from kdissect.rules.rule import Fault
+from kdissect.rules.views.body_view import Body
 
 
 class TagSizeMismatch(MisfitRule):

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Level
-from kdissect.rules import pieces
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import NodeRule
 from kdissect.rules.rule import Fault, Once
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Array, Struct
 
 

@@ -1,6 +1,6 @@
 """FET017: a share session must not open with acknowledgements."""
 
-from kdissect.history.share_sessions import ShareFact
+from kdissect.history.sessions.share_sessions import ShareFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.model.plural import plural
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault, Once
+from kdissect.rules.views.body_view import Body
 
 HAS_ERROR_CODE = 7  # the Fetch version that brought an error code for the whole answer (KIP-227)
 

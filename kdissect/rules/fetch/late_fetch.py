@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.body import Body
+from kdissect.rules.judging.thresholds import LATE_FETCH_SLACK_NS
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault, Once
-from kdissect.rules.thresholds import LATE_FETCH_SLACK_NS
+from kdissect.rules.views.body_view import Body
 
 
 class LateFetch(BodyRule):

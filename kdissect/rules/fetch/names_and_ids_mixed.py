@@ -1,6 +1,6 @@
 """FET015: a fetch session must not go over from topic names to ids."""
 
-from kdissect.history.fetch_sessions import FetchFact
+from kdissect.history.sessions.fetch_sessions import FetchFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

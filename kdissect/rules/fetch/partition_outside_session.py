@@ -1,6 +1,6 @@
 """FET014: a fetch session must answer for its own partitions."""
 
-from kdissect.history.fetch_sessions import FetchFact
+from kdissect.history.sessions.fetch_sessions import FetchFact
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.kinds import FactRule
 

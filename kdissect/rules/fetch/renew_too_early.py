@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.body import Body
 from kdissect.rules.fetch.bad_ack_batches import RENEW, batches
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.views.body_view import Body
 
 
 class RenewTooEarly(BodyRule):

@@ -1,6 +1,6 @@
 """FET013: an incremental fetch must name a session the broker gave."""
 
-from kdissect.history.fetch_sessions import FetchFact
+from kdissect.history.sessions.fetch_sessions import FetchFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """FET012: the epochs of a fetch session must count up by one."""
 
-from kdissect.history.fetch_sessions import FetchFact
+from kdissect.history.sessions.fetch_sessions import FetchFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """FET016: the epochs of a share session must count up by one."""
 
-from kdissect.history.share_sessions import ShareFact
+from kdissect.history.sessions.share_sessions import ShareFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

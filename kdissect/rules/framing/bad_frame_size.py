@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Who
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ConnectionRule
 from kdissect.rules.rule import Fault
+from kdissect.rules.views.connection_view import ConnectionView
 
 
 class BadFrameSize(ConnectionRule):

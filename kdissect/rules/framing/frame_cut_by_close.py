@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from kdissect.model.finding import Severity, Who
 from kdissect.model.plural import plural
 from kdissect.model.stream import CloseKind
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ConnectionRule
 from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema import registry
 
 

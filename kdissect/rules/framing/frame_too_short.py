@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.plural import plural
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, ExchangeKind
 
 MIN_REQUEST, MIN_RESPONSE = 8, 4  # header v0: key, version, correlation id; correlation id

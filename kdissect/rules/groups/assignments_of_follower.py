@@ -1,6 +1,6 @@
 """GRP012: only the leader of a group may send assignments."""
 
-from kdissect.history.classic_steps import ClassicFact
+from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from kdissect.decoders.compiled import decoder
 from kdissect.model.errors import DecodeError
 from kdissect.model.finding import Severity, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.views.body_view import Body
 from kdissect.schema import registry
 
 _SUBSCRIPTION = "ConsumerProtocolSubscription"

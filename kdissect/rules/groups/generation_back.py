@@ -1,7 +1,7 @@
 """GRP019: the generation or epoch that a coordinator tells should not go back."""
 
-from kdissect.history.classic_steps import ClassicFact
-from kdissect.history.modern_groups import ModernFact
+from kdissect.history.groups.classic_steps import ClassicFact
+from kdissect.history.groups.modern_groups import ModernFact
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import FactRule
 

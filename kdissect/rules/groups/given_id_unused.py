@@ -1,6 +1,6 @@
 """GRP011: a member must join again with the id it was given."""
 
-from kdissect.history.classic_steps import ClassicFact
+from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 

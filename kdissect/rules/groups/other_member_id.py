@@ -1,6 +1,6 @@
 """GRP016: a heartbeat must be answered for its own member."""
 
-from kdissect.history.modern_groups import ModernFact
+from kdissect.history.groups.modern_groups import ModernFact
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import FactRule
 

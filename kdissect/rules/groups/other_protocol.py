@@ -1,6 +1,6 @@
 """GRP014: SyncGroup must name the protocol that JoinGroup chose."""
 
-from kdissect.history.classic_steps import ClassicFact
+from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """GRP018: A member that is told of a rebalance should join again within the rebalance timeout."""
 
-from kdissect.history.classic_steps import ClassicFact
+from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """GRP017: A member should be heard of within its session timeout."""
 
-from kdissect.history.classic_steps import ClassicFact
+from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import FactRule
 

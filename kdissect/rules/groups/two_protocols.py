@@ -1,6 +1,6 @@
 """GRP021: all members of a generation must be told the same protocol."""
 
-from kdissect.history.classic_steps import ClassicFact
+from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """GRP010: a member must use the generation of its last JoinGroup."""
 
-from kdissect.history.classic_steps import ClassicFact
+from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """GRP015: a member must heartbeat with the epoch it was told."""
 
-from kdissect.history.modern_groups import ModernFact
+from kdissect.history.groups.modern_groups import ModernFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.decoders.headers import request_header_version
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Fault, Once
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Fault, Once
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
 # Java clients take ids from here on for SASL requests between others (SaslClientAuthenticator).

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from kdissect.decoders.headers import request_header_version
 from kdissect.model.finding import Claim, Level
 from kdissect.model.plural import plural
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, tags_at
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Once
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema import registry
 from kdissect.session.exchange import Exchange
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from kdissect.decoders.compiled import fits
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.plural import plural
-from kdissect.rules.body import Body
-from kdissect.rules.connection_view import API_VERSIONS
 from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, reads_well
 from kdissect.rules.kinds import MisfitRule
 from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import API_VERSIONS
 
 _NO_TAGS = 0  # the empty tag section is one zero byte (KIP-482)
 _EMPTY_SECTION = bytes([_NO_TAGS])

@@ -4,8 +4,8 @@ from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.compiled import fits
 from kdissect.decoders.headers import request_header_version, response_header_version
 from kdissect.decoders.spanned import dissect
-from kdissect.rules import pieces
 from kdissect.rules.bodies.unknown_tag import all_tags
+from kdissect.rules.views import pieces
 from kdissect.schema.types import Message
 
 _FIXED = 10  # API key, version, correlation id, length of the client id (spec/004 "Complete Request Format")

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.headers.left_out_tags import body_without_tags
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Fault
+from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
 

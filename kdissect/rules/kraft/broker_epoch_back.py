@@ -1,6 +1,6 @@
 """KRF002: The epoch of a registration must be higher than that of the one before."""
 
-from kdissect.history.broker_epochs import BrokerFact
+from kdissect.history.epochs.broker_epochs import BrokerFact
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import FactRule
 

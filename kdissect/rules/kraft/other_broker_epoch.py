@@ -1,6 +1,6 @@
 """KRF001: BrokerHeartbeat must carry the epoch of the broker's last registration."""
 
-from kdissect.history.broker_epochs import BrokerFact
+from kdissect.history.epochs.broker_epochs import BrokerFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """KRF003: The epoch that a node of the metadata quorum names must not go back."""
 
-from kdissect.history.quorum_epochs import QuorumFact
+from kdissect.history.epochs.quorum_epochs import QuorumFact
 from kdissect.model.finding import Severity
 from kdissect.rules.kinds import FactRule
 

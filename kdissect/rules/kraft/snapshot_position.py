@@ -1,6 +1,6 @@
 """KRF004: The pieces of a snapshot must follow each other."""
 
-from kdissect.history.snapshot_fetches import SnapshotFact
+from kdissect.history.sessions.snapshot_fetches import SnapshotFact
 from kdissect.model.finding import Severity
 from kdissect.rules.kinds import FactRule
 

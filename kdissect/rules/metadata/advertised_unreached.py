@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kdissect.history.connection_problems import ConnectionProblem
+from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import ProblemRule
 from kdissect.rules.rule import Fault

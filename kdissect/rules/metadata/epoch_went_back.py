@@ -1,6 +1,6 @@
 """MET005: the leader epoch of a partition should not go back."""
 
-from kdissect.history.leader_epochs import LeaderFact
+from kdissect.history.epochs.leader_epochs import LeaderFact
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """MET006: an epoch must have one leader."""
 
-from kdissect.history.leader_epochs import LeaderFact
+from kdissect.history.epochs.leader_epochs import LeaderFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 

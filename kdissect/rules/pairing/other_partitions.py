@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.model.finding import Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault
+from kdissect.rules.views.body_view import Body
 
 # request topics, its partitions, response topics, its partitions
 _SHAPES = {

@@ -1,6 +1,6 @@
 """PAI010: a client should stay silent for throttle_time_ms."""
 
-from kdissect.history.throttling import ThrottleFact
+from kdissect.history.connections.throttling import ThrottleFact
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """PRD005: a new epoch must begin with sequence number 0."""
 
-from kdissect.history.producers import ProducerFact
+from kdissect.history.producing.producers import ProducerFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 

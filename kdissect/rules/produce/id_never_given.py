@@ -1,6 +1,6 @@
 """PRD009: A producer should use the id that InitProducerId gave it."""
 
-from kdissect.history.producers import ProducerFact
+from kdissect.history.producing.producers import ProducerFact
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import FactRule
 

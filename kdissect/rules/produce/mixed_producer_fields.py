@@ -1,6 +1,6 @@
 """PRD006: a batch with a producer id must have an epoch and a sequence number."""
 
-from kdissect.history.producers import ProducerFact
+from kdissect.history.producing.producers import ProducerFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

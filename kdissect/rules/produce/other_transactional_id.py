@@ -1,6 +1,6 @@
 """PRD007: a producer id must stay with the transactional id it was given for."""
 
-from kdissect.history.producers import ProducerFact
+from kdissect.history.producing.producers import ProducerFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """PRD004: the sequence numbers of a producer should go on without a gap."""
 
-from kdissect.history.producers import ProducerFact
+from kdissect.history.producing.producers import ProducerFact
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """PRD008: An idempotent producer must not have more than 5 batches of a partition in flight."""
 
-from kdissect.history.producers import ProducerFact
+from kdissect.history.producing.producers import ProducerFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 

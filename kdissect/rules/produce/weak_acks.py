@@ -1,6 +1,6 @@
 """PRD003: an idempotent Produce must ask for acks -1."""
 
-from kdissect.history.producers import ProducerFact
+from kdissect.history.producing.producers import ProducerFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from kdissect.decoders.records.control import control_key
 from kdissect.model.finding import Who
 from kdissect.model.plural import plural
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Fault
+from kdissect.rules.views.batch_view import Batch
 
 
 class BadControlKey(RecordRule):

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Fault, Once
+from kdissect.rules.views.batch_view import Batch
 
 
 class InnerOffsets(RecordRule):

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from kdissect.decoders.compression.lz4 import has_right_checksum
 from kdissect.model.finding import Claim, Level
 from kdissect.model.record_batch import Codec
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Fault, Once
+from kdissect.rules.views.batch_view import Batch
 
 LENGTH = 4  # of key and value: spec/001 "5.3.3 Old Message Format"
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Who
 from kdissect.model.record_batch import NO_PRODUCER_ID
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.records.markers import marker_of
 from kdissect.rules.rule import Fault
+from kdissect.rules.views.batch_view import Batch
 
 
 class MarkerWithoutProducer(RecordRule):

@@ -1,7 +1,7 @@
 """Which batches end a transaction."""
 
 from kdissect.decoders.records.control import control_key
-from kdissect.rules.batch import Batch
+from kdissect.rules.views.batch_view import Batch
 
 ABORT, COMMIT = 0, 1  # org.apache.kafka.common.record.internal.ControlRecordType
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import RecordFault
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordFaultRule
 from kdissect.rules.rule import Fault
+from kdissect.rules.views.batch_view import Batch
 
 
 class NotDecompressing(RecordFaultRule):

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Fault
+from kdissect.rules.views.batch_view import Batch
 
 
 class OffsetDeltas(RecordRule):

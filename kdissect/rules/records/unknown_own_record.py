@@ -6,9 +6,9 @@ from kdissect.decoders.payloads.payload import Payload
 from kdissect.decoders.records.control import control_key
 from kdissect.model.errors import FaultKind
 from kdissect.model.finding import Claim, Level
-from kdissect.rules.batch import Batch
 from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Fault, Once
+from kdissect.rules.views.batch_view import Batch
 from kdissect.schema import registry
 
 CONTROL_TYPES = range(7)  # org.apache.kafka.common.record.internal.ControlRecordType

@@ -1,6 +1,6 @@
 """SAS005: SaslAuthenticate must not follow SaslHandshake v0."""
 
-from kdissect.history.sasl import SaslFact
+from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

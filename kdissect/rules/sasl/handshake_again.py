@@ -1,6 +1,6 @@
 """SAS003: a second handshake must wait for the end of the first authentication."""
 
-from kdissect.history.sasl import SaslFact
+from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """SAS009: ApiVersions must come before SaslHandshake, not between it and the end of authentication."""
 
-from kdissect.history.sasl import SaslFact
+from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 

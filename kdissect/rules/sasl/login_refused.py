@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.history.fact import Fact
-from kdissect.history.sasl import SaslFact
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import FactRule
 from kdissect.rules.rule import Fault, Once

@@ -1,6 +1,6 @@
 """SAS006: re-authentication must keep the mechanism."""
 
-from kdissect.history.sasl import SaslFact
+from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

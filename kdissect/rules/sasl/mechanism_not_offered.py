@@ -1,6 +1,6 @@
 """SAS013: A SASL mechanism that the broker does not have."""
 
-from kdissect.history.sasl import SaslFact
+from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import FactRule
 from kdissect.rules.rule import Once

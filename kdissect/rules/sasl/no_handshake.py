@@ -1,6 +1,6 @@
 """SAS004: SaslAuthenticate must follow a SaslHandshake."""
 
-from kdissect.history.sasl import SaslFact
+from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

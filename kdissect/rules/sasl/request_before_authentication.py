@@ -1,6 +1,6 @@
 """SAS002: until authentication is over, only SASL requests may be sent."""
 
-from kdissect.history.sasl import SaslFact
+from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

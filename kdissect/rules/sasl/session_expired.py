@@ -1,6 +1,6 @@
 """SAS007: a client must authenticate again before its session ends."""
 
-from kdissect.history.sasl import SaslFact
+from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """SAS008: a connection must end when authentication fails."""
 
-from kdissect.history.sasl import SaslFact
+from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 

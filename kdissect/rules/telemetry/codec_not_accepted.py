@@ -1,6 +1,6 @@
 """TEL004: Metrics must be compressed with an accepted codec, or not at all."""
 
-from kdissect.history.telemetry import TelemetryFact
+from kdissect.history.sessions.telemetry_pushes import TelemetryFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

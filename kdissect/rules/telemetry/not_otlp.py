@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from kdissect.decoders.payloads.telemetry import metrics_fault
 from kdissect.model.finding import Severity, Who
 from kdissect.model.record_batch import Codec
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.views.body_view import Body
 
 
 class NotOtlp(BodyRule):

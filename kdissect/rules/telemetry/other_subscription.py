@@ -1,6 +1,6 @@
 """TEL002: PushTelemetry must name the subscription given last."""
 
-from kdissect.history.telemetry import TelemetryFact
+from kdissect.history.sessions.telemetry_pushes import TelemetryFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

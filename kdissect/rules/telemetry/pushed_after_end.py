@@ -1,6 +1,6 @@
 """TEL006: Nothing must be pushed after a push with terminating set."""
 
-from kdissect.history.telemetry import TelemetryFact
+from kdissect.history.sessions.telemetry_pushes import TelemetryFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """TEL003: Metrics must not be pushed before push_interval_ms is over."""
 
-from kdissect.history.telemetry import TelemetryFact
+from kdissect.history.sessions.telemetry_pushes import TelemetryFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """TEL001: Metrics must not be larger than telemetry_max_bytes."""
 
-from kdissect.history.telemetry import TelemetryFact
+from kdissect.history.sessions.telemetry_pushes import TelemetryFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Severity, Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.views.body_view import Body
 
 
 class BadTransactionTimeout(BodyRule):

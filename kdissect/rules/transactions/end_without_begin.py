@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from kdissect.history.fact import Fact
-from kdissect.history.transaction_steps import REPEATED, TransactionFact
+from kdissect.history.producing.transaction_steps import REPEATED, TransactionFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 from kdissect.rules.rule import Fault

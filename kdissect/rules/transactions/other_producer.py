@@ -1,6 +1,6 @@
 """TXN007: transactional requests must name the producer id and epoch given last."""
 
-from kdissect.history.transaction_steps import TransactionFact
+from kdissect.history.producing.transaction_steps import TransactionFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

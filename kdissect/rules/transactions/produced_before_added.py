@@ -1,6 +1,6 @@
 """TXN004: a partition must be added to a transaction before it is written."""
 
-from kdissect.history.transaction_steps import TransactionFact
+from kdissect.history.producing.transaction_steps import TransactionFact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
 

@@ -1,6 +1,6 @@
 """TXN006: nothing must be produced in a transaction while it ends."""
 
-from kdissect.history.transaction_steps import TransactionFact
+from kdissect.history.producing.transaction_steps import TransactionFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 

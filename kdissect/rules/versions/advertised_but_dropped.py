@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
-from kdissect.rules.body import body_of
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.prompt_close import prompt_close
 from kdissect.rules.rule import REQUEST, Fault
 from kdissect.rules.versions.not_advertised import advertised_range
+from kdissect.rules.views.body_view import body_of
+from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.rules.views.prompt_close import prompt_close
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
-from kdissect.rules.body import body_of
-from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import REQUEST, Fault, Once
+from kdissect.rules.views.body_view import body_of
+from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
 from kdissect.session.exchange import Exchange
 
 

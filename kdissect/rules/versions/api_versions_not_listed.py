@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Who
 from kdissect.model.plural import plural
-from kdissect.rules.body import Body
-from kdissect.rules.connection_view import API_VERSIONS
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import API_VERSIONS
 
 
 class ApiVersionsNotListed(BodyRule):

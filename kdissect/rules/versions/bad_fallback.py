@@ -6,10 +6,10 @@ from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.model.plural import plural
-from kdissect.rules.body import Body
-from kdissect.rules.connection_view import API_VERSIONS, UNSUPPORTED_VERSION
 from kdissect.rules.kinds import MisfitRule
 from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import API_VERSIONS, UNSUPPORTED_VERSION
 
 
 class BadFallback(MisfitRule):

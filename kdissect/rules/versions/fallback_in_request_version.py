@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Who
-from kdissect.rules.body import Body
-from kdissect.rules.connection_view import API_VERSIONS, UNSUPPORTED_VERSION
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import API_VERSIONS, UNSUPPORTED_VERSION
 
 
 class FallbackInRequestVersion(BodyRule):

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
-from kdissect.rules.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Fault
+from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
 from kdissect.session.exchange import Exchange
 
 

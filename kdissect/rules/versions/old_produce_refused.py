@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
-from kdissect.rules.connection_view import UNSUPPORTED_VERSION, ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.prompt_close import prompt_close
 from kdissect.rules.rule import REQUEST, Fault
 from kdissect.rules.versions.not_advertised import advertised_range
+from kdissect.rules.views.connection_view import UNSUPPORTED_VERSION, ConnectionView
+from kdissect.rules.views.prompt_close import prompt_close
 from kdissect.session.exchange import Exchange
 
 PRODUCE = 0

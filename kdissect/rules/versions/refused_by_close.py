@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
-from kdissect.rules.connection_view import ConnectionView
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.prompt_close import prompt_close
 from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.rules.views.prompt_close import prompt_close
 from kdissect.schema.releases import history
 from kdissect.session.exchange import Exchange
 

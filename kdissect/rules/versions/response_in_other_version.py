@@ -6,9 +6,9 @@ from kdissect.decoders.headers import response_body_offset
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
-from kdissect.rules.body import Body
 from kdissect.rules.kinds import MisfitRule
 from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.views.body_view import Body
 
 MIN_BODY = 16  # shorter bodies fit several versions by chance
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.api import Dissection
-from kdissect.history.topics import TELLING
+from kdissect.history.topic_names import TELLING
 from kdissect.model.packet import NUMBER_MASK, Packet
 from kdissect.session.exchange import Exchange
 from tests.pipeline.parquet import of_stream

@@ -1,0 +1,280 @@
+"""Connections that came to nothing, held against what others show of their capture set.
+
+- Addresses that Metadata, FindCoordinator and DescribeCluster told a client, and that are refused, do not
+  answer, or are never tried. Key: capture set and host of the client.
+- Which ends speak Kafka: what came to nothing elsewhere is no matter of Kafka's. Key: capture set and end.
+
+Order: that of completion. A connection that came to nothing is told once its end is known to speak Kafka,
+else at the end of the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from ipaddress import ip_address
+from typing import Any, ClassVar, NamedTuple
+
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.state_table import Table
+from kdissect.model.endpoint import Endpoint
+from kdissect.schema.registry import api_name
+from kdissect.session.events import ConnectionClosed
+from kdissect.session.info import ConnectionInfo, ConnectionKind
+from kdissect.session.problem import Problem, Reason
+
+# Hosts of clients, each with what it was told: 100 bytes for an address; clusters have some hundred brokers.
+CLIENTS_KEPT = 10_000
+ADDRESSES_KEPT = 1000
+ENDS_KEPT = 10_000
+# Connections whose end is not known to speak Kafka yet, of 2 KB each; more of them, and the first are told.
+PENDING_KEPT = 2000
+# Connections that asked for addresses, of 300 bytes. Those that did nothing else are of interest, when over.
+ASKING_KEPT = 4000
+# So many answers: a client that never goes where they send it asks again.
+ASKED_OFTEN = 3
+_ASKING = frozenset(
+    {
+        apis.METADATA, apis.FIND_COORDINATOR, apis.SASL_HANDSHAKE, apis.API_VERSIONS, apis.SASL_AUTHENTICATE,
+        apis.DESCRIBE_CLUSTER, apis.INIT_PRODUCER_ID, apis.GET_TELEMETRY_SUBSCRIPTIONS, apis.PUSH_TELEMETRY,
+    }
+)  # fmt: skip
+"""What clients ask of any node, before they go where the work is."""
+_LOCAL = "localhost"
+TELLING = frozenset({apis.METADATA, apis.FIND_COORDINATOR, apis.DESCRIBE_CLUSTER})
+"""APIs whose answers tell addresses."""
+
+
+class Advertised(NamedTuple):
+    """An address that a broker told a client, and where it did."""
+
+    host: str
+    port: int
+    node: int
+    by: Evidence
+    broker: str
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    @property
+    def told(self) -> str:
+        """Who told it, in words."""
+        api = api_name(self.by.api_key or 0)
+        return f"{self.broker} told the client in {api} that node {self.node} is at {self}"
+
+
+class ConnectionProblem(NamedTuple):
+    """A connection that came to nothing.
+
+    `is_kafka`: its end is known to speak Kafka. `advertised` is the address in question, for the reasons
+    about these.
+    """
+
+    connection: ConnectionInfo
+    problem: Problem
+    is_kafka: bool
+    advertised: Advertised | None = None
+
+
+Client = tuple[str, str]
+End = tuple[str, Endpoint]
+
+
+class _Asking:
+    """A connection that asks where the brokers are."""
+
+    __slots__ = ("answers", "told")
+
+    def __init__(self) -> None:
+        self.answers = 0
+        self.told: dict[tuple[str, int], Advertised] = {}
+
+
+class ConnectionProblems:
+    """Feed it exchanges, and every connection that is over (`close`); at the end of the input `finish`."""
+
+    api_keys: ClassVar[frozenset[int] | None] = TELLING
+
+    def __init__(self) -> None:
+        self._advertised: Table[Client, dict[tuple[str, int], Advertised]] = Table(CLIENTS_KEPT)
+        self._tried: Table[Client, set[int]] = Table(CLIENTS_KEPT)
+        """Ports that a client connected to, other than to ask where the brokers are."""
+        self._asking: Table[str, _Asking] = Table(ASKING_KEPT)
+        self._asked: Table[str, tuple[ConnectionInfo, _Asking]] = Table(ASKING_KEPT)
+        self._kafka: Table[End, None] = Table(ENDS_KEPT)
+        self._pending: dict[End, list[ConnectionClosed]] = {}
+        self._held = 0
+        self._reached: Table[End, None] = Table(ENDS_KEPT)
+        """Ends that ever sent a byte."""
+        self._in_vain: list[tuple[ConnectionClosed, Advertised]] = []
+        """Attempts at addresses that were advertised."""
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next answer that tells addresses; a fact is nothing of it."""
+        if turn.response is not None:
+            self._learn(turn)
+        return []
+
+    def _learn(self, turn: Turn) -> None:
+        info = turn.info
+        known = self._advertised.get_or((info.capture_set, info.client.host), dict)
+        asking = self._asking.get_or(info.id, _Asking)
+        asking.answers += 1
+        for node, host, port in _addresses(turn.key, turn.response):
+            place = host, port
+            if place not in known and len(known) < ADDRESSES_KEPT:
+                known[place] = Advertised(host, port, node, turn.evidence, info.broker_text)
+            if place in known:
+                asking.told[place] = known[place]
+
+    def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:
+        """Take a connection that is over; gives what is known of connections that came to nothing."""
+        info = event.connection
+        self._note_tried(info)
+        if info.tcp is not None and info.tcp.broker_bytes:
+            self._reached.put((info.capture_set, info.broker), None)
+        told = self._told_of(info) if info.complete and info.kind is ConnectionKind.KAFKA else []
+        if event.problem is None:
+            return told
+        return [*told, *self._judge(event, event.problem)]
+
+    def forget(self, info: ConnectionInfo) -> None:
+        """Tell nothing of a connection for what it asked."""
+        self._asking.pop(info.id)
+
+    def _note_tried(self, info: ConnectionInfo) -> None:
+        asking = self._asking.pop(info.id)
+        if asking is not None and all(key in _ASKING for key, _ in info.api_versions_seen):
+            if asking.answers >= ASKED_OFTEN:
+                self._asked.put(info.id, (info, asking))
+            return
+        self._tried.get_or((info.capture_set, info.client.host), set).add(info.broker.port)
+
+    def _told_of(self, info: ConnectionInfo) -> list[ConnectionProblem]:
+        """What waited for the proof that an end speaks Kafka."""
+        end = info.capture_set, info.broker
+        if end in self._kafka:
+            return []
+        self._kafka.put(end, None)
+        waiting = self._pending.pop(end, [])
+        self._held -= len(waiting)
+        return [_problem(event, True) for event in waiting]
+
+    def _judge(self, event: ConnectionClosed, problem: Problem) -> list[ConnectionProblem]:
+        info = event.connection
+        advertised = self._advertised_as(info)
+        if advertised is not None and problem.reason in (Reason.REFUSED, Reason.NO_ANSWER):
+            if len(self._in_vain) >= PENDING_KEPT:
+                return [_problem(event, True)]
+            self._in_vain.append((event, advertised))  # a node that is down may come back
+            return []
+        end = info.capture_set, info.broker
+        if problem.reason is Reason.PLAINTEXT_TO_TLS:  # a client of Kafka was told to go there
+            return [*self._told_of(info), _problem(event, True)]
+        if advertised is not None or end in self._kafka or info.kind is ConnectionKind.KAFKA:
+            return [_problem(event, True)]
+        self._pending.setdefault(end, []).append(event)
+        self._held += 1
+        return self._overflow() if self._held > PENDING_KEPT else []
+
+    def _overflow(self) -> list[ConnectionProblem]:
+        """Too many wait: those of the end that was heard longest ago are told as they are."""
+        waiting = self._pending.pop(next(iter(self._pending)))
+        self._held -= len(waiting)
+        return list(_untold(waiting))
+
+    def _advertised_as(self, info: ConnectionInfo) -> Advertised | None:
+        """Where the client was told of the end it connected to."""
+        told = self._advertised.peek((info.capture_set, info.client.host))
+        if not told:
+            return None
+        port = info.broker.port
+        for host in _names(info):
+            found = told.get((host, port))
+            if found is not None and found.by.answered_ns <= info.start_ns:
+                return found
+        return None
+
+    def finish(self) -> list[ConnectionProblem]:
+        """The input is over: what waited is told, in the order in which connections began."""
+        pending = [event for waiting in self._pending.values() for event in waiting]
+        found = [*_untold(pending), *self._unreached(), *self._untried()]
+        self._pending, self._held = {}, 0
+        self._asked, self._in_vain = Table(ASKING_KEPT), []
+        return sorted(found, key=lambda one: (one.connection.start_ns, one.connection.id))
+
+    def _unreached(self) -> Iterator[ConnectionProblem]:
+        """Attempts at addresses that were advertised: a reason of its own where nobody was heard there."""
+        for event, advertised in self._in_vain:
+            info, problem = event.connection, event.problem
+            if problem is None or (info.capture_set, info.broker) in self._reached:
+                yield _problem(event, True)
+                continue
+            problem = Problem(
+                Reason.ADVERTISED_UNREACHED, f"{problem.fact}; {advertised.told}", problem.age_ns
+            )
+            yield ConnectionProblem(info, problem, True, advertised)
+
+    def _untried(self) -> Iterator[ConnectionProblem]:
+        for info, asking in self._asked:
+            tried = self._tried.peek((info.capture_set, info.client.host)) or set()
+            told = list(asking.told.values())
+            if not told or any(one.port in tried or _may_be(one, info) for one in told):
+                continue
+            where = ", ".join(map(str, told))
+            fact = f"the client was told of {where}, and connected to none of them; {told[0].told}"
+            problem = Problem(Reason.ADVERTISED_UNTRIED, fact, info.end_ns - info.start_ns)
+            yield ConnectionProblem(info, problem, True, told[0])
+
+
+def _problem(event: ConnectionClosed, is_kafka: bool) -> ConnectionProblem:
+    assert event.problem is not None
+    return ConnectionProblem(event.connection, event.problem, is_kafka)
+
+
+def _untold(events: Iterable[ConnectionClosed]) -> Iterator[ConnectionProblem]:
+    """Connections whose ends nobody knows to speak Kafka: HTTP is no problem there."""
+    for event in events:
+        if event.problem is not None and event.problem.reason is not Reason.HTTP:
+            yield _problem(event, False)
+
+
+def _addresses(key: int, answer: Any) -> Iterator[tuple[int, str, int]]:
+    """Node, host and port of all that an answer tells."""
+    if key == apis.FIND_COORDINATOR:
+        found = getattr(answer, "coordinators", None)
+        nodes = [answer] if found is None else found
+        return ((one.node_id, str(one.host), one.port) for one in nodes if not one.error_code)
+    if key == apis.METADATA:
+        return ((one.node_id, str(one.host), one.port) for one in answer.brokers)
+    return ((one.broker_id, str(one.host), one.port) for one in answer.brokers)
+
+
+def _names(info: ConnectionInfo) -> Iterator[str]:
+    """What an end may be called in an answer, as far as the packets and --hosts tell."""
+    yield info.broker.host
+    name, _, _ = info.broker_text.rpartition(":")
+    yield name
+    if info.tls is not None and info.tls.sni is not None:
+        yield info.tls.sni
+    if _is_loopback(info.broker.host):
+        yield _LOCAL
+
+
+def _may_be(told: Advertised, info: ConnectionInfo) -> bool:
+    """Whether an address may be that of a connection: of a name nobody knows what it stands for."""
+    if told.port != info.broker.port:
+        return False
+    try:
+        return ip_address(told.host) == ip_address(info.broker.host)
+    except ValueError:
+        return True
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,214 @@
+"""What a broker offered in ApiVersions against what the client then used (KIP-35, KIP-511).
+
+Key: the connection. Order: that of its requests. A client may know a broker's versions from an earlier
+connection, so that not asking is a fact and no difference.
+"""
+
+from collections.abc import Mapping
+from copy import copy
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from kdissect.history import api_keys as apis
+from kdissect.history import error_codes as codes
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Evidence, Fact, evidence_of
+from kdissect.history.state_table import Table
+from kdissect.session.exchange import Exchange, ExchangeKind, State
+
+CONNECTIONS_KEPT = 20_000  # about 10 KB each with a broker's 90 ranges, which most share by value
+USES_KEPT = 512  # pairs of key and version a connection may use; Kafka has 368
+# A broker from 4.0 on offers Produce from version 0 for old clients' sake, but takes it from version 3 on
+# (org.apache.kafka.common.protocol.ApiKeys, KIP-896): it offers version 12 or later.
+_PRODUCE_SHAM_MIN, _PRODUCE_REAL_MIN, _PRODUCE_OF_40 = 0, 3, 12
+
+Range = tuple[int, int]
+# A module's own names are found faster than an enum's members, once an exchange.
+_KAFKA, _ORPHAN_RESPONSE = ExchangeKind.KAFKA, State.ORPHAN_RESPONSE
+
+
+Pairs = frozenset[tuple[int, int]]
+_NO_PAIRS: Pairs = frozenset()
+_NO_FEATURES: Mapping[str, int] = {}
+# Sets of pairs, each once: what thousands of connections of one client use are a few sets.
+_shared: dict[Pairs, Pairs] = {}
+SHARED_KEPT = 1000
+
+
+class VersionFact(StrEnum):
+    """What can be learned of a negotiation."""
+
+    NOT_ASKED = "not_asked"  # the first request is neither ApiVersions nor SASL
+    OFFERED = "offered"  # the broker named its versions
+    FALLBACK = "fallback"  # it answered in version 0 with UNSUPPORTED_VERSION (KIP-511)
+    RETRIED = "retried"  # the client asked again after a fallback; expected: the range, seen: the version
+    REFUSED = "refused"  # ApiVersions was answered with another error
+    OUTSIDE = "outside"  # a request in a version outside the range offered
+    NOT_OFFERED = "not_offered"  # a request of an API that was not offered
+
+
+class Negotiation:
+    """What is known of one connection.
+
+    `offered` is None until the broker named its versions: then nothing is known of them. `fallback` is the
+    range of ApiVersions named in a refusal. `used` are pairs of key and version of its requests.
+    """
+
+    __slots__ = (
+        "asked_in", "fallback", "features", "offered", "offered_by", "refused", "settled", "software", "used",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.offered: dict[int, Range] | None = None
+        self.offered_by: Evidence | None = None
+        self.fallback: Range | None = None
+        self.refused: Evidence | None = None
+        self.asked_in: tuple[int, ...] = ()
+        self.software: tuple[str, str] | None = None
+        self.features: Mapping[str, int] = _NO_FEATURES
+        """Finalized features and their levels, `transaction.version` among them (KIP-584)."""
+        self.used: Pairs = _NO_PAIRS
+        self.settled: Pairs = _NO_PAIRS
+        """Of these pairs those used as offered, so that they need not be compared again."""
+
+    def at_rest(self) -> "Negotiation":
+        """What is kept of a silent connection: one for all that used the same and never asked for versions.
+
+        It is not to be changed.
+        """
+        if self.asked_in:
+            return self
+        pairs = self.used, self.settled
+        known = _at_rest.get(pairs)
+        if known is None:
+            if len(_at_rest) >= SHARED_KEPT:
+                _at_rest.clear()
+            known = _at_rest[pairs] = copy(self)
+        return known
+
+
+_at_rest: dict[tuple[Pairs, Pairs], Negotiation] = {}
+
+
+class NegotiatedVersions:
+    """Negotiations by connection."""
+
+    api_keys: ClassVar[frozenset[int] | None] = None
+
+    def __init__(self) -> None:
+        self.connections: Table[str, Negotiation] = Table(CONNECTIONS_KEPT)
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next exchange of a connection."""
+        exchange = turn.exchange
+        if exchange.kind is not _KAFKA or exchange.state is _ORPHAN_RESPONSE or turn.key < 0:
+            return []
+        known = self.connections.get(turn.info.id)
+        pair = turn.key, turn.version
+        if known is not None and pair in known.settled:
+            return []
+        facts: list[Fact] = []
+        if known is None:
+            known = self.connections.put(turn.info.id, Negotiation())
+            facts += self._first(turn)
+        different = []
+        if turn.key == apis.API_VERSIONS:
+            facts += self._asked(turn, known)
+        else:
+            different = _used(turn, known)
+        if len(known.used) < USES_KEPT or pair in known.used:
+            known.used = _with(known.used, pair)
+            if turn.key != apis.API_VERSIONS and not different:
+                known.settled = _with(known.settled, pair)
+        return facts + different
+
+    def offer_again(self, exchange: Exchange) -> None:
+        """Take the exchange whose answer told the versions once more, as `feed` does."""
+        known = self.connections.get(exchange.connection.id)
+        if known is not None:
+            known.asked_in = (*known.asked_in[-7:], exchange.api_version or 0)
+            known.offered_by = evidence_of(exchange)
+
+    def _first(self, turn: Turn) -> list[Fact]:
+        asks = turn.key in (apis.API_VERSIONS, apis.SASL_HANDSHAKE)
+        if asks or turn.exchange.ordinal or not turn.is_whole:
+            return []
+        return [Fact(VersionFact.NOT_ASKED, (turn.info.id,), turn.evidence)]
+
+    def _asked(self, turn: Turn, known: Negotiation) -> list[Fact]:
+        facts = []
+        key = (turn.info.id,)
+        if known.fallback is not None and known.refused is not None and known.offered is None:
+            facts.append(
+                Fact(
+                    VersionFact.RETRIED, key, turn.evidence, "request", "request_api_version",
+                    known.fallback, turn.version, known.refused, turn.is_whole,
+                )
+            )  # fmt: skip
+        known.asked_in = (*known.asked_in[-7:], turn.version)  # a client asks once or twice
+        request = turn.request
+        if hasattr(request, "client_software_name"):
+            known.software = (str(request.client_software_name), str(request.client_software_version))
+        answer = turn.response
+        if answer is None:
+            return facts
+        return [*facts, _answered(turn, known, answer)]
+
+
+def _with(pairs: Pairs, pair: tuple[int, int]) -> Pairs:
+    if pair in pairs:
+        return pairs
+    if len(_shared) >= SHARED_KEPT:
+        _shared.clear()
+    more = pairs | {pair}
+    return _shared.setdefault(more, more)
+
+
+def _answered(turn: Turn, known: Negotiation, answer: Any) -> Fact:
+    known.settled = _NO_PAIRS
+    ranges = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys or ()}
+    if answer.error_code == codes.NONE:
+        known.offered = _honest(ranges)
+        known.offered_by = turn.evidence
+        known.features = {
+            row.name: row.max_version_level for row in getattr(answer, "finalized_features", ())
+        }
+        return Fact(VersionFact.OFFERED, (turn.info.id,), turn.evidence, "response", "api_keys", None, ranges)
+    known.refused = turn.evidence
+    kind = VersionFact.REFUSED
+    if answer.error_code == codes.UNSUPPORTED_VERSION:
+        kind = VersionFact.FALLBACK
+        # The refusal names ApiVersions alone; brokers before 2.4 name nothing (KIP-511).
+        known.fallback = ranges.get(apis.API_VERSIONS)
+    return Fact(
+        kind, (turn.info.id,), turn.evidence, "response", "error_code", turn.version, answer.error_code
+    )
+
+
+def _honest(ranges: dict[int, Range]) -> dict[int, Range]:
+    low, high = ranges.get(apis.PRODUCE, (-1, -1))
+    if low == _PRODUCE_SHAM_MIN and high >= _PRODUCE_OF_40:
+        return ranges | {apis.PRODUCE: (_PRODUCE_REAL_MIN, high)}
+    return ranges
+
+
+def _used(turn: Turn, known: Negotiation) -> list[Fact]:
+    if known.offered is None:
+        return []
+    key = (turn.info.id,)
+    offered = known.offered.get(turn.key)
+    if offered is None:
+        return [
+            Fact(
+                VersionFact.NOT_OFFERED, key, turn.evidence, "request", "request_api_key", None, turn.key,
+                known.offered_by,
+            )
+        ]  # fmt: skip
+    if offered[0] <= turn.version <= offered[1]:
+        return []
+    return [
+        Fact(
+            VersionFact.OUTSIDE, key, turn.evidence, "request", "request_api_version", offered, turn.version,
+            known.offered_by,
+        )
+    ]  # fmt: skip

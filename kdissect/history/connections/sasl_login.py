@@ -1,0 +1,313 @@
+"""SASL on a connection: phases, mechanism, principal, session lifetime, re-authentication.
+
+Key: the connection. Order: that of its requests. (KIP-43, KIP-152, KIP-368.) A connection whose handshake was
+not captured has an unknown phase, and one without any may have no SASL at all: nothing is expected of either.
+"""
+
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from kdissect.history import api_keys as apis
+from kdissect.history import error_codes as codes
+from kdissect.history.connections.sasl_tokens import ScramExchange, plain_fault
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.state_table import Table
+from kdissect.session.exchange import ExchangeKind, State
+from kdissect.session.sasl import ROUNDS, has_succeeded, principal_of
+
+CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest brokers; a state is 500 bytes
+TOKEN_KEPT = 8192  # of the first token, to name the principal: a bearer token is the largest, 1-4 KB
+_MS = 1_000_000
+
+
+class SaslPhase(StrEnum):
+    """Where a connection stands."""
+
+    UNKNOWN = "unknown"  # no handshake was seen
+    HANDSHAKEN = "handshaken"  # a mechanism was agreed on; tokens follow
+    AUTHENTICATED = "authenticated"
+    FAILED = "failed"
+
+
+class SaslFact(StrEnum):
+    """What can be learned of authentication."""
+
+    HANDSHAKE = "handshake"  # seen: the mechanism agreed on
+    NO_SASL = "no_sasl"  # the listener does no SASL, or not now (ILLEGAL_SASL_STATE); the connection goes on
+    MECHANISM_REFUSED = "mechanism_refused"  # expected: those the broker has, seen: the one asked for
+    AUTHENTICATED = "authenticated"  # seen: the principal, None where the mechanism hides it
+    REAUTHENTICATED = "reauthenticated"  # the same, again (KIP-368)
+    FAILED = "failed"  # seen: the error code
+    MECHANISM_CHANGED = "mechanism_changed"  # re-authentication with another mechanism
+    PRINCIPAL_CHANGED = "principal_changed"  # re-authentication as somebody else
+    REQUEST_BEFORE_END = "request_before_end"  # another request while tokens are expected; seen: its API key
+    API_VERSIONS_LATE = "api_versions_late"  # ApiVersions behind SaslHandshake, before authentication ends
+    TOKEN_DIFFERS = "token_differs"  # a PLAIN or SCRAM token of another form; detail: what is wrong
+    HANDSHAKE_AGAIN = "handshake_again"  # a second handshake before the first led to anything
+    WITHOUT_HANDSHAKE = "without_handshake"  # SaslAuthenticate without a handshake
+    AFTER_RAW_HANDSHAKE = "after_raw_handshake"  # SaslAuthenticate after SaslHandshake v0 (KIP-152)
+    SESSION_EXPIRED = "session_expired"  # a request after the session's lifetime; milliseconds
+    USED_AFTER_FAILURE = "used_after_failure"  # anything after a failure
+
+
+class SaslSession:
+    """What is known of one connection.
+
+    `lifetime_ms` is that of the last authentication, 0 for endless, None where the version has none.
+    `is_raw` after SaslHandshake v0. `tokens` counts those of the authentication under way.
+    """
+
+    __slots__ = (
+        "authenticated_by", "authenticated_ns", "authentications", "expired", "failed_by", "first_token",
+        "handshake", "is_raw", "lifetime_ms", "mechanism", "offered", "phase", "principal", "scram", "tokens",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.phase = SaslPhase.UNKNOWN
+        self.mechanism: str | None = None
+        self.offered: tuple[str, ...] = ()
+        self.handshake: Evidence | None = None
+        self.is_raw = False
+        self.tokens = 0
+        self.first_token = b""
+        self.scram: ScramExchange | None = None
+        self.principal: str | None = None
+        self.authentications = 0
+        self.authenticated_ns = 0
+        self.authenticated_by: Evidence | None = None
+        self.lifetime_ms: int | None = None
+        self.expired = False
+        self.failed_by: Evidence | None = None
+
+
+_SASL_APIS = (apis.SASL_HANDSHAKE, apis.SASL_AUTHENTICATE)
+
+
+class SaslHistory:
+    """SASL sessions by connection; connections without SASL have none."""
+
+    api_keys: ClassVar[frozenset[int] | None] = None
+
+    def __init__(self) -> None:
+        self.connections: Table[str, SaslSession] = Table(CONNECTIONS_KEPT)
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next exchange of a connection."""
+        if turn.exchange.state is State.ORPHAN_RESPONSE:
+            return []
+        if turn.key not in _SASL_APIS and not len(self.connections):
+            return []  # nearly always
+        known = self.connections.get(turn.info.id)
+        if turn.key == apis.SASL_HANDSHAKE:
+            known = known or self.connections.put(turn.info.id, SaslSession())
+            return [*_after_failure(turn, known), *_handshake(turn, known)]
+        if turn.key == apis.SASL_AUTHENTICATE:
+            unknown = known is None
+            known = known or self.connections.put(turn.info.id, SaslSession())
+            return [*_after_failure(turn, known), *_authenticate(turn, known, unknown)]
+        if known is None:
+            return []
+        if turn.exchange.kind is ExchangeKind.SASL_TOKEN:
+            return _raw_token(turn, known)
+        return [*_after_failure(turn, known), *_other_request(turn, known)]
+
+
+def _handshake(turn: Turn, known: SaslSession) -> list[Fact]:
+    request, answer = turn.request, turn.response
+    if request is None:
+        return []
+    facts, key = [], (turn.info.id,)
+    mechanism = str(request.mechanism)
+    if known.phase is SaslPhase.HANDSHAKEN:
+        facts.append(
+            Fact(SaslFact.HANDSHAKE_AGAIN, key, turn.evidence, earlier=known.handshake, sure=turn.is_whole)
+        )
+    if answer is None:
+        return _unread(turn, known, facts)
+    known.offered = tuple(map(str, answer.mechanisms or ()))
+    if answer.error_code == codes.ILLEGAL_SASL_STATE:
+        return [*facts, _no_sasl(turn, known)]
+    if answer.error_code:
+        known.phase, known.failed_by = SaslPhase.FAILED, turn.evidence
+        kind = SaslFact.MECHANISM_REFUSED
+        return [
+            *facts,
+            Fact(kind, key, turn.evidence, "response", "error_code", known.offered, mechanism),
+        ]
+    if known.authentications and known.mechanism not in (None, mechanism):
+        facts.append(
+            Fact(
+                SaslFact.MECHANISM_CHANGED, key, turn.evidence, "request", "mechanism", known.mechanism,
+                mechanism, known.handshake,
+            )
+        )  # fmt: skip
+    known.phase, known.mechanism, known.handshake = SaslPhase.HANDSHAKEN, mechanism, turn.evidence
+    known.is_raw = (
+        turn.version == 0
+    )  # KIP-43: bare tokens follow; from version 1 on SaslAuthenticate (KIP-152)
+    known.tokens, known.first_token = 0, b""
+    known.scram = ScramExchange() if mechanism.startswith("SCRAM-") else None
+    return [*facts, Fact(SaslFact.HANDSHAKE, key, turn.evidence, "request", "mechanism", None, mechanism)]
+
+
+def _unread(turn: Turn, known: SaslSession, facts: list[Fact]) -> list[Fact]:
+    """A side is missing. Where it was there and cannot be read, nobody knows how it went on."""
+    if turn.is_misread:
+        known.phase = SaslPhase.UNKNOWN
+    return facts
+
+
+def _authenticate(turn: Turn, known: SaslSession, unknown: bool) -> list[Fact]:
+    key = (turn.info.id,)
+    facts = []
+    if unknown and turn.is_whole:
+        facts.append(Fact(SaslFact.WITHOUT_HANDSHAKE, key, turn.evidence))
+    if known.phase is SaslPhase.HANDSHAKEN and known.is_raw:
+        facts.append(Fact(SaslFact.AFTER_RAW_HANDSHAKE, key, turn.evidence, earlier=known.handshake))
+    request, answer = turn.request, turn.response
+    if request is not None:
+        facts += _token(turn, known, bytes(request.auth_bytes))
+    if answer is None or request is None:
+        return _unread(turn, known, facts)
+    if answer.error_code == codes.ILLEGAL_SASL_STATE:
+        return [*facts, _no_sasl(turn, known)]
+    if answer.error_code:
+        known.phase, known.failed_by = SaslPhase.FAILED, turn.evidence
+        return [*facts, _refused(turn, known, answer.error_code)]
+    known.lifetime_ms = getattr(answer, "session_lifetime_ms", None)
+    server_token = bytes(answer.auth_bytes)
+    return [*facts, *_server_token(turn, known, server_token), *_maybe_done(turn, known, server_token)]
+
+
+def _refused(turn: Turn, known: SaslSession, code: int) -> Fact:
+    principal = principal_of(known.mechanism, known.first_token)  # None where the mechanism hides it
+    tried = " as ".join(part for part in (known.mechanism, principal) if part)
+    known.first_token = b""  # it may hold a password
+    key = (turn.info.id,)
+    return Fact(SaslFact.FAILED, key, turn.evidence, "response", "error_code", 0, code, detail=tried)
+
+
+def _no_sasl(turn: Turn, known: SaslSession) -> Fact:
+    if known.phase is SaslPhase.HANDSHAKEN:
+        known.phase = SaslPhase.UNKNOWN
+    seen = turn.response.error_code
+    return Fact(SaslFact.NO_SASL, (turn.info.id,), turn.evidence, "response", "error_code", 0, seen)
+
+
+def _raw_token(turn: Turn, known: SaslSession) -> list[Fact]:
+    exchange = turn.exchange
+    facts: list[Fact] = []
+    if exchange.request is not None:
+        facts = [] if exchange.request.is_cut else _token(turn, known, exchange.request.data)
+    if exchange.response is None or exchange.response.is_cut:
+        return facts
+    token = exchange.response.data
+    return [*facts, *_server_token(turn, known, token), *_maybe_done(turn, known, token)]
+
+
+def _token(turn: Turn, known: SaslSession, token: bytes) -> list[Fact]:
+    known.tokens += 1
+    if known.tokens == 1:
+        known.first_token = token[:TOKEN_KEPT]
+    why = None
+    if known.phase is SaslPhase.HANDSHAKEN and known.mechanism == "PLAIN" and known.tokens == 1:
+        why = plain_fault(token)
+    elif known.scram is not None:
+        why = known.scram.client(token)
+    return _token_differs(turn, known, why, "request")
+
+
+def _server_token(turn: Turn, known: SaslSession, token: bytes) -> list[Fact]:
+    why = None if known.scram is None else known.scram.server(token)
+    return _token_differs(turn, known, why, "response")
+
+
+def _token_differs(turn: Turn, known: SaslSession, why: str | None, side: str) -> list[Fact]:
+    if why is None:
+        return []
+    return [
+        Fact(
+            SaslFact.TOKEN_DIFFERS, (turn.info.id,), turn.evidence, side, "auth_bytes", known.mechanism,
+            earlier=known.handshake, sure=turn.is_whole, detail=why,
+        )
+    ]  # fmt: skip
+
+
+def _maybe_done(turn: Turn, known: SaslSession, server_token: bytes) -> list[Fact]:
+    """Authenticated after as many tokens as the mechanism has; others show it by what follows."""
+    if known.phase is SaslPhase.HANDSHAKEN and has_succeeded(known.mechanism, known.tokens, server_token):
+        return _done(turn, known)
+    return []
+
+
+def _done(turn: Turn, known: SaslSession) -> list[Fact]:
+    principal = principal_of(known.mechanism, known.first_token)
+    known.phase = SaslPhase.AUTHENTICATED
+    known.authentications += 1
+    before, known.principal = known.principal, principal
+    earlier, known.authenticated_by = known.authenticated_by, turn.evidence
+    known.authenticated_ns = turn.evidence.answered_ns or turn.sent_ns
+    known.expired = False
+    known.first_token = b""  # it may hold a password
+    again = known.authentications > 1
+    kind = SaslFact.REAUTHENTICATED if again else SaslFact.AUTHENTICATED
+    key = (turn.info.id,)
+    facts = [Fact(kind, key, turn.evidence, "request", "auth_bytes", before, principal, earlier)]
+    if again and before != principal:
+        facts.append(
+            Fact(
+                SaslFact.PRINCIPAL_CHANGED,
+                key,
+                turn.evidence,
+                "request",
+                "auth_bytes",
+                before,
+                principal,
+                earlier,
+            )
+        )  # fmt: skip
+    return facts
+
+
+def _other_request(turn: Turn, known: SaslSession) -> list[Fact]:
+    key = (turn.info.id,)
+    if turn.exchange.api_key is None:  # a header that does not fit
+        return []
+    if known.phase is SaslPhase.HANDSHAKEN:
+        if (known.mechanism or "") in ROUNDS or turn.response is None:
+            late = turn.key == apis.API_VERSIONS
+            kind = SaslFact.API_VERSIONS_LATE if late else SaslFact.REQUEST_BEFORE_END
+            path, earlier, sure = "request_api_key", known.handshake, turn.is_whole
+            return [Fact(kind, key, turn.evidence, "request", path, None, turn.key, earlier, sure)]
+        return _done(turn, known)  # of GSSAPI and others nobody knows the rounds; an answered request does
+    if known.phase is SaslPhase.AUTHENTICATED and known.lifetime_ms and not known.expired:
+        return _expiry(turn, known, known.lifetime_ms)
+    return []
+
+
+def _expiry(turn: Turn, known: SaslSession, lifetime_ms: int) -> list[Fact]:
+    age_ms = (turn.sent_ns - known.authenticated_ns) // _MS
+    if age_ms <= lifetime_ms:
+        return []
+    known.expired = True  # said once
+    return [
+        Fact(
+            SaslFact.SESSION_EXPIRED, (turn.info.id,), turn.evidence, "request", "", lifetime_ms, age_ms,
+            known.authenticated_by, not turn.losses,
+        )
+    ]  # fmt: skip
+
+
+def _after_failure(turn: Turn, known: SaslSession) -> list[Fact]:
+    if known.phase is not SaslPhase.FAILED or known.failed_by is None:
+        return []
+    if turn.sent_ns <= known.failed_by.answered_ns:
+        return []  # under way before the client could know
+    seen: Any = turn.key
+    return [
+        Fact(
+            SaslFact.USED_AFTER_FAILURE, (turn.info.id,), turn.evidence, "request", "request_api_key", None,
+            seen, known.failed_by,
+        )
+    ]  # fmt: skip

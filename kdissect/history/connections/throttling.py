@@ -1,0 +1,126 @@
+"""How long brokers told clients to be silent, and whether they were (KIP-219).
+
+Key: the connection. Order: that of its requests. From certain versions on a broker answers first and then
+expects the client to wait; before, it delayed the answer itself and the client owes nothing.
+"""
+
+from enum import StrEnum
+from functools import lru_cache
+from typing import ClassVar
+
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.state_table import Table
+from kdissect.model.packet import NEVER_NS
+from kdissect.schema import registry
+
+CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest brokers; a state is 200 bytes
+# A client measures in its own clock from the moment it read the answer; a request that was under way
+# when the answer came crosses it. 50 ms is longer than a round trip within a data centre or a timer's step.
+GRACE_NS = 50_000_000
+_MS = 1_000_000
+# The first version whose client must wait: `shouldClientThrottle` of the response classes (KIP-219). APIs
+# that are not here: every version that has the field (org.apache.kafka.common.requests.AbstractResponse).
+_CLIENT_WAITS_FROM = {
+    0: 6, 1: 8, 2: 3, 3: 6, 8: 4, 9: 4, 10: 2, 11: 3, 12: 2, 13: 2, 14: 2, 15: 2, 16: 2, 18: 2, 19: 3, 20: 2,
+    21: 1, 22: 1, 24: 1, 25: 1, 26: 1, 28: 1, 29: 1, 30: 1, 31: 1, 32: 2, 33: 1, 34: 1, 35: 1, 37: 1, 38: 1,
+    39: 1, 40: 1, 41: 1, 42: 1,
+}  # fmt: skip
+
+
+class ThrottleFact(StrEnum):
+    """What can be learned of throttling."""
+
+    THROTTLED = "throttled"  # seen: the milliseconds
+    RESPECTED = "respected"  # the first request after a throttle came late enough
+    IGNORED = "ignored"  # a request came too early; expected and seen: milliseconds after the answer
+    NEGATIVE = "negative"  # a negative time
+
+
+class Throttle:
+    """What is known of one connection. Times are nanoseconds of the capture's clock."""
+
+    __slots__ = ("answered_ns", "by", "ignored", "throttled", "total_ms", "until_ns")
+
+    def __init__(self) -> None:
+        self.until_ns = NEVER_NS  # then it is not throttled
+        self.answered_ns = 0
+        self.by: Evidence | None = None
+        self.throttled = 0
+        self.ignored = 0
+        self.total_ms = 0
+
+
+@lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name
+def client_must_wait(api_key: int, api_version: int) -> bool:
+    """Whether a client owes silence after a throttle time in this response."""
+    api = registry.api(api_key)
+    if api is None:
+        return False
+    first = _CLIENT_WAITS_FROM.get(api_key)
+    if first is not None:
+        return api_version >= first
+    return has_throttle(api_key, api_version)
+
+
+@lru_cache(maxsize=4096)  # as above
+def has_throttle(api_key: int, api_version: int) -> bool:
+    """Whether a response has the field. One in another version than its request's is a refusal without it."""
+    api = registry.api(api_key)
+    fields = () if api is None else api.response.root.fields
+    return any(field.name == "throttle_time_ms" and api_version in field.versions for field in fields)
+
+
+class Throttling:
+    """Throttles by connection."""
+
+    api_keys: ClassVar[frozenset[int] | None] = None
+
+    def __init__(self) -> None:
+        self.connections: Table[str, Throttle] = Table(CONNECTIONS_KEPT)
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next exchange of a connection."""
+        known = self.connections.get(turn.info.id) if len(self.connections) else None
+        facts = [] if known is None else _next_request(turn, known)
+        if not has_throttle(turn.key, turn.version):
+            return facts
+        throttle_ms = getattr(turn.response, "throttle_time_ms", 0)
+        if not throttle_ms:
+            return facts
+        key = (turn.info.id,)
+        path = "throttle_time_ms"
+        if throttle_ms < 0:
+            return [*facts, Fact(ThrottleFact.NEGATIVE, key, turn.evidence, "response", path, 0, throttle_ms)]
+        known = known or self.connections.put(turn.info.id, Throttle())
+        known.throttled += 1
+        known.total_ms += throttle_ms
+        if client_must_wait(turn.key, turn.version):
+            _start(turn, known, throttle_ms)
+        facts.append(Fact(ThrottleFact.THROTTLED, key, turn.evidence, "response", path, None, throttle_ms))
+        return facts
+
+
+def _start(turn: Turn, known: Throttle, throttle_ms: int) -> None:
+    answered = turn.evidence.answered_ns
+    until = answered + throttle_ms * _MS
+    if until > known.until_ns:
+        known.until_ns, known.answered_ns, known.by = until, answered, turn.evidence
+
+
+def _next_request(turn: Turn, known: Throttle) -> list[Fact]:
+    """Whether a request keeps the silence that an earlier answer asked for."""
+    if known.until_ns == NEVER_NS or turn.exchange.request is None:
+        return []
+    sent = turn.sent_ns
+    if sent <= known.answered_ns + GRACE_NS:
+        return []  # under way before the client could know
+    early = sent < known.until_ns - GRACE_NS
+    kind = ThrottleFact.IGNORED if early else ThrottleFact.RESPECTED
+    expected = (known.until_ns - known.answered_ns) // _MS
+    seen = (sent - known.answered_ns) // _MS
+    earlier, known.until_ns = known.by, NEVER_NS
+    known.ignored += early
+    return [
+        Fact(kind, (turn.info.id,), turn.evidence, "request", "", expected, seen, earlier, not turn.losses)
+    ]

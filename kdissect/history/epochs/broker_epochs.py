@@ -1,0 +1,84 @@
+"""Epochs that KRaft controllers give brokers at registration, and those brokers name later (KIP-631).
+
+Key: capture set, broker id. Order: that of completion; a broker registers and heartbeats on one connection at
+a time, and does both again after a controller's failover.
+"""
+
+from enum import StrEnum
+from typing import ClassVar
+
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.state_table import Table
+
+BROKERS_KEPT = 10_000  # a state is 200 bytes; clusters have hundreds
+
+
+class BrokerFact(StrEnum):
+    """What can be learned of registrations."""
+
+    REGISTERED = "registered"  # epochs before and now
+    WENT_BACK = "went_back"  # a registration with an epoch that is not higher
+    OTHER_EPOCH = "other_epoch"  # a heartbeat with an older epoch than the registration gave
+
+
+class Registration:
+    """One broker's registration, as far as it was seen."""
+
+    __slots__ = ("epoch", "given_by", "heartbeats", "incarnation_id", "registrations")
+
+    def __init__(self) -> None:
+        self.epoch: int | None = None
+        self.given_by: Evidence | None = None
+        self.incarnation_id: bytes | None = None
+        self.registrations = 0
+        self.heartbeats = 0
+
+
+BrokerKey = tuple[str, int]
+
+
+class BrokerEpochs:
+    """Registrations by broker id."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.BROKER_REGISTRATION, apis.BROKER_HEARTBEAT})
+
+    def __init__(self) -> None:
+        self.brokers: Table[BrokerKey, Registration] = Table(BROKERS_KEPT)
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next BrokerRegistration or BrokerHeartbeat."""
+        request, answer = turn.request, turn.response
+        if request is None:
+            return []
+        key: BrokerKey = turn.info.capture_set, request.broker_id
+        known = self.brokers.get_or(key, Registration)
+        earlier = known.given_by
+        if turn.key == apis.BROKER_HEARTBEAT:
+            return _heartbeat(turn, key, known)
+        if answer is None or answer.error_code:
+            return []
+        before, known.epoch = known.epoch, answer.broker_epoch
+        known.given_by, known.incarnation_id = turn.evidence, request.incarnation_id
+        known.registrations += 1
+        back = before is not None and answer.broker_epoch < before
+        kind = BrokerFact.WENT_BACK if back else BrokerFact.REGISTERED
+        path, seen = "broker_epoch", answer.broker_epoch
+        return [Fact(kind, key, turn.evidence, "response", path, before, seen, earlier, turn.all_whole)]
+
+
+def _heartbeat(turn: Turn, key: BrokerKey, known: Registration) -> list[Fact]:
+    known.heartbeats += 1
+    earlier, seen = known.given_by, turn.request.broker_epoch
+    if known.epoch is None or seen == known.epoch or _under_way(turn, earlier):
+        return []
+    if seen > known.epoch:  # epochs rise: the broker registered again on a connection that was not captured
+        known.epoch, known.given_by = None, None
+        return []
+    kind, path = BrokerFact.OTHER_EPOCH, "broker_epoch"
+    return [Fact(kind, key, turn.evidence, "request", path, known.epoch, seen, earlier, turn.all_whole)]
+
+
+def _under_way(turn: Turn, given_by: Evidence | None) -> bool:
+    return given_by is not None and turn.sent_ns <= given_by.answered_ns

@@ -1,0 +1,219 @@
+"""Leaders and leader epochs of partitions, as brokers tell them (KIP-320).
+
+Key: capture set, topic, partition; the topic is its name where the message has one, else its id. Order: that
+of completion. A broker's metadata lags behind, so an older epoch from another broker is only stale; the same
+broker going back is a difference, unless the topic was deleted and created again, which its id shows.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
+
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.state_table import Table
+from kdissect.schema import registry
+from kdissect.schema.types import Array, Struct, Type
+
+PARTITIONS_KEPT = 200_000  # a large cluster's; a state is 300 bytes
+BROKERS_KEPT = 16  # brokers that told of one partition: its replicas, and those a client asks for metadata
+UNKNOWN_EPOCH = -1  # RecordBatch.NO_PARTITION_LEADER_EPOCH (KIP-320)
+_NO_ID = bytes(16)  # org.apache.kafka.common.Uuid.ZERO_UUID
+
+
+class LeaderFact(StrEnum):
+    """What can be learned of leaders. Values are (leader, epoch)."""
+
+    LEARNED = "learned"  # the first that was heard of the partition
+    CHANGED = "changed"  # a higher epoch
+    STALE = "stale"  # a lower epoch than another broker told before
+    WENT_BACK = "went_back"  # a lower epoch than this broker told before
+    TWO_LEADERS = "two_leaders"  # two leaders in one epoch
+    RECREATED = "recreated"  # the topic has another id now
+
+
+class Leadership:
+    """What is known of one partition. `by_broker` holds the last epoch each broker told."""
+
+    __slots__ = ("by", "by_broker", "changes", "epoch", "leader", "topic_id")
+
+    def __init__(self, leader: int, epoch: int, topic_id: bytes | None, by: Evidence) -> None:
+        self.leader = leader
+        self.epoch = epoch
+        self.topic_id = topic_id
+        self.by = by
+        self.by_broker: dict[str, int] = {}
+        self.changes = 0
+
+
+class _Report(NamedTuple):
+    topic: str | bytes
+    topic_id: bytes | None
+    partition: int
+    leader: int
+    epoch: int
+    side: str
+    path: str
+
+
+_WITH_LEADER = frozenset({apis.FETCH, apis.PRODUCE, apis.SHARE_FETCH})
+"""APIs whose answers may tell the leader of a partition."""
+
+PartitionKey = tuple[str, str | bytes, int]
+
+
+class LeaderEpochs:
+    """Leaderships by partition."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset(
+        {apis.METADATA, apis.FETCH, apis.PRODUCE, apis.SHARE_FETCH, apis.LEADER_AND_ISR,
+         apis.DESCRIBE_TOPIC_PARTITIONS}
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.partitions: Table[PartitionKey, Leadership] = Table(PARTITIONS_KEPT)
+
+    def concerns(self, api_key: int, api_version: int) -> bool:
+        """Whether answers of this version may tell a leader."""
+        return api_key not in _WITH_LEADER or _can_tell_leaders(api_key, api_version)
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next exchange that tells of leaders."""
+        facts: list[Fact] = []
+        if not self.concerns(turn.key, turn.version):
+            return facts
+        for report in _reports(turn):
+            if report.epoch > UNKNOWN_EPOCH:
+                facts += self._learn(turn, report)
+        return facts
+
+    def _learn(self, turn: Turn, report: _Report) -> list[Fact]:
+        key: PartitionKey = turn.info.capture_set, report.topic, report.partition
+        told = report.leader, report.epoch
+        known = self.partitions.get(key)
+        if known is None:
+            self.partitions.put(key, self._new(turn, report))
+            return [_fact(LeaderFact.LEARNED, key, turn, report, None, told, None)]
+        if report.topic_id is not None and known.topic_id not in (None, report.topic_id):
+            old = self.partitions.put(key, self._new(turn, report)) and known
+            return [_fact(LeaderFact.RECREATED, key, turn, report, (old.leader, old.epoch), told, old.by)]
+        known.topic_id = known.topic_id or report.topic_id
+        fact = _compare(key, turn, report, known)
+        broker = turn.info.broker_address
+        if broker in known.by_broker or len(known.by_broker) < BROKERS_KEPT:
+            known.by_broker[broker] = max(report.epoch, known.by_broker.get(broker, UNKNOWN_EPOCH))
+        return [] if fact is None else [fact]
+
+    def _new(self, turn: Turn, report: _Report) -> Leadership:
+        made = Leadership(report.leader, report.epoch, report.topic_id, turn.evidence)
+        made.by_broker[turn.info.broker_address] = report.epoch
+        return made
+
+
+def _compare(key: PartitionKey, turn: Turn, report: _Report, known: Leadership) -> Fact | None:
+    before, told = (known.leader, known.epoch), (report.leader, report.epoch)
+    earlier = known.by
+    if report.epoch > known.epoch:
+        known.leader, known.epoch, known.by = report.leader, report.epoch, turn.evidence
+        known.changes += 1
+        return _fact(LeaderFact.CHANGED, key, turn, report, before, told, earlier)
+    if report.epoch < known.epoch:
+        same = report.epoch < known.by_broker.get(turn.info.broker_address, UNKNOWN_EPOCH)
+        kind = LeaderFact.WENT_BACK if same else LeaderFact.STALE
+        return _fact(kind, key, turn, report, before, told, earlier, sure=same)
+    if report.leader != known.leader and min(report.leader, known.leader) >= 0:  # -1: no leader just now
+        sure = report.epoch == known.by_broker.get(turn.info.broker_address)  # not another cluster's topic
+        return _fact(LeaderFact.TWO_LEADERS, key, turn, report, before, told, earlier, sure=sure)
+    known.leader = max(known.leader, report.leader)
+    return None
+
+
+def _fact(
+    kind: LeaderFact, key: PartitionKey, turn: Turn, report: _Report, expected: Any, seen: Any,
+    earlier: Evidence | None, sure: bool = True,
+) -> Fact:  # fmt: skip
+    return Fact(kind, key, turn.evidence, report.side, report.path, expected, seen, earlier, sure)
+
+
+def _reports(turn: Turn) -> Iterator[_Report]:
+    if turn.key == apis.LEADER_AND_ISR:
+        if not turn.is_refused_whole:  # a broker refuses what a former controller says
+            yield from _of_controller(turn.request)
+        return
+    answer = turn.response
+    if answer is None:
+        return
+    yield from _of_current_leader(answer) if turn.key in _WITH_LEADER else _of_metadata(answer)
+
+
+@lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name
+def _can_tell_leaders(api_key: int, api_version: int) -> bool:
+    """Whether a response of this version has a current leader: most Produce and Fetch answers do not."""
+    api = registry.api(api_key)
+    return api is not None and _has_leader(api.response.root, api_version)
+
+
+def _has_leader(of: Type, version: int) -> bool:
+    if isinstance(of, Array):
+        return _has_leader(of.element, version)
+    if not isinstance(of, Struct):
+        return False
+    return any(
+        version in field.versions and (field.name == "current_leader" or _has_leader(field.type, version))
+        for field in of.fields
+    )
+
+
+def _of_metadata(answer: Any) -> Iterator[_Report]:
+    for topic in answer.topics or ():
+        topic_id = getattr(topic, "topic_id", None) or None
+        topic_id = None if topic_id == _NO_ID else topic_id
+        name = topic.name if topic.name is not None else topic_id
+        if topic.error_code or name is None:
+            continue
+        for row in topic.partitions or ():
+            epoch = getattr(row, "leader_epoch", UNKNOWN_EPOCH)
+            yield _Report(name, topic_id, row.partition_index, row.leader_id, epoch, "response", "topics")
+
+
+def _of_current_leader(answer: Any) -> Iterator[_Report]:
+    """The `current_leader` of Produce, Fetch and ShareFetch answers: brokers send it with an error."""
+    for topic in answer.responses or ():
+        name = _name(topic)
+        for row in getattr(topic, "partition_responses", None) or getattr(topic, "partitions", None) or ():
+            leader = getattr(row, "current_leader", None)
+            if leader is None:
+                continue
+            number = row.index if hasattr(row, "index") else row.partition_index
+            yield _Report(
+                name, None, number, leader.leader_id, leader.leader_epoch, "response",
+                "responses.partitions.current_leader",
+            )  # fmt: skip
+
+
+def _of_controller(request: Any) -> Iterator[_Report]:
+    if request is None:
+        return
+    for row in getattr(request, "ungrouped_partition_states", None) or ():
+        yield _state(row.topic_name, None, row)
+    for topic in getattr(request, "topic_states", None) or ():
+        topic_id = getattr(topic, "topic_id", None)
+        for row in topic.partition_states or ():
+            yield _state(topic.topic_name, None if topic_id == _NO_ID else topic_id, row)
+
+
+def _state(name: str, topic_id: bytes | None, row: Any) -> _Report:
+    # -2 in place of an epoch says that the topic is being deleted (kafka.api.LeaderAndIsr of Kafka 2.8)
+    return _Report(
+        name, topic_id, row.partition_index, row.leader, row.leader_epoch, "request", "topic_states"
+    )
+
+
+def _name(topic: Any) -> str | bytes:
+    for field in ("topic_id", "topic", "name"):
+        if hasattr(topic, field):
+            name: str | bytes = getattr(topic, field)
+            return name
+    return ""

@@ -1,0 +1,108 @@
+"""Epochs of the metadata quorum, as each of its nodes names them (KIP-595).
+
+Key: connection, side, topic, partition: one node speaks on each side of a connection, and its epoch only
+rises, also over restarts. Order: that of the connection's requests. Connections are not compared with each
+other: what a node sends on two of them may cross.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.state_table import Table
+from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.session.exchange import Exchange
+
+_TOPIC = METADATA_TOPIC.encode()
+PARTITIONS_KEPT = 10_000  # of connections; a cluster has one such partition, and a few connections
+
+
+class QuorumFact(StrEnum):
+    """What can be learned of epochs. Epochs before and now."""
+
+    RAISED = "raised"  # a higher epoch than the node named before
+    WENT_BACK = "went_back"  # a lower one
+
+
+QuorumKey = tuple[str, str, str, int]
+
+
+class QuorumEpochs:
+    """The last epoch and its evidence by node and partition."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset(
+        {apis.FETCH, apis.VOTE, apis.BEGIN_QUORUM_EPOCH, apis.END_QUORUM_EPOCH, apis.FETCH_SNAPSHOT}
+    )
+
+    def __init__(self) -> None:
+        self.epochs: Table[QuorumKey, tuple[int, Evidence]] = Table(PARTITIONS_KEPT)
+
+    def passes(self, exchange: Exchange, _request: Any, _response: Any) -> bool:
+        """A Fetch of another topic."""
+        return exchange.api_key == apis.FETCH and not _is_of_quorum(exchange)
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next exchange of a connection."""
+        if turn.key == apis.FETCH and not _is_of_quorum(turn.exchange):
+            return []
+        facts = []
+        for side, told in (("request", _asked(turn)), ("response", _answered(turn))):
+            for topic, partition, epoch, path in told:
+                key: QuorumKey = turn.info.id, side, topic, partition
+                known = self.epochs.get(key)
+                if known is None or epoch != known[0]:
+                    self.epochs.put(key, (epoch, turn.evidence))
+                if known is not None and epoch != known[0]:
+                    kind = QuorumFact.RAISED if epoch > known[0] else QuorumFact.WENT_BACK
+                    facts.append(Fact(kind, key, turn.evidence, side, path, known[0], epoch, known[1]))
+        return facts
+
+
+_Told = Iterator[tuple[str, int, int, str]]
+"""Topic, partition, epoch and path."""
+
+
+def _is_of_quorum(exchange: Exchange) -> bool:
+    """Whether a Fetch is for the metadata log. Nearly none is, and this is asked of each."""
+    frame = exchange.request
+    return frame is not None and (METADATA_TOPIC_ID in frame.data or _TOPIC in frame.data)
+
+
+def _asked(turn: Turn) -> _Told:
+    name = "replica_epoch" if turn.key == apis.VOTE else "leader_epoch"
+    if turn.key in (apis.FETCH, apis.FETCH_SNAPSHOT):
+        name = "current_leader_epoch"
+    for topic, at, rows in _topics(getattr(turn.request, "topics", None)):
+        for index, row in enumerate(rows):
+            epoch = getattr(row, name, -1)
+            if epoch > 0:
+                yield topic, _number(row), epoch, f"topics[{at}].partitions[{index}].{name}"
+
+
+def _answered(turn: Turn) -> _Told:
+    field = "responses" if turn.key == apis.FETCH else "topics"
+    for topic, at, rows in _topics(getattr(turn.response, field, None)):
+        for index, row in enumerate(rows):
+            holder, name = getattr(row, "current_leader", None), "current_leader.leader_epoch"
+            if turn.key not in (apis.FETCH, apis.FETCH_SNAPSHOT):
+                holder, name = row, "leader_epoch"
+            epoch = getattr(holder, "leader_epoch", -1)
+            if epoch > 0:  # 0 is also what refusals leave it at
+                yield topic, _number(row), epoch, f"{field}[{at}].partitions[{index}].{name}"
+
+
+def _topics(topics: Any) -> Iterator[tuple[str, int, Any]]:
+    for at, topic in enumerate(topics or ()):
+        name = next((getattr(topic, f) for f in ("topic_name", "topic", "name") if hasattr(topic, f)), None)
+        if name == METADATA_TOPIC or getattr(topic, "topic_id", None) == METADATA_TOPIC_ID:
+            yield METADATA_TOPIC, at, topic.partitions or ()
+
+
+def _number(row: Any) -> int:
+    for field in ("partition_index", "partition", "index"):
+        if hasattr(row, field):
+            return int(getattr(row, field))
+    return -1

@@ -1,0 +1,225 @@
+"""What is known of one classic group, its generations and members."""
+
+from collections import deque
+from enum import StrEnum
+
+from kdissect.history.fact import Evidence
+from kdissect.history.groups.group_attempts import Attempt
+from kdissect.history.state_table import Table
+from kdissect.model.packet import NEVER_NS
+
+MEMBERS_KEPT = 5_000  # of one group; group.max.size is unlimited by default, thousands are rare
+REBALANCES_KEPT = 100  # the last ones of a group; further ones are counted only
+ATTEMPTS_KEPT = 1_000  # JoinGroups of a group that were not answered; later ones are not kept
+
+
+class ClassicState(StrEnum):
+    """Where a group stands, as far as its members show it."""
+
+    UNKNOWN = "unknown"
+    REBALANCING = "rebalancing"  # members were told to join again
+    SYNCING = "syncing"  # a generation began, assignments are outstanding
+    STABLE = "stable"
+    EMPTY = "empty"  # all known members left
+
+
+class Cause(StrEnum):
+    """Why a generation began."""
+
+    FIRST_MEMBER = "first_member"  # the group was empty
+    MEMBER_JOINED = "member_joined"
+    MEMBER_LEFT = "member_left"
+    MEMBER_LOST = "member_lost"  # its session ended: it is missing and never left
+    MEMBER_RESTARTED = "member_restarted"  # a static member with a new id
+    SUBSCRIPTION_CHANGED = "subscription_changed"
+    LEADER_REJOINED = "leader_rejoined"  # without another cause: its topics changed
+    UNKNOWN = "unknown"
+
+
+class ClassicMember:
+    """One member.
+
+    `generation` is the one it is in, by its JoinGroup's answer or by what else of it was accepted; None where
+    neither was seen.
+    """
+
+    __slots__ = (
+        "assignment", "client", "client_id", "generation", "instance_id", "joined_by", "last_ns", "leads",
+        "member_id", "metadata", "overdue", "protocol", "protocols", "rebalance_timeout_ms", "refusals",
+        "session_timeout_ms", "told_ns",
+    )  # fmt: skip
+
+    def __init__(self, member_id: str) -> None:
+        self.member_id = member_id
+        self.instance_id: str | None = None
+        self.client_id: str | None = None
+        self.client = ""
+        self.generation: int | None = None
+        self.joined_by: Evidence | None = None
+        self.session_timeout_ms = 0
+        self.rebalance_timeout_ms = 0
+        self.leads = False
+        """Whether its JoinGroup's answer made it the leader, by name or with the list of members."""
+        self.protocol: tuple[str | None, str | None] = None, None
+        """Type and name, as that answer told it."""
+        self.protocols: tuple[str, ...] = ()
+        self.metadata: bytes = b""
+        """What it subscribes to, under the protocol the group chose; else under its first."""
+        self.assignment: bytes | None = None
+        self.last_ns = NEVER_NS
+        self.refusals = 0
+        """Heartbeats in a row that were answered with REBALANCE_IN_PROGRESS."""
+        self.told_ns: int | None = None
+        """When the first of them was answered."""
+        self.overdue = False
+
+
+class Rebalance:
+    """The beginning of one generation.
+
+    `causes` are those that may be, with the members they name and when each was seen at work; `reasons` what
+    members said of themselves (KIP-800). `first` is the member whose JoinGroup was sent first, at `first_ns`;
+    `shown_ns` is the first effect: a member was told to join again, or one that was there did.
+    `synced` sent a SyncGroup; `stable_ns` is the time of the last SyncGroup answer, NEVER_NS before it.
+    """
+
+    __slots__ = (
+        "began", "causes", "first", "first_ns", "generation", "members", "reasons", "shown_ns", "stable_ns",
+        "synced",
+    )  # fmt: skip
+
+    def __init__(self, generation: int, began: Evidence, told_ns: int | None = None) -> None:
+        self.generation = generation
+        self.began = began
+        self.first = ""
+        self.first_ns: int | None = None
+        self.shown_ns = told_ns
+        self.stable_ns = NEVER_NS
+        self.members: set[str] = set()
+        self.synced: set[str] = set()
+        self.causes: dict[Cause, dict[str, int]] = {}
+        self.reasons: dict[str, str] = {}
+
+    @property
+    def since_ns(self) -> int:
+        """When it began, as far as anything shows it."""
+        found = earliest(self.first_ns, self.shown_ns)
+        return self.began.answered_ns if found is None else found
+
+    def asked(self, member_id: str, sent_ns: int, was_there: bool) -> None:
+        """A member asked to join; one that was there before does so because a rebalance is under way."""
+        if self.first_ns is None or sent_ns < self.first_ns:
+            self.first, self.first_ns = member_id, sent_ns
+        if was_there:
+            self.shown_ns = earliest(self.shown_ns, sent_ns)
+
+    def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
+        """Something that may have brought it about, at a time; NEVER_NS: nobody knows when."""
+        members = self.causes.setdefault(cause, {})
+        if len(members) < MEMBERS_KEPT:
+            members.setdefault(member_id, time_ns)
+
+    def why(self, leader: str | None) -> dict[Cause, set[str]]:
+        """The causes, none of them later than its effect.
+
+        Where none was seen, a known member asked: the leader does when its topics changed.
+        """
+        found = before(self.causes, self.shown_ns)
+        if found:
+            return found
+        return {Cause.LEADER_REJOINED if self.first == leader else Cause.UNKNOWN: {self.first}}
+
+
+def earliest(*times_ns: int | None) -> int | None:
+    """The first of those that are known."""
+    return min((time_ns for time_ns in times_ns if time_ns is not None), default=None)
+
+
+def before(causes: dict[Cause, dict[str, int]], shown_ns: int | None) -> dict[Cause, set[str]]:
+    """Those that were at work when the effect showed; all, where nothing shows when that was."""
+    found: dict[Cause, set[str]] = {}
+    for cause, members in causes.items():
+        early = {who for who, time_ns in members.items() if shown_ns is None or time_ns <= shown_ns}
+        if early:
+            found[cause] = early
+    return found
+
+
+class ClassicGroup:
+    """One group.
+
+    `roster` are the members its leader was told of, None before that was seen: then members may be missing
+    in `members`, which were seen themselves. `left` are those that left since the last generation began, and
+    `told_ns` is when a member was first told since then to join again. `attempts` were not
+    answered.
+    """
+
+    __slots__ = (
+        "attempts", "generation", "leader", "left", "members", "protocol", "protocol_type", "rebalances",
+        "roster", "state", "told_ns", "total_rebalances",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.state = ClassicState.UNKNOWN
+        self.generation: int | None = None
+        self.leader: str | None = None
+        self.protocol_type: str | None = None
+        self.protocol: str | None = None
+        self.members: Table[str, ClassicMember] = Table(MEMBERS_KEPT)
+        self.roster: set[str] | None = None
+        self.left: dict[str, Evidence] = {}
+        self.told_ns: int | None = None
+        self.attempts: list[Attempt] = []
+        self.rebalances: deque[Rebalance] = deque(maxlen=REBALANCES_KEPT)
+        self.total_rebalances = 0
+
+    @property
+    def rebalance(self) -> Rebalance | None:
+        """The one that led to the current generation."""
+        return self.rebalances[-1] if self.rebalances else None
+
+    def told(self, time_ns: int) -> None:
+        """A member was told to join again."""
+        self.told_ns = earliest(self.told_ns, time_ns)
+
+    def attempt(self, attempt: Attempt) -> None:
+        """A JoinGroup or SyncGroup was not answered.
+
+        That is known when its connection ends: the generation it helped to bring about may have begun since.
+        """
+        if len(self.attempts) < ATTEMPTS_KEPT:
+            self.attempts.append(attempt)
+        if not attempt.is_join:
+            return
+        earlier_ns = NEVER_NS
+        for rebalance in self.rebalances:
+            began_ns = rebalance.began.answered_ns
+            if earlier_ns <= attempt.sent_ns <= began_ns:
+                self.tried(attempt, rebalance)
+                return
+            earlier_ns = began_ns
+
+    def tried(self, attempt: Attempt, rebalance: Rebalance) -> None:
+        """An attempt belongs to a rebalance."""
+        if attempt.member_id in self.members:
+            rebalance.asked(attempt.who, attempt.sent_ns, was_there=True)
+        else:
+            rebalance.because(Cause.MEMBER_JOINED, attempt.who, attempt.sent_ns)
+
+    def member(self, member_id: str) -> ClassicMember:
+        """A member, made if it was not known."""
+        return self.members.get_or(member_id, lambda: ClassicMember(member_id))
+
+    def instance(self, instance_id: str) -> ClassicMember | None:
+        """A static member by its instance id (KIP-345)."""
+        return next((member for member in self.members if member.instance_id == instance_id), None)
+
+    def leave(self, member_id: str, evidence: Evidence) -> ClassicMember | None:
+        """A member is gone."""
+        member = self.members.pop(member_id)
+        if member is not None:
+            if len(self.left) < MEMBERS_KEPT:
+                self.left[member_id] = evidence
+            if not len(self.members):
+                self.state, self.told_ns = ClassicState.EMPTY, None
+        return member

@@ -1,0 +1,336 @@
+"""Classic groups: JoinGroup, SyncGroup, Heartbeat, LeaveGroup and the generations they make.
+
+Key: capture set, group id. Order: that of completion: a coordinator answers the JoinGroups of a generation
+together, whenever they were sent, and members follow on connections of their own.
+(spec/000 "JoinGroup API" and those behind it; KIP-345, KIP-394, KIP-559, KIP-800.)
+"""
+
+from typing import Any, ClassVar
+
+from kdissect.history import api_keys as apis
+from kdissect.history import error_codes as codes
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Fact
+from kdissect.history.groups.classic_group import (
+    ClassicGroup,
+    ClassicMember,
+    ClassicState,
+    Rebalance,
+)
+from kdissect.history.groups.classic_steps import (
+    ClassicFact,
+    GroupKey,
+    causes_of_join,
+    generation_differs,
+    roster_causes,
+    sync_request,
+    went_back,
+)
+from kdissect.history.groups.group_attempts import Attempts
+from kdissect.history.state_table import Table
+from kdissect.model.packet import NEVER_NS
+
+GROUPS_KEPT = 20_000  # a cluster's; a state is 1 KB and 1 KB a member
+GIVEN_KEPT = 20_000  # member ids given to clients that have not joined with them yet (KIP-394)
+# Answers to the heartbeat of a member: to others it says that it does not know them.
+_OF_MEMBERS = (0, codes.REBALANCE_IN_PROGRESS)
+_ATTEMPTS = (apis.JOIN_GROUP, apis.SYNC_GROUP)
+_MS = 1_000_000
+_NO_GENERATION = -1  # of a commit outside any group (spec/003 "OffsetCommit API")
+
+
+class ClassicGroups:
+    """Classic groups by id."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset(
+        {apis.JOIN_GROUP, apis.SYNC_GROUP, apis.HEARTBEAT, apis.LEAVE_GROUP, apis.OFFSET_COMMIT}
+    )
+
+    def __init__(self) -> None:
+        self.groups: Table[GroupKey, ClassicGroup] = Table(GROUPS_KEPT)
+        self._given: Table[tuple[str, str], str] = Table(GIVEN_KEPT)
+        self._attempts = Attempts()
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next exchange of a group's member."""
+        request = turn.request
+        if request is None:
+            return []
+        key: GroupKey = turn.info.capture_set, str(request.group_id)
+        attempt = self._attempts.of(turn)
+        if attempt is not None and turn.key in _ATTEMPTS:
+            self.groups.get_or(key, ClassicGroup).attempt(attempt)
+        group = self.groups.get(key)
+        if turn.key == apis.JOIN_GROUP:
+            group = group or self.groups.put(key, ClassicGroup())
+            return self._join(turn, key, group)
+        if turn.key == apis.OFFSET_COMMIT:
+            return [] if group is None else _commit(turn, key, group)
+        group = group or self.groups.put(key, ClassicGroup())
+        if turn.key == apis.SYNC_GROUP:
+            return _sync(turn, key, group)
+        return _heartbeat(turn, key, group) if turn.key == apis.HEARTBEAT else _leave(turn, key, group)
+
+    # JoinGroup
+
+    def _join(self, turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+        facts = self._given_id(turn, key)
+        answer = turn.response
+        asked = group.members.get(turn.request.member_id)
+        if asked is not None:
+            asked.refusals, asked.told_ns, asked.overdue = 0, None, False
+        if answer is None:
+            return facts
+        if answer.error_code == codes.MEMBER_ID_REQUIRED:
+            self._given.put((turn.info.id, key[1]), str(answer.member_id))
+            seen = answer.member_id
+            return [*facts, turn.fact(ClassicFact.MEMBER_ID_GIVEN, key, "member_id", seen=seen)]
+        if answer.error_code:
+            return [*facts, *_refused(turn, key, group, answer.error_code)]
+        return [*facts, *_joined(turn, key, group, answer)]
+
+    def _given_id(self, turn: Turn, key: GroupKey) -> list[Fact]:
+        """After MEMBER_ID_REQUIRED a client joins with the id it was given (KIP-394)."""
+        given = self._given.pop((turn.info.id, key[1]))
+        if given is None or given == turn.request.member_id:
+            return []
+        seen = turn.request.member_id
+        return [turn.fact(ClassicFact.GIVEN_ID_UNUSED, key, "member_id", expected=given, seen=seen)]
+
+
+def _joined(turn: Turn, key: GroupKey, group: ClassicGroup, answer: Any) -> list[Fact]:
+    generation = answer.generation_id
+    back = went_back(turn, key, group, generation)
+    facts = [*back]
+    if group.rebalance is None or generation != group.generation:
+        facts.append(_new_generation(turn, key, group, generation, answer))
+    elif group.protocol != _text(answer.protocol_name):
+        expected, seen = group.protocol, answer.protocol_name
+        facts.append(
+            turn.fact(
+                ClassicFact.TWO_PROTOCOLS, key, "protocol_name", side="response", expected=expected,
+                seen=seen, earlier=group.rebalance.began,
+            )
+        )  # fmt: skip
+    rebalance = group.rebalance
+    assert rebalance is not None  # _new_generation made one
+    causes_of_join(turn, group, rebalance, str(answer.member_id))
+    member = _remember(turn, group, answer)
+    if back:
+        member.generation = member.joined_by = None  # nobody knows in which it is
+    rebalance.members.add(member.member_id)
+    if answer.members:  # the leader is told of all members
+        group.roster = {str(row.member_id) for row in answer.members}
+        roster_causes(group, rebalance)
+        rebalance.members |= group.roster
+        _forget_absent(group)
+    facts.append(turn.fact(ClassicFact.JOINED, key, "member_id", seen=member.member_id))
+    if str(answer.protocol_name or "") not in member.protocols and member.protocols:
+        facts.append(
+            turn.fact(
+                ClassicFact.PROTOCOL_NOT_OFFERED, key, "protocol_name", side="response",
+                expected=member.protocols, seen=answer.protocol_name,
+            )
+        )  # fmt: skip
+    return facts
+
+
+def _new_generation(turn: Turn, key: GroupKey, group: ClassicGroup, generation: int, answer: Any) -> Fact:
+    before = group.generation
+    earlier = None if group.rebalance is None else group.rebalance.began
+    began = Rebalance(generation, turn.evidence, group.told_ns)
+    group.rebalances.append(began)
+    group.told_ns = None
+    for attempt in group.attempts:
+        if attempt.is_join and (earlier is None or attempt.sent_ns > earlier.answered_ns):
+            group.tried(attempt, began)
+    group.total_rebalances += 1
+    group.generation = generation
+    group.state = ClassicState.SYNCING
+    group.leader = str(answer.leader)
+    group.roster = None
+    group.protocol = _text(answer.protocol_name)
+    group.protocol_type = str(turn.request.protocol_type)
+    return turn.fact(
+        ClassicFact.GENERATION_BEGAN, key, "generation_id", side="response", expected=before,
+        seen=generation, earlier=earlier,
+    )  # fmt: skip
+
+
+def _remember(turn: Turn, group: ClassicGroup, answer: Any) -> ClassicMember:
+    request = turn.request
+    member_id = str(answer.member_id)
+    instance_id = getattr(request, "group_instance_id", None)
+    old = None if instance_id is None else group.instance(instance_id)
+    if old is not None and old.member_id != member_id:
+        group.members.pop(old.member_id)
+    member = group.member(member_id)
+    member.instance_id = instance_id
+    member.client_id, member.client = turn.exchange.client_id, turn.info.client_text
+    member.generation, member.joined_by = answer.generation_id, turn.evidence
+    member.leads = bool(answer.members) or str(answer.leader) == member_id
+    member.protocol = str(request.protocol_type), _text(answer.protocol_name)
+    member.session_timeout_ms = request.session_timeout_ms
+    # Before version 1 the session timeout was the time for that too (KIP-62).
+    member.rebalance_timeout_ms = getattr(request, "rebalance_timeout_ms", request.session_timeout_ms)
+    member.protocols = tuple(str(row.name) for row in request.protocols or ())
+    chosen = {str(row.name): bytes(row.metadata) for row in request.protocols or ()}
+    member.metadata = chosen.get(group.protocol or "", next(iter(chosen.values()), b""))
+    member.last_ns = max(turn.sent_ns, turn.evidence.answered_ns)
+    group.left.pop(member_id, None)
+    return member
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _forget_absent(group: ClassicGroup) -> None:
+    for member_id in [member.member_id for member in group.members]:
+        if member_id not in (group.roster or ()):
+            group.members.pop(member_id)
+
+
+def _refused(turn: Turn, key: GroupKey, group: ClassicGroup, error: int) -> list[Fact]:
+    if error == codes.REBALANCE_IN_PROGRESS:
+        if group.state is not ClassicState.EMPTY:
+            group.state = ClassicState.REBALANCING
+        group.told(turn.evidence.answered_ns)
+        return []
+    who = getattr(turn.request, "member_id", "")
+    if error in (codes.UNKNOWN_MEMBER_ID, codes.FENCED_INSTANCE_ID):
+        group.members.pop(who)
+    kind = ClassicFact.FENCED if error == codes.FENCED_INSTANCE_ID else ClassicFact.REFUSED
+    path = "error_code"
+    return [turn.fact(kind, key, path, side="response", expected=0, seen=error, detail=str(who), sure=True)]
+
+
+# SyncGroup
+
+
+def _sync(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+    request, answer = turn.request, turn.response
+    member = group.members.get(request.member_id)
+    facts = generation_differs(turn, key, member, request.generation_id)
+    if request.generation_id == group.generation:
+        facts += sync_request(turn, key, group)
+        if group.rebalance is not None:
+            group.rebalance.synced.add(str(request.member_id))
+    if answer is None:
+        return facts
+    if answer.error_code:
+        return [*facts, *_refused(turn, key, group, answer.error_code)]
+    member = _accepted(turn, group, request.generation_id)
+    member.assignment = bytes(answer.assignment)
+    member.last_ns = turn.sent_ns
+    if group.generation is None:
+        group.generation = request.generation_id
+    if request.generation_id == group.generation:
+        group.state = ClassicState.STABLE
+        if group.rebalance is not None:
+            group.rebalance.stable_ns = max(group.rebalance.stable_ns, turn.evidence.answered_ns)
+    return [
+        *facts,
+        turn.fact(
+            ClassicFact.ASSIGNED, key, "assignment", side="response", seen=member.assignment,
+            detail=member.member_id,
+        ),
+    ]  # fmt: skip
+
+
+# Heartbeat, OffsetCommit, LeaveGroup
+
+
+def _heartbeat(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+    request, answer = turn.request, turn.response
+    member = group.members.get(request.member_id)
+    facts = generation_differs(turn, key, member, request.generation_id) + _late(turn, key, member)
+    facts += _overdue(turn, key, group, member)
+    if answer is None:
+        return facts
+    if member is None and not _has_left(turn, group) and answer.error_code in _OF_MEMBERS:
+        _accepted(turn, group, request.generation_id).last_ns = turn.sent_ns
+    if answer.error_code == codes.REBALANCE_IN_PROGRESS and member is not None:
+        member.refusals += 1
+        if member.told_ns is None:
+            member.told_ns = turn.evidence.answered_ns
+        seen = member.refusals
+        facts.append(turn.fact(ClassicFact.TOLD_TO_REJOIN, key, "error_code", side="response", seen=seen))
+    return [*facts, *_refused(turn, key, group, answer.error_code)] if answer.error_code else facts
+
+
+def _accepted(turn: Turn, group: ClassicGroup, generation: int) -> ClassicMember:
+    """Who sent a request that only members of a generation may send."""
+    member = group.member(str(turn.request.member_id))
+    member.client_id, member.client = turn.exchange.client_id, turn.info.client_text
+    if member.generation is None:
+        member.generation = generation
+    return member
+
+
+def _has_left(turn: Turn, group: ClassicGroup) -> bool:
+    """Whether its member left while a request was under way."""
+    left = group.left.get(str(turn.request.member_id))
+    return left is not None and turn.sent_ns <= left.answered_ns
+
+
+def _late(turn: Turn, key: GroupKey, member: ClassicMember | None) -> list[Fact]:
+    """The time since a member was last heard of, against its session timeout."""
+    if member is None:
+        return []
+    before, member.last_ns = member.last_ns, max(member.last_ns, turn.sent_ns)
+    silent_ms = (turn.sent_ns - before) // _MS
+    if before == NEVER_NS or not member.session_timeout_ms or silent_ms <= member.session_timeout_ms:
+        return []
+    expected = member.session_timeout_ms
+    return [turn.fact(ClassicFact.SILENT_TOO_LONG, key, "", expected=expected, seen=silent_ms)]
+
+
+def _overdue(turn: Turn, key: GroupKey, group: ClassicGroup, member: ClassicMember | None) -> list[Fact]:
+    """Whether a member that was told to join again still has not (KIP-62).
+
+    The group waits as long as the most patient member allows.
+    """
+    if member is None or member.told_ns is None or member.overdue:
+        return []
+    allowed_ms = max(known.rebalance_timeout_ms for known in group.members)
+    waited_ms = (turn.sent_ns - member.told_ns) // _MS
+    if not 0 < allowed_ms < waited_ms:
+        return []
+    member.overdue = True  # said once
+    return [turn.fact(ClassicFact.REJOIN_OVERDUE, key, "", expected=allowed_ms, seen=waited_ms)]
+
+
+def _commit(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+    request = turn.request
+    generation = getattr(request, "generation_id_or_member_epoch", _NO_GENERATION)
+    if generation == _NO_GENERATION:
+        return []
+    member = group.members.get(request.member_id)
+    facts = generation_differs(turn, key, member, generation)
+    if member is not None:
+        member.last_ns = max(member.last_ns, turn.sent_ns)
+    return facts
+
+
+def _leave(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+    request, answer = turn.request, turn.response
+    if answer is None or answer.error_code:
+        return [] if answer is None else _refused(turn, key, group, answer.error_code)
+    rows = getattr(request, "members", None)
+    if rows is None:
+        return [_gone(turn, key, group, str(request.member_id), "")]
+    errors = [row.error_code for row in getattr(answer, "members", None) or ()]
+    facts = []
+    for index, row in enumerate(rows):
+        if index < len(errors) and errors[index]:
+            continue
+        static = None if row.group_instance_id is None else group.instance(row.group_instance_id)
+        member_id = str(row.member_id) or (static.member_id if static is not None else "")
+        facts.append(_gone(turn, key, group, member_id, str(getattr(row, "reason", None) or "")))
+    return facts
+
+
+def _gone(turn: Turn, key: GroupKey, group: ClassicGroup, member_id: str, reason: str) -> Fact:
+    group.leave(member_id, turn.evidence)
+    return turn.fact(ClassicFact.LEFT, key, "member_id", seen=member_id, detail=reason)

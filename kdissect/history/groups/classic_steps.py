@@ -1,0 +1,148 @@
+"""What a classic group's exchanges show, and why its generations began."""
+
+from enum import StrEnum
+from typing import Any
+
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Fact
+from kdissect.history.groups.classic_group import Cause, ClassicGroup, ClassicMember, Rebalance
+from kdissect.history.groups.group_payloads import subscribed_topics
+from kdissect.model.packet import NEVER_NS
+
+REASONS_KEPT = 100  # what members say of themselves, of one rebalance
+_FIRST_GENERATION = 1  # of a new group (org.apache.kafka.coordinator.group.GroupMetadataManager)
+
+
+class ClassicFact(StrEnum):
+    """What can be learned of classic groups."""
+
+    MEMBER_ID_GIVEN = "member_id_given"  # MEMBER_ID_REQUIRED (KIP-394); seen: the id
+    GIVEN_ID_UNUSED = "given_id_unused"  # the next JoinGroup has another id
+    JOINED = "joined"  # seen: the member's id
+    GENERATION_BEGAN = "generation_began"  # generations before and now
+    ASSIGNED = "assigned"  # SyncGroup's answer; seen: the bytes, detail: the member
+    TOLD_TO_REJOIN = "told_to_rejoin"  # REBALANCE_IN_PROGRESS; seen: how often in a row
+    REJOIN_OVERDUE = "rejoin_overdue"  # still not joined again; milliseconds: the rebalance timeout, the time
+    LEFT = "left"  # seen: the member's id, detail: its reason
+    FENCED = "fenced"  # another member has the instance id; detail: the member
+    REFUSED = "refused"  # seen: the error code, detail: the member
+    GENERATION_WENT_BACK = "generation_went_back"  # in JoinGroup's answer; expected: the least
+    TWO_PROTOCOLS = "two_protocols"  # chosen for one generation; expected: what others were told
+    GENERATION_DIFFERS = "generation_differs"  # not that of the member's last JoinGroup
+    ASSIGNMENTS_OF_FOLLOWER = "assignments_of_follower"  # expected: the leader, seen: the member
+    ASSIGNMENT_TO_STRANGER = "assignment_to_stranger"  # seen: ids that are not in the generation
+    PROTOCOL_DIFFERS = "protocol_differs"  # SyncGroup names other than JoinGroup's result (KIP-559)
+    PROTOCOL_NOT_OFFERED = "protocol_not_offered"  # chosen, though a member did not offer it
+    SILENT_TOO_LONG = "silent_too_long"  # milliseconds: the session timeout, the silence
+
+
+GroupKey = tuple[str, str]
+
+
+def causes_of_join(turn: Turn, group: ClassicGroup, rebalance: Rebalance, member_id: str) -> None:
+    """Why a member that joins may have brought the generation about. Called before the member is updated."""
+    reason = getattr(turn.request, "reason", None)
+    if reason and len(rebalance.reasons) < REASONS_KEPT:
+        rebalance.reasons[member_id] = str(reason)
+    for who, evidence in group.left.items():
+        if who != member_id:
+            rebalance.because(Cause.MEMBER_LEFT, who, evidence.sent_ns)
+    group.left.clear()
+    known = group.members.peek(member_id)
+    was_there = known is not None and known.generation is not None
+    rebalance.asked(member_id, turn.sent_ns, was_there)
+    if known is None or not was_there:
+        rebalance.because(_newcomer(turn, group), member_id, turn.sent_ns)
+    elif _subscribes_otherwise(known, turn.request):
+        rebalance.because(Cause.SUBSCRIPTION_CHANGED, member_id, turn.sent_ns)
+
+
+def _newcomer(turn: Turn, group: ClassicGroup) -> Cause:
+    instance_id = getattr(turn.request, "group_instance_id", None)
+    if instance_id is not None and group.instance(instance_id) is not None:
+        return Cause.MEMBER_RESTARTED
+    if group.total_rebalances == 1 and group.generation != _FIRST_GENERATION:
+        return Cause.UNKNOWN  # the member may have been there before the capture
+    return Cause.MEMBER_JOINED if len(group.members) else Cause.FIRST_MEMBER
+
+
+def _subscribes_otherwise(known: ClassicMember, request: Any) -> bool:
+    """Whether the topics differ: other bytes (owned partitions, generation) change at every rebalance."""
+    before = subscribed_topics(known.metadata)
+    if before is None:
+        return False
+    for row in request.protocols or ():
+        now = subscribed_topics(bytes(row.metadata))
+        if now is None or sorted(now) == sorted(before):
+            return False
+    return True
+
+
+def roster_causes(group: ClassicGroup, rebalance: Rebalance) -> None:
+    """Members that were there and are gone without a word, as the leader's answer shows."""
+    roster = group.roster or set()
+    for member in group.members:
+        if member.member_id not in roster and member.generation is not None:
+            rebalance.because(Cause.MEMBER_LOST, member.member_id, NEVER_NS)
+
+
+def went_back(turn: Turn, key: GroupKey, group: ClassicGroup, generation: int) -> list[Fact]:
+    """Whether a broker tells a generation that cannot follow.
+
+    A group that was empty begins anew, with 1 or what else its broker begins with; who asks to join that one
+    has no member id of the old one.
+    """
+    before, rebalance = group.generation, group.rebalance
+    earlier = None
+    if generation >= 0:
+        if before is None or rebalance is None or before <= generation:
+            return []
+        asked = group.members.peek(str(turn.request.member_id))
+        if generation <= _FIRST_GENERATION and (asked is None or asked.generation is None):
+            return []
+        earlier = rebalance.began
+        if turn.sent_ns <= earlier.answered_ns:
+            return []  # it was under way then: its answer may be late
+    kind, expected, seen = ClassicFact.GENERATION_WENT_BACK, before if earlier else 0, generation
+    side = "response"
+    return [turn.fact(kind, key, "generation_id", side=side, expected=expected, seen=seen, earlier=earlier)]
+
+
+def generation_differs(
+    turn: Turn, key: GroupKey, member: ClassicMember | None, generation: int
+) -> list[Fact]:
+    """Whether a member's request names the generation it was told of last."""
+    if member is None or member.generation is None or member.joined_by is None:
+        return []
+    if generation == member.generation or turn.sent_ns <= member.joined_by.answered_ns:
+        return []  # or under way while it joined
+    return [
+        turn.fact(
+            ClassicFact.GENERATION_DIFFERS, key, "generation_id", expected=member.generation,
+            seen=generation, earlier=member.joined_by,
+        )
+    ]  # fmt: skip
+
+
+def sync_request(turn: Turn, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+    """What a SyncGroup of the current generation brings."""
+    request = turn.request
+    facts = []
+    assignments = request.assignments or ()
+    member = group.members.peek(str(request.member_id))
+    leads = member is not None and member.leads  # the broker may have told others of another leader
+    if assignments and not leads and group.leader not in (None, request.member_id):
+        kind = ClassicFact.ASSIGNMENTS_OF_FOLLOWER
+        expected, seen = group.leader, request.member_id
+        facts.append(turn.fact(kind, key, "assignments", expected=expected, seen=seen))
+    if group.roster is not None:
+        strangers = sorted({str(row.member_id) for row in assignments} - group.roster)
+        if strangers:
+            facts.append(turn.fact(ClassicFact.ASSIGNMENT_TO_STRANGER, key, "assignments", seen=strangers))
+    named = getattr(request, "protocol_type", None), getattr(request, "protocol_name", None)
+    chosen = (None, None) if member is None else member.protocol
+    if None not in named and None not in chosen and named != chosen:
+        facts.append(
+            turn.fact(ClassicFact.PROTOCOL_DIFFERS, key, "protocol_name", expected=chosen, seen=named)
+        )
+    return facts

@@ -1,0 +1,61 @@
+"""Requests of members, or of who wants to be one, that got no answer."""
+
+from typing import NamedTuple
+
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
+from kdissect.history.state_table import Table
+from kdissect.model.stream import CloseKind
+from kdissect.session.exchange import State
+
+BROKERS_KEPT = 10_000  # those that were seen to answer members
+JOIN_EPOCH = 0  # of a member that asks to join (KIP-848)
+# What ends a connection on the wire. Silence and the end of the capture end nothing.
+_ENDS = frozenset({CloseKind.FIN, CloseKind.RST, CloseKind.REUSED})
+
+
+class Attempt(NamedTuple):
+    """A request of a member that was not answered.
+
+    `member_id` is empty for a member that has none yet; `name` is what people call it. `given_up_ns` is when
+    its connection ended, None where the capture ended first.
+    """
+
+    member_id: str
+    name: str
+    connection: str
+    is_join: bool
+    sent_ns: int
+    given_up_ns: int | None
+
+    @property
+    def who(self) -> str:
+        """The member, or the connection of one that has no id yet."""
+        return self.member_id or self.connection
+
+
+class Attempts:
+    """Tells attempts from requests whose answers were not captured.
+
+    Proof is that the broker's side was captured, as its answers show, and that nothing was lost.
+    """
+
+    def __init__(self) -> None:
+        self._answering: Table[tuple[str, str], bool] = Table(BROKERS_KEPT)
+
+    def of(self, turn: Turn) -> Attempt | None:
+        """The attempt that an exchange is; None for one that was answered, or may have been."""
+        exchange = turn.exchange
+        broker = turn.info.capture_set, turn.info.broker_address
+        if exchange.response is not None:
+            self._answering.put(broker, True)
+        if exchange.state is not State.UNANSWERED or turn.losses or self._answering.peek(broker) is None:
+            return None
+        request, close = turn.request, exchange.close
+        instance_id = getattr(request, "group_instance_id", None) or getattr(request, "instance_id", None)
+        is_over = close is not None and close.how in _ENDS
+        is_join = turn.key == apis.JOIN_GROUP or getattr(request, "member_epoch", None) == JOIN_EPOCH
+        return Attempt(
+            str(request.member_id), str(instance_id or exchange.client_id or request.member_id or ""),
+            turn.info.id, is_join, turn.sent_ns, close.time_ns if is_over and close is not None else None,
+        )  # fmt: skip

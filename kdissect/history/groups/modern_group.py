@@ -1,0 +1,261 @@
+"""What is known of a group whose members only heartbeat: consumer (KIP-848), share (KIP-932), streams
+(KIP-1071).
+"""
+
+from collections import deque
+from enum import StrEnum
+
+from kdissect.history.fact import Evidence
+from kdissect.history.groups.classic_group import ATTEMPTS_KEPT, REBALANCES_KEPT, Cause, before, earliest
+from kdissect.history.groups.group_attempts import Attempt
+from kdissect.history.state_table import Table
+from kdissect.model.packet import NEVER_NS
+
+MEMBERS_KEPT = 5_000  # of one group; group.consumer.max.size is unlimited by default
+# Who says nothing for longer was removed by then: the session timeout of all three kinds by default
+# (group.consumer.session.timeout.ms, KIP-848).
+SESSION_NS = 45_000_000_000
+
+# What a member holds: (topic id, partition), and for streams (role, subtopology, partition).
+Holding = tuple[str | bytes, int] | tuple[str, str, int]
+_NOTHING: frozenset[Holding] = frozenset()
+_RAISING = frozenset({Cause.MEMBER_JOINED, Cause.MEMBER_LEFT, Cause.SUBSCRIPTION_CHANGED})
+
+
+class ModernKind(StrEnum):
+    """The kinds of groups."""
+
+    CONSUMER = "consumer"
+    SHARE = "share"
+    STREAMS = "streams"
+
+
+class ModernMember:
+    """One member.
+
+    `epoch` is the one the coordinator told last, `before` the one before it; None where an answer was not
+    seen. `assigned` is what the coordinator gave last, `owned` what the member said that it holds; None
+    before either was seen. `answered_ns` is when it was last told that it is a member.
+    """
+
+    __slots__ = (
+        "answered_ns", "assigned", "before", "client", "client_id", "connection", "epoch", "instance_id",
+        "interval_ms", "is_joined", "joined_by", "last", "last_ns", "member_id", "owned", "topics",
+    )  # fmt: skip
+
+    def __init__(self, member_id: str) -> None:
+        self.member_id = member_id
+        self.instance_id: str | None = None
+        self.client_id: str | None = None
+        self.client = ""
+        self.connection = ""
+        self.epoch: int | None = None
+        self.before: int | None = None
+        self.is_joined = False
+        self.joined_by: Evidence | None = None
+        self.last: Evidence | None = None
+        self.last_ns = NEVER_NS
+        self.answered_ns = NEVER_NS
+        self.interval_ms = 0
+        self.assigned: frozenset[Holding] | None = None
+        self.owned: frozenset[Holding] | None = None
+        self.topics: tuple[str, ...] | None = None
+
+    def learn(self, epoch: int) -> None:
+        """The coordinator told an epoch."""
+        if epoch != self.epoch:
+            self.before, self.epoch = self.epoch, epoch
+
+    @property
+    def revoking(self) -> frozenset[Holding]:
+        """What it holds and is to give up, as far as both were seen."""
+        if self.owned is None or self.assigned is None:
+            return _NOTHING
+        return self.owned - self.assigned
+
+    def is_behind(self, epoch: int) -> bool:
+        """Whether it has not come to the group's epoch: it was told an older one, or holds what it lost."""
+        return self.epoch is not None and (self.epoch < epoch or bool(self.revoking))
+
+
+class ModernRebalance:
+    """A new epoch of a group.
+
+    `causes` are what was seen of its members since the epoch before, with the members and when they sent it;
+    empty where nothing was seen: topics that got partitions, a regular expression that matches others.
+    `settled_ns` is when the last member came to it, None where that was not seen or another epoch came first.
+    """
+
+    __slots__ = ("causes", "epoch", "members", "settled_ns", "told_by")
+
+    def __init__(
+        self, epoch: int, told_by: Evidence, causes: dict[Cause, dict[str, int]], members: int
+    ) -> None:
+        self.epoch = epoch
+        self.told_by = told_by
+        self.causes = causes
+        self.members = members
+        self.settled_ns: int | None = None
+
+    @property
+    def shown_ns(self) -> int:
+        """When a member was first told of it."""
+        return self.told_by.answered_ns
+
+    @property
+    def since_ns(self) -> int:
+        """When it began, as far as anything shows it."""
+        times = (time_ns for members in self.causes.values() for time_ns in members.values())
+        return earliest(self.shown_ns, *(time_ns for time_ns in times if time_ns > NEVER_NS)) or self.shown_ns
+
+    def why(self) -> dict[Cause, set[str]]:
+        """The causes, none of them later than its effect."""
+        return before(self.causes, self.shown_ns)
+
+    def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
+        """Something that may have brought it about, at a time; NEVER_NS: nobody knows when."""
+        note(self.causes, cause, member_id, time_ns)
+
+
+def note(causes: dict[Cause, dict[str, int]], cause: Cause, member_id: str, time_ns: int) -> None:
+    """Keep a cause with its member and time."""
+    members = causes.setdefault(cause, {})
+    if len(members) < MEMBERS_KEPT:
+        members.setdefault(member_id, time_ns)
+
+
+class ModernGroup:
+    """One group. `epoch` is the highest that a member was told, `raises` counts how often it rose.
+
+    `rebalances` are the last raises, `causes` what has happened since the last one. `behind` are members that
+    have not come to the epoch. `holders` are the members that hold what only one can. `away` are static
+    members that will be back under another id, by instance id. `attempts` to join were not answered.
+    """
+
+    __slots__ = (
+        "attempts", "away", "behind", "causes", "epoch", "gone", "holders", "kind", "last_ns", "members",
+        "raises", "rebalances",
+    )  # fmt: skip
+
+    def __init__(self, kind: ModernKind) -> None:
+        self.kind = kind
+        self.epoch = 0
+        self.raises = 0
+        self.members: Table[str, ModernMember] = Table(MEMBERS_KEPT)
+        self.gone = 0
+        """Members that left or were fenced."""
+        self.causes: dict[Cause, dict[str, int]] = {}
+        self.rebalances: deque[ModernRebalance] = deque(maxlen=REBALANCES_KEPT)
+        self.behind: set[str] = set()
+        self.holders: dict[Holding, str] = {}
+        self.away: dict[str, str] = {}
+        self.attempts: list[Attempt] = []
+        self.last_ns = NEVER_NS
+        """When anything was last seen of it."""
+
+    def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
+        """Something happened that raises the epoch."""
+        note(self.causes, cause, member_id, time_ns)
+
+    def explained(self, cause: Cause, member_id: str, after_ns: int, until_ns: int) -> None:
+        """Something is known to have happened between two times, by what it led to.
+
+        It brought about the first epoch told since of which nobody knows why; without one it will yet.
+        """
+        for rebalance in self.rebalances:
+            if after_ns < rebalance.shown_ns <= until_ns and not rebalance.causes:
+                rebalance.because(cause, member_id, NEVER_NS)
+                return
+        self.because(cause, member_id, NEVER_NS)
+
+    def rose(self, epoch: int, told_by: Evidence) -> None:
+        """A member was told a higher epoch."""
+        self.epoch = epoch
+        self.raises += 1
+        there = sum(member.is_joined for member in self.members)
+        self.rebalances.append(ModernRebalance(epoch, told_by, self.causes, there))
+        self.causes = {}
+        self.behind = {member.member_id for member in self.members if member.is_behind(epoch)}
+
+    def follow(self, member: ModernMember, time_ns: int) -> None:
+        """A member was told something, or said something."""
+        if member.is_behind(self.epoch):
+            self.behind.add(member.member_id)
+            return
+        self.behind.discard(member.member_id)
+        last = self.rebalances[-1] if self.rebalances else None
+        if last is not None and last.settled_ns is None and not self.behind:
+            last.settled_ns = time_ns
+
+    def hold(self, member: ModernMember, given_before: frozenset[Holding]) -> list[str]:
+        """A member was given what only one can hold; who held it and never gave it up is gone."""
+        lost: dict[str, None] = {}
+        self._let_go(member.member_id, given_before - (member.assigned or _NOTHING))
+        for holding in member.assigned or ():
+            if self.kind is ModernKind.STREAMS and holding[0] != "active":
+                continue
+            holder = self.holders.get(holding)
+            self.holders[holding] = member.member_id
+            other = None if holder in (None, member.member_id) else self.members.peek(holder or "")
+            if other is not None and holding in (other.assigned or ()) and holding in (other.owned or ()):
+                lost[other.member_id] = None
+        return list(lost)
+
+    def go(self, member_id: str) -> ModernMember | None:
+        """A member is not there any more."""
+        member = self.members.pop(member_id)
+        self.behind.discard(member_id)
+        if member is not None:
+            self._let_go(member_id, member.assigned or _NOTHING)
+        return member
+
+    def _let_go(self, member_id: str, holdings: frozenset[Holding]) -> None:
+        for holding in holdings:
+            if self.holders.get(holding) == member_id:
+                del self.holders[holding]
+
+    def attempt(self, attempt: Attempt) -> None:
+        """A member asked to join and got no answer; it may have brought about the epoch told next.
+
+        That is known when its connection ends: the epoch may have been told since.
+        """
+        if len(self.attempts) < ATTEMPTS_KEPT:
+            self.attempts.append(attempt)
+        for rebalance in self.rebalances:
+            if attempt.sent_ns <= rebalance.shown_ns:
+                rebalance.because(Cause.MEMBER_JOINED, attempt.who, attempt.sent_ns)
+                return
+        self.because(Cause.MEMBER_JOINED, attempt.who, attempt.sent_ns)
+
+    def trying(self) -> list[Attempt]:
+        """Attempts of those that have not become members since."""
+        found = []
+        for attempt in self.attempts:
+            member = self.members.peek(attempt.member_id)
+            if member is None or not member.is_joined:
+                found.append(attempt)
+        return found
+
+    def expected(self) -> dict[Cause, dict[str, int]]:
+        """What has happened lately that raises the epoch, and of which no member was told yet."""
+        found: dict[Cause, dict[str, int]] = {}
+        for cause in _RAISING & self.causes.keys():
+            late = {
+                who: time_ns
+                for who, time_ns in self.causes[cause].items()
+                if self.last_ns - time_ns <= SESSION_NS
+            }
+            if late:
+                found[cause] = late
+        return found
+
+    def not_reached(self, members: list[ModernMember]) -> list[ModernRebalance]:
+        """The rebalances that some members have not come to the end of; the last one of revoking members."""
+        least = min((member.epoch or 0 for member in members), default=self.epoch)
+        found = [rebalance for rebalance in self.rebalances if rebalance.epoch > least]
+        return found or (list(self.rebalances)[-1:] if members else [])
+
+    def waited_for(self) -> list[ModernMember]:
+        """Members that have not come to the epoch, but for those that were silent for too long."""
+        found = [self.members.peek(member_id) for member_id in sorted(self.behind)]
+        return [one for one in found if one is not None and self.last_ns - one.last_ns <= SESSION_NS]

@@ -1,0 +1,161 @@
+"""What is known of one producer id, and of its sequences in one partition."""
+
+from collections import deque
+from typing import NamedTuple
+
+from kdissect.history.exchange_view import PartitionKey
+from kdissect.history.fact import Evidence
+from kdissect.history.state_table import Table
+from kdissect.session.exchange import Exchange
+
+# A broker remembers 5 batches of a producer and partition and knows a retry among them
+# (ProducerStateEntry.NUM_BATCHES_TO_RETAIN, KIP-98): a client has no more in flight.
+BATCHES_KEPT = 5
+PARTITIONS_KEPT = 2_000  # of one producer
+CLIENTS_KEPT = 8  # client ids that use one producer id: one, unless they share it wrongly
+_MAX_SEQUENCE = 0x7FFFFFFF  # DefaultRecordBatch#incrementSequence: after it comes 0
+
+
+def next_sequence(base: int, last_offset_delta: int) -> int:
+    """The sequence behind a batch: `base + last_offset_delta + 1`, wrapped as the broker does."""
+    return (base + last_offset_delta + 1) & _MAX_SEQUENCE
+
+
+class Sent(NamedTuple):
+    """One batch that was sent."""
+
+    base_sequence: int
+    last_offset_delta: int
+    evidence: Evidence
+    error: int | None = None
+
+    @property
+    def fate(self) -> str:
+        """What the broker said of it: `accepted`, `error N` or `no answer`."""
+        if self.error is None:
+            return "no answer"
+        return f"error {self.error}" if self.error else "accepted"
+
+    def holds(self, sequence: int) -> bool:
+        """Whether a sequence lies within the batch: a retry may have split it."""
+        return (sequence - self.base_sequence) & _MAX_SEQUENCE <= max(0, self.last_offset_delta)
+
+
+class PartitionSequence:
+    """Sequences of a producer in one partition. `losses` of the connection when the last batch was sent.
+
+    `brokers_next` is the sequence that the broker takes next, as far as its answers tell: a batch that it
+    refused does not move it. None where that is unknown.
+    """
+
+    __slots__ = ("brokers_next", "epoch", "losses", "recent")
+
+    def __init__(self) -> None:
+        self.epoch: int | None = None
+        self.losses = 0
+        self.brokers_next: int | None = None
+        self.recent: deque[Sent] = deque(maxlen=BATCHES_KEPT)
+
+    @property
+    def expected(self) -> int | None:
+        """The sequence that comes next; None before the first batch of the epoch."""
+        if not self.recent:
+            return None
+        return next_sequence(self.recent[-1].base_sequence, self.recent[-1].last_offset_delta)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the broker did not take the last batch."""
+        return bool(self.recent and self.recent[-1].error)
+
+    @property
+    def last(self) -> Evidence | None:
+        """Where the last batch was sent."""
+        return self.recent[-1].evidence if self.recent else None
+
+    def is_full(self, now_ns: int) -> bool:
+        """Whether as many batches as a broker remembers were answered only after `now_ns`."""
+        recent = self.recent
+        if len(recent) < BATCHES_KEPT:
+            return False
+        for sent in recent:  # noqa: SIM110 - the oldest mostly was; a generator costs more than the look
+            if sent.evidence.answered_ns <= now_ns:
+                return False
+        return True
+
+    def continues(self, epoch: int, sequence: int, losses: int, exchange: Exchange) -> bool:
+        """Whether the batch of an exchange is the next one, and not one more than a broker remembers."""
+        recent = self.recent
+        if epoch != self.epoch or losses != self.losses or not recent or exchange.request is None:
+            return False
+        base, last_delta, _, _ = recent[-1]
+        if sequence != (base + last_delta + 1) & _MAX_SEQUENCE:
+            return False
+        return len(recent) < BATCHES_KEPT or recent[0].evidence.answered_ns <= exchange.request.time_ns
+
+    def begin(self, epoch: int) -> None:
+        """Sequences start again in a new epoch."""
+        self.epoch = epoch
+        self.brokers_next = None
+        self.recent.clear()
+
+    def find(self, sequence: int) -> Sent | None:
+        """The batch among the last ones that holds a sequence."""
+        return next((sent for sent in reversed(self.recent) if sent.holds(sequence)), None)
+
+    def sent(self, batch: Sent, losses: int) -> None:
+        """Count on from a batch. A retry leaves the count where it was: what follows may be new."""
+        self.losses = losses
+        if batch.base_sequence == self.expected or self.find(batch.base_sequence) is None:
+            self.append(batch)
+        elif not batch.error and batch.base_sequence == self.brokers_next:
+            # It was refused before.
+            self.brokers_next = next_sequence(batch.base_sequence, batch.last_offset_delta)
+
+    def append(self, batch: Sent) -> None:
+        """Keep a batch that is no retry."""
+        self.recent.append(batch)
+        if not batch.error:
+            self.brokers_next = next_sequence(batch.base_sequence, batch.last_offset_delta)
+        elif self.brokers_next is None and not batch.base_sequence:
+            self.brokers_next = 0  # the first of an epoch was refused (KIP-360)
+
+
+class Producer:
+    """One producer id.
+
+    `given_by` is the exchange that gave its current epoch, None where that was not captured. `is_ambiguous`
+    when the id was given twice, so that nothing more is expected of it.
+    """
+
+    __slots__ = (
+        "batches", "client_ids", "duplicates", "epoch", "given_by", "given_epochs", "is_ambiguous", "jumps",
+        "partitions", "producer_id", "records", "refusals", "retries", "transactional_id", "uses_ids",
+    )  # fmt: skip
+
+    def __init__(self, producer_id: int) -> None:
+        self.producer_id = producer_id
+        self.epoch: int | None = None
+        self.given_by: Evidence | None = None
+        self.given_epochs: set[int] = set()
+        self.transactional_id: str | None = None
+        self.client_ids: dict[str | None, int] = {}
+        self.partitions: Table[PartitionKey, PartitionSequence] = Table(PARTITIONS_KEPT)
+        self.is_ambiguous = False
+        self.uses_ids: set[bool] = set()
+        self.batches = self.records = 0
+        self.retries = self.jumps = self.duplicates = self.refusals = 0
+
+    @property
+    def partitions_forgotten(self) -> bool:
+        """Whether it writes to more partitions than are kept."""
+        return self.partitions.forgotten > 0
+
+    def partition(self, key: PartitionKey) -> PartitionSequence:
+        """The sequences of one partition."""
+        return self.partitions.get_or(key, PartitionSequence)
+
+    def client(self, client_id: str | None) -> None:
+        """A client used the id."""
+        if client_id in self.client_ids or len(self.client_ids) < CLIENTS_KEPT:
+            self.client_ids[client_id] = self.client_ids.get(client_id, 0) + 1

@@ -1,0 +1,312 @@
+"""Idempotent producers: ids, epochs and sequences per partition (KIP-98, KIP-360).
+
+Key: capture set, producer id. Order: that of a connection's requests; a partition's batches move to another
+connection only when its leader does. Sequences are counted as they were sent, so that one wrong number is
+one fact and not all that follow.
+"""
+
+from enum import StrEnum
+from typing import Any, ClassVar, NamedTuple
+
+from kdissect.decoders.records.layout import PRODUCER_ID
+from kdissect.engine.record_sets import LoneBatch, lone_batch
+from kdissect.history import api_keys as apis
+from kdissect.history import error_codes as codes
+from kdissect.history.exchange_view import PartitionKey, Turn, partition_of
+from kdissect.history.fact import Fact, evidence_of
+from kdissect.history.listed_partitions import topic_namer
+from kdissect.history.producing.producer import BATCHES_KEPT, PartitionSequence, Producer, Sent
+from kdissect.history.state_table import Table
+from kdissect.model.record_batch import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL, RecordBatch
+from kdissect.session.exchange import Exchange
+
+PRODUCERS_KEPT = 50_000  # a state is 1 KB and 500 bytes a partition
+CONNECTIONS_KEPT = 20_000  # that gave producer ids, or had damaged batches; 100 bytes each
+ALL_IN_SYNC = -1  # acks that idempotence asks for (KIP-98, org.apache.kafka.clients.producer.ProducerConfig)
+
+_SPECIAL = TRANSACTIONAL | CONTROL
+
+ProducerKey = tuple[str, int]
+
+
+class ProducerFact(StrEnum):
+    """What can be learned of producers. Sequences and epochs are expected and seen."""
+
+    INITIALISED = "initialised"  # a new producer id
+    EPOCH_RAISED = "epoch_raised"  # the same id, a new epoch
+    FIRST_SEEN = "first_seen"  # a batch of an id whose InitProducerId was not captured
+    NEVER_GIVEN = "never_given"  # an id without InitProducerId, on a connection that was given another
+    RETRIED = "retried"  # a batch that was sent before; `detail` says what became of it
+    SEQUENCE_GAP = "sequence_gap"  # higher than what comes next
+    SEQUENCE_BACK = "sequence_back"  # lower than what comes next, and none of the last batches
+    EPOCH_NOT_FROM_ZERO = "epoch_not_from_zero"  # a partition's first batch in an epoch seen from its start
+    EPOCH_BACK = "epoch_back"  # a lower epoch than the partition had before
+    REFUSED = "refused"  # the broker did not append the batch; seen: the error code
+    DUPLICATE = "duplicate"  # the broker had the batch already (DUPLICATE_SEQUENCE_NUMBER)
+    TOO_MANY_IN_FLIGHT = "too_many_in_flight"  # more than a broker remembers, of one partition
+    WEAK_ACKS = "weak_acks"  # idempotence without acks=all
+    MIXED_FIELDS = "mixed_fields"  # a producer id without an epoch or sequence
+    OTHER_TRANSACTIONAL_ID = "other_transactional_id"  # than the id was given for
+
+
+class Producers:
+    """Producers by id."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.PRODUCE, apis.INIT_PRODUCER_ID, apis.END_TXN})
+
+    def __init__(self) -> None:
+        self.producers: Table[ProducerKey, Producer] = Table(PRODUCERS_KEPT)
+        self._given_on: Table[str, int] = Table(CONNECTIONS_KEPT)
+        """The producer id that a connection gave last."""
+        self._damaged: Table[str, int] = Table(CONNECTIONS_KEPT)
+        """Requests of a connection that were cut, and batches with a wrong checksum: nobody knows whose."""
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next Produce, InitProducerId or EndTxn."""
+        if turn.key == apis.PRODUCE:
+            return self._produce(turn)
+        answer = turn.response
+        producer_id = getattr(answer, "producer_id", NO_PRODUCER_ID)  # of EndTxn from version 5 on (KIP-890)
+        if producer_id == NO_PRODUCER_ID or answer.error_code:
+            return []
+        return self._given(turn, producer_id, answer.producer_epoch)
+
+    def passes(self, exchange: Exchange, request: Any, response: Any) -> bool:
+        """A Produce whose batch has no producer id, or continues where the last one ended, and is taken."""
+        if exchange.api_key != apis.PRODUCE:
+            return False
+        lone = lone_batch(exchange)
+        return lone is not None and (
+            lone.header[PRODUCER_ID] == NO_PRODUCER_ID or self._continues(exchange, lone, request, response)
+        )
+
+    def _continues(self, exchange: Exchange, lone: LoneBatch, request: Any, response: Any) -> bool:
+        """`_batch` of a batch of which there is nothing to tell; False, and nothing is learned, of others."""
+        # Hot, once an exchange of an idempotent producer.
+        _, _, _, _, _, bits, last_delta, _, _, producer_id, epoch, sequence, count = lone.header
+        info = exchange.connection
+        if bits & _SPECIAL or request.acks != ALL_IN_SYNC or info.anomaly_counts:
+            return False
+        known = self.producers.peek((info.capture_set, producer_id))
+        if known is None:
+            return False
+        partition = partition_of(lone.section)
+        here = known.partitions.peek(partition)
+        losses = self._damaged.peek(info.id) or 0
+        if here is None or not here.continues(epoch, sequence, losses, exchange):
+            return False
+        if response is not None and not _is_taken(response, partition, exchange.api_version):
+            return False
+        self.producers.get((info.capture_set, producer_id))  # which counts as used, and so does the partition
+        known.partitions.get(partition)
+        known.client(exchange.client_id)
+        known.batches += 1
+        known.records += max(0, count)
+        error = None if response is None else 0
+        here.append(Sent(sequence, last_delta, evidence_of(exchange), error))
+        return True
+
+    def _given(self, turn: Turn, producer_id: int, epoch: int) -> list[Fact]:
+        """A coordinator gave a producer id and epoch."""
+        key: ProducerKey = turn.info.capture_set, producer_id
+        self._given_on.put(turn.info.id, producer_id)
+        request = turn.request
+        transactional_id = getattr(request, "transactional_id", None)
+        known = self.producers.get(key)
+        fresh = known is None
+        if known is None:
+            known = self.producers.put(key, Producer(producer_id))
+        before, earlier = known.epoch, known.given_by
+        if turn.key == apis.INIT_PRODUCER_ID and not fresh and epoch == 0:
+            known.is_ambiguous = True  # an id is given once: this is a second cluster
+        known.epoch = epoch
+        known.given_epochs.add(epoch)  # at most 32,768: an epoch is an int16
+        known.given_by = turn.evidence
+        known.client(turn.exchange.client_id)
+        facts = []
+        if not fresh and known.transactional_id not in (None, transactional_id) and not known.is_ambiguous:
+            facts.append(
+                Fact(
+                    ProducerFact.OTHER_TRANSACTIONAL_ID, key, turn.evidence, "request", "transactional_id",
+                    known.transactional_id, transactional_id, earlier, turn.all_whole,
+                )
+            )  # fmt: skip
+        known.transactional_id = transactional_id
+        kind = ProducerFact.INITIALISED if fresh else ProducerFact.EPOCH_RAISED
+        if fresh or before != epoch:
+            facts.append(Fact(kind, key, turn.evidence, "response", "producer_epoch", before, epoch, earlier))
+        return facts
+
+    def _produce(self, turn: Turn) -> list[Fact]:
+        name = turn.info.id
+        if turn.request is None:
+            self._damage(name)
+            return []
+        facts = []
+        errors: dict[PartitionKey, int] | None = None
+        for partition, header in turn.batches:
+            if not header.crc_is_right:
+                self._damage(name)
+            elif header.producer_id != NO_PRODUCER_ID and not header.is_control:
+                errors = _errors(turn) if errors is None else errors
+                losses = turn.losses + (self._damaged.peek(name) or 0)
+                facts += self._batch(_Batch(turn, partition, header, errors.get(partition), losses))
+        return facts
+
+    def _damage(self, connection: str) -> None:
+        self._damaged.put(connection, (self._damaged.get(connection) or 0) + 1)
+
+    def _batch(self, batch: "_Batch") -> list[Fact]:
+        turn, header = batch.turn, batch.header
+        key: ProducerKey = turn.info.capture_set, header.producer_id
+        known = self.producers.get(key)
+        facts = []
+        if known is None:
+            known = self.producers.put(key, Producer(header.producer_id))
+            facts.append(batch.fact(ProducerFact.FIRST_SEEN, "producer_id", seen=header.producer_id))
+            facts += self._never_given(batch)
+        known.client(turn.exchange.client_id)
+        if not batch.error:
+            known.batches += 1
+            known.records += max(0, header.count or 0)
+        request = turn.request
+        if request.acks != ALL_IN_SYNC:
+            facts.append(
+                batch.fact(ProducerFact.WEAK_ACKS, "acks", expected=ALL_IN_SYNC, seen=request.acks, sure=True)
+            )
+        if header.producer_epoch < 0 or header.base_sequence < 0:
+            seen = header.producer_epoch, header.base_sequence
+            return [*facts, batch.fact(ProducerFact.MIXED_FIELDS, "base_sequence", seen=seen, sure=True)]
+        facts += _transactional_id(batch, known, getattr(request, "transactional_id", None))
+        facts += _sequence(batch, known)
+        return [*facts, *_verdict(batch, known)]
+
+    def _never_given(self, batch: "_Batch") -> list[Fact]:
+        """An id that nobody gave, on a connection that gave another: a producer keeps to its own."""
+        given = self._given_on.get(batch.turn.info.id)
+        if given is None:
+            return []
+        kind = ProducerFact.NEVER_GIVEN
+        return [batch.fact(kind, "producer_id", expected=given, seen=batch.header.producer_id)]
+
+
+class _Batch(NamedTuple):
+    """A batch on its way: `error` is the broker's code for its partition, None without an answer.
+
+    `losses` counts what of the connection was lost or damaged up to now.
+    """
+
+    turn: Turn
+    partition: PartitionKey
+    header: RecordBatch
+    error: int | None
+    losses: int
+
+    def fact(self, kind: ProducerFact, field: str, **more: Any) -> Fact:
+        key = self.turn.info.capture_set, self.header.producer_id, *self.partition
+        return self.turn.fact(kind, key, f"records.{field}", **more)
+
+
+def _transactional_id(batch: _Batch, known: Producer, transactional_id: str | None) -> list[Fact]:
+    if not batch.header.is_transactional or transactional_id is None:
+        return []
+    before = known.transactional_id
+    known.transactional_id = transactional_id
+    if before in (None, transactional_id) or known.is_ambiguous:
+        return []
+    return [
+        batch.fact(
+            ProducerFact.OTHER_TRANSACTIONAL_ID, "transactional_id", expected=before, seen=transactional_id,
+            earlier=known.given_by,
+        )
+    ]  # fmt: skip
+
+
+def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
+    """Compare a batch with what its partition was sent before, and count on from it."""
+    header, here = batch.header, known.partition(batch.partition)
+    if here.epoch is not None and header.producer_epoch < here.epoch:
+        fact = batch.fact(
+            ProducerFact.EPOCH_BACK, "producer_epoch", expected=here.epoch, seen=header.producer_epoch,
+            earlier=here.last,
+        )  # fmt: skip
+        return [] if known.is_ambiguous else [fact]  # its sequences are those of an older life
+    facts: list[Fact] = []
+    if here.epoch is None or header.producer_epoch > here.epoch:
+        facts += _first_of_epoch(batch, known)
+        here.begin(header.producer_epoch)
+    elif here.losses == batch.losses and not known.is_ambiguous:
+        facts += _next_of_epoch(batch, known, here)
+    if here.is_full(batch.turn.sent_ns):
+        kind = ProducerFact.TOO_MANY_IN_FLIGHT
+        facts.append(batch.fact(kind, "base_sequence", expected=BATCHES_KEPT, seen=BATCHES_KEPT + 1))
+    sent = Sent(header.base_sequence, header.last_offset_delta, batch.turn.evidence, batch.error)
+    here.sent(sent, batch.losses)
+    return facts
+
+
+def _first_of_epoch(batch: _Batch, known: Producer) -> list[Fact]:
+    seen = batch.header.base_sequence
+    was_given = batch.header.producer_epoch in known.given_epochs
+    certain = was_given and not known.partitions_forgotten and not batch.losses
+    # A partition by its name and by its id are two keys here: only the first form a producer uses is certain.
+    known.uses_ids.add(isinstance(batch.partition[0], bytes))
+    if seen == 0 or not certain or known.is_ambiguous or len(known.uses_ids) > 1:
+        return []
+    kind = ProducerFact.EPOCH_NOT_FROM_ZERO
+    return [batch.fact(kind, "base_sequence", expected=0, seen=seen, earlier=known.given_by)]
+
+
+def _next_of_epoch(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fact]:
+    expected, seen = here.expected, batch.header.base_sequence
+    if expected is None or seen == expected:
+        return []
+    before = here.find(seen)
+    earlier = here.last
+    if before is None and here.is_refused and here.brokers_next is not None:
+        expected = here.brokers_next
+        if seen == expected:  # it goes on where the broker is
+            return []
+    if before is not None:
+        known.retries += 1
+        kind, earlier = ProducerFact.RETRIED, before.evidence
+    else:
+        ahead = (seen - expected) & 0x7FFFFFFF < 0x40000000  # sequences wrap (DefaultRecordBatch)
+        kind = ProducerFact.SEQUENCE_GAP if ahead else ProducerFact.SEQUENCE_BACK
+        known.jumps += 1
+    detail = "" if before is None else before.fate
+    return [batch.fact(kind, "base_sequence", expected=expected, seen=seen, earlier=earlier, detail=detail)]
+
+
+def _verdict(batch: _Batch, known: Producer) -> list[Fact]:
+    if not batch.error:
+        return []
+    if batch.error == codes.DUPLICATE_SEQUENCE_NUMBER:
+        known.duplicates += 1
+        kind = ProducerFact.DUPLICATE
+    else:
+        known.refusals += 1
+        kind = ProducerFact.REFUSED
+    fact = batch.fact(kind, "base_sequence", expected=0, seen=batch.error, sure=True)
+    return [fact._replace(side="response", path="responses.partition_responses.error_code")]
+
+
+def _is_taken(response: Any, partition: PartitionKey, version: int | None) -> bool:
+    """Whether a Produce response names this partition alone, without an error."""
+    topics = response.responses
+    if version is None or len(topics) != 1:
+        return False
+    rows = topics[0].partition_responses
+    if len(rows) != 1 or rows[0].error_code:
+        return False
+    return (topic_namer(apis.PRODUCE, version, True)(topics[0]), rows[0].index) == partition
+
+
+def _errors(turn: Turn) -> dict[PartitionKey, int]:
+    found: dict[PartitionKey, int] = {}
+    named = topic_namer(turn.key, turn.version, True)
+    for topic in getattr(turn.response, "responses", None) or ():
+        name = named(topic)
+        for row in topic.partition_responses or ():
+            found[name, row.index] = row.error_code
+    return found

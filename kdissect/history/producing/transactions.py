@@ -1,0 +1,198 @@
+"""Transactions: begin, partitions and offsets, end, markers, fencing (KIP-98, KIP-890).
+
+Key: capture set, transactional id. Order: that of completion, because a transaction spans the coordinator's
+connection and those of the partitions' leaders. A producer waits for the answers of one step before it takes
+the next, so the order of completion is that of the transaction.
+"""
+
+from typing import Any, ClassVar
+
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Fact
+from kdissect.history.producing.transaction import Outcome, TransactionalId, TransactionState
+from kdissect.history.producing.transaction_steps import (
+    TransactionFact,
+    added,
+    batch_sent,
+    end_transaction,
+    ended,
+    fact,
+    group_joins,
+    identity,
+    joined_twice,
+    marked,
+    open_transaction,
+    produce_errors,
+    refused,
+)
+from kdissect.history.state_table import Table
+from kdissect.session.exchange import Exchange
+
+IDS_KEPT = 20_000  # transactional ids; a state is 1 KB and its last transactions
+NO_PRODUCER_ID = -1  # RecordBatch.NO_PRODUCER_ID
+CLIENTS_KEPT = 16
+# From this version of TxnOffsetCommit on offsets join the transaction by themselves (KIP-890).
+_OFFSETS_JOIN = 5
+# From version 4 on brokers send AddPartitionsToTxn, for several producers at once (KIP-890).
+_BROKERS_ADD = 4
+
+IdKey = tuple[str, str]
+
+
+class Transactions:
+    """Transactional ids."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset(
+        {apis.INIT_PRODUCER_ID, apis.ADD_PARTITIONS_TO_TXN, apis.ADD_OFFSETS_TO_TXN, apis.TXN_OFFSET_COMMIT,
+         apis.END_TXN, apis.WRITE_TXN_MARKERS, apis.PRODUCE}
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.ids: Table[IdKey, TransactionalId] = Table(IDS_KEPT)
+        self._owner_of: Table[tuple[str, int], IdKey] = Table(IDS_KEPT)
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next exchange that concerns transactions."""
+        request = turn.request
+        if request is None:
+            return []
+        if turn.key == apis.INIT_PRODUCER_ID:
+            return [] if request.transactional_id is None else self._taken(turn)
+        if turn.key == apis.ADD_PARTITIONS_TO_TXN:
+            return self._add_partitions(turn)
+        if turn.key == apis.WRITE_TXN_MARKERS:
+            return self._markers(turn)
+        if turn.key == apis.PRODUCE:
+            return self._produce(turn)
+        step = _STEPS[turn.key]
+        return step(self, turn, self._id(turn, request.transactional_id))
+
+    def passes(self, exchange: Exchange, request: Any, _response: Any) -> bool:
+        """A Produce outside of transactions."""
+        return exchange.api_key == apis.PRODUCE and getattr(request, "transactional_id", None) is None
+
+    def _id(self, turn: Turn, transactional_id: str) -> TransactionalId:
+        key = turn.info.capture_set, str(transactional_id)
+        known = self.ids.get_or(key, lambda: TransactionalId(key[1]))
+        if len(known.client_ids) < CLIENTS_KEPT:
+            known.client_ids.add(turn.exchange.client_id)
+        return known
+
+    def _taken(self, turn: Turn) -> list[Fact]:
+        """A producer takes the id: what is open ends."""
+        request, answer = turn.request, turn.response
+        known = self._id(turn, request.transactional_id)
+        if answer is None or answer.error_code:
+            return refused(turn, known, getattr(answer, "error_code", 0))
+        facts = []
+        before = known.producer_id, known.epoch
+        if known.current is not None:
+            itself = getattr(request, "producer_id", NO_PRODUCER_ID) != NO_PRODUCER_ID  # KIP-360
+            facts += end_transaction(turn, known, Outcome.ABORTED if itself else Outcome.FENCED)
+        earlier, known.given_by = known.given_by, turn.evidence
+        self._give(turn, known, answer.producer_id, answer.producer_epoch)
+        known.owners += 1
+        known.timeout_ms = request.transaction_timeout_ms
+        known.state = TransactionState.EMPTY
+        now = known.producer_id, known.epoch
+        taken = fact(
+            TransactionFact.TAKEN, turn, known, "producer_epoch", side="response",
+            expected=None if earlier is None else before, seen=now, earlier=earlier,
+        )  # fmt: skip
+        return [*facts, taken]
+
+    def _give(self, turn: Turn, known: TransactionalId, producer_id: int, epoch: int) -> None:
+        known.producer_id, known.epoch, known.given_by = producer_id, epoch, turn.evidence
+        capture_set = turn.info.capture_set
+        self._owner_of.put((capture_set, producer_id), (capture_set, known.transactional_id))
+
+    def _add_partitions(self, turn: Turn) -> list[Fact]:
+        request, answer = turn.request, turn.response
+        if turn.version < _BROKERS_ADD:
+            known = self._id(turn, request.v3_and_below_transactional_id)
+            who = request.v3_and_below_producer_id, request.v3_and_below_producer_epoch
+            facts = identity(turn, known, *who)
+            results = getattr(answer, "results_by_topic_v3_and_below", None)
+            facts += added(turn, known, who, results)
+            if known.current is not None and known.current.epoch == who[1]:
+                known.current.added_by_client = True
+            return facts
+        facts = []
+        results_by_id = {row.transactional_id: row for row in getattr(answer, "results_by_transaction", ())}
+        for row in request.transactions or ():
+            if row.verify_only:  # only asks whether the partition takes part (KIP-890)
+                continue
+            known = self._id(turn, row.transactional_id)
+            results = results_by_id.get(row.transactional_id)
+            who = row.producer_id, row.producer_epoch
+            facts += added(turn, known, who, None if results is None else results.topic_results)
+        return facts
+
+    def _add_offsets(self, turn: Turn, known: TransactionalId) -> list[Fact]:
+        request, answer = turn.request, turn.response
+        facts = identity(turn, known, request.producer_id, request.producer_epoch)
+        if answer is None or answer.error_code:
+            return [*facts, *refused(turn, known, getattr(answer, "error_code", 0))]
+        facts += open_transaction(turn, known, request.producer_id, request.producer_epoch)
+        return [*facts, *group_joins(turn, known, request.group_id)]
+
+    def _offsets(self, turn: Turn, known: TransactionalId) -> list[Fact]:
+        request, answer = turn.request, turn.response
+        facts = identity(turn, known, request.producer_id, request.producer_epoch)
+        rows = [row for topic in getattr(answer, "topics", None) or () for row in topic.partitions or ()]
+        errors = [row.error_code for row in rows if row.error_code]
+        if errors or not rows:
+            return [*facts, *refused(turn, known, errors[0] if errors else 0)]
+        if turn.version >= _OFFSETS_JOIN:
+            facts += joined_twice(turn, known)
+            facts += open_transaction(turn, known, request.producer_id, request.producer_epoch)
+        facts += group_joins(turn, known, request.group_id)
+        if known.current is not None:
+            known.current.offsets += len(rows)
+        return facts
+
+    def _end_txn(self, turn: Turn, known: TransactionalId) -> list[Fact]:
+        request, answer = turn.request, turn.response
+        facts = identity(turn, known, request.producer_id, request.producer_epoch)
+        current = known.current
+        if current is not None and current.epoch == request.producer_epoch:
+            current.wanted, current.wanted_by = bool(request.committed), turn.evidence
+            if turn.sent_ns < current.last_produce_ns <= (turn.evidence.answered_ns or turn.sent_ns):
+                facts.append(fact(TransactionFact.PRODUCED_WHILE_ENDING, turn, known))
+        if answer is None or answer.error_code:
+            return [*facts, *refused(turn, known, getattr(answer, "error_code", 0))]
+        facts += ended(turn, known, bool(request.committed))
+        if getattr(answer, "producer_epoch", -1) >= 0:  # version 5: an epoch each (KIP-890)
+            self._give(turn, known, answer.producer_id, answer.producer_epoch)
+        return facts
+
+    def _produce(self, turn: Turn) -> list[Fact]:
+        transactional_id = getattr(turn.request, "transactional_id", None)
+        if transactional_id is None:
+            return []
+        known = self._id(turn, transactional_id)
+        errors = produce_errors(turn.response)
+        facts = []
+        for partition, header in turn.batches:
+            if header.crc_is_right and header.is_transactional and not header.is_control:
+                facts += batch_sent(turn, known, partition, header, errors.get(partition, 0))
+        return facts
+
+    def _markers(self, turn: Turn) -> list[Fact]:
+        facts = []
+        capture_set = turn.info.capture_set
+        for marker in turn.request.markers or ():
+            owner = self._owner_of.get((capture_set, marker.producer_id))
+            known = None if owner is None else self.ids.get(owner)
+            if known is not None:
+                count = sum(len(topic.partition_indexes or ()) for topic in marker.topics or ())
+                facts += marked(turn, known, marker.producer_epoch, bool(marker.transaction_result), count)
+        return facts
+
+
+_STEPS = {
+    apis.ADD_OFFSETS_TO_TXN: Transactions._add_offsets,  # noqa: SLF001
+    apis.TXN_OFFSET_COMMIT: Transactions._offsets,  # noqa: SLF001
+    apis.END_TXN: Transactions._end_txn,  # noqa: SLF001
+}

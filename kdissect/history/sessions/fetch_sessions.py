@@ -1,0 +1,347 @@
+"""Incremental fetch sessions (KIP-227).
+
+Key: capture set, broker address, session id: a session belongs to one broker and outlives a connection.
+Order: that of a connection's requests; a session moves from connection to connection only after the earlier
+one ended. Epochs are judged by org.apache.kafka.common.requests.FetchMetadata.
+"""
+
+from enum import StrEnum
+from typing import Any, ClassVar, NamedTuple
+
+from kdissect.history import api_keys as apis
+from kdissect.history import error_codes as codes
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Evidence, Fact, evidence_of
+from kdissect.history.listed_partitions import Topics, topic_lister, topic_namer
+from kdissect.history.state_table import Table
+from kdissect.session.exchange import Exchange
+
+SESSIONS_KEPT = 20_000  # a broker caches 1,000 by default (max.incremental.fetch.session.cache.slots)
+PARTITIONS_KEPT = 10_000  # of one session; beyond it membership is unknown
+SESSIONS_FROM = 7  # the first version of Fetch with sessions (KIP-227)
+TOPIC_IDS_FROM = 13  # the first version with ids in place of names (KIP-516)
+INITIAL, FINAL = 0, -1  # KIP-227: epoch of a full fetch that opens a session, and of one that opens none
+NO_SESSION = 0  # KIP-227: session id of a request without a session
+_MAX_EPOCH = 0x7FFFFFFF  # after it comes 1, not 0 (FetchMetadata#nextEpoch)
+
+Partition = tuple[str | bytes, int]
+
+
+class FetchFact(StrEnum):
+    """What can be learned of fetch sessions."""
+
+    CREATED = "created"  # seen: the session id
+    NOT_CREATED = "not_created"  # a session was asked for and the broker gave none: its cache is full
+    INCREMENTAL = "incremental"  # seen: the epoch
+    CLOSED = "closed"  # by the client, with a full fetch that names the session
+    ENDED = "ended"  # by the broker, which answered without the session: it has no partitions left
+    EVICTED = "evicted"  # the broker does not know the session any more
+    EPOCH_REFUSED = "epoch_refused"  # the broker finds the epoch wrong
+    TOPIC_IDS_REFUSED = "topic_ids_refused"  # names and ids in one session, says the broker
+    EPOCH_DIFFERS = "epoch_differs"  # not the epoch that comes next
+    USED_AFTER_CLOSE = "used_after_close"  # and refused: its own client had closed the session
+    UNKNOWN_SESSION = "unknown_session"  # an incremental fetch in a session that was never given
+    ZERO_INCREMENTAL = "zero_incremental"  # an epoch above 0 without a session
+    FORGOTTEN_IN_FULL = "forgotten_in_full"  # partitions to forget in a full fetch
+    TOPIC_IDS_MIXED = "topic_ids_mixed"  # names and ids in one session
+    STRANGE_PARTITION = "strange_partition"  # an answer for a partition outside the session
+
+
+class FetchSession:
+    """What is known of one session.
+
+    `next_epoch` is None where an answer was not seen: the broker may have counted on or not. `partitions` is
+    None where the session's opening was not seen, or it has more than are kept. `with_ids` tells topic ids
+    from names. `empty` counts incremental fetches that brought no records. `incremental` and
+    `full` count those that were not refused. `closed_by` is the fetch with which the client closed it.
+    """
+
+    __slots__ = (
+        "closed_by", "created_by", "empty", "full", "incremental", "is_open", "last", "next_epoch",
+        "partitions", "session_id", "with_ids",
+    )  # fmt: skip
+
+    def __init__(self, session_id: int) -> None:
+        self.session_id = session_id
+        self.created_by: Evidence | None = None
+        self.closed_by: Evidence | None = None
+        self.last: Evidence | None = None
+        self.next_epoch: int | None = None
+        self.partitions: set[Partition] | None = None
+        self.with_ids: bool | None = None
+        self.is_open = True
+        self.full = 0
+        self.incremental = 0
+        self.empty = 0
+
+    def holds(self, topics: Topics) -> bool:
+        """Whether all these partitions are known to belong to the session."""
+        known = self.partitions
+        if known is None:
+            return not topics
+        for name, numbers in topics:
+            for number in numbers:
+                if (name, number) not in known:
+                    return False
+        return True
+
+    def expects(self, topics: Topics, with_ids: bool) -> bool:
+        """Whether a request may name these again, by ids or names."""
+        if not topics:
+            return True
+        if self.with_ids is not with_ids:
+            return False
+        return self.holds(topics)
+
+    def count(self, epoch: int, last: Evidence, has_records: bool) -> None:
+        """Take an incremental fetch that was answered."""
+        self.incremental += 1
+        self.is_open = True
+        self.empty += not has_records
+        self.next_epoch = 1 if epoch >= _MAX_EPOCH else epoch + 1
+        self.last = last
+
+
+SessionKey = tuple[str, str, int]
+
+
+class _Fetch(NamedTuple):
+    """The parts of a fetch that concern sessions."""
+
+    turn: Turn
+    session_id: int
+    epoch: int
+    with_ids: bool
+    key: SessionKey
+
+    def fact(self, kind: FetchFact, path: str = "session_epoch", **more: Any) -> Fact:
+        return self.turn.fact(kind, self.key, path, **more)
+
+
+class FetchSessions:
+    """Fetch sessions by broker and id."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.FETCH})
+
+    def __init__(self, increments: bool = True) -> None:
+        self._increments = increments
+        self.sessions: Table[SessionKey, FetchSession] = Table(SESSIONS_KEPT)
+        self.without_session = 0
+        """Full fetches that neither had nor got a session."""
+
+    def concerns(self, _api_key: int, api_version: int) -> bool:
+        """Whether a version has sessions."""
+        return api_version >= SESSIONS_FROM
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next Fetch of a connection."""
+        request = turn.request
+        if request is None or turn.version < SESSIONS_FROM:
+            return []
+        topics: list[Any] = request.topics or []
+        with_ids = bool(topics) and turn.version >= TOPIC_IDS_FROM
+        fetch = _Fetch(
+            turn, request.session_id, request.session_epoch, with_ids, self._key(turn, request.session_id)
+        )
+        if fetch.epoch in (INITIAL, FINAL):
+            return self._full(fetch)
+        return self._incremental(fetch)
+
+    def passes(self, exchange: Exchange, request: Any, response: Any) -> bool:
+        """A fetch without a session, or by names and as expected in one, for nothing new, and answered so."""
+        # Hot, once a Fetch.
+        epoch, session_id = request.session_epoch, request.session_id
+        if response is None or response.error_code or request.forgotten_topics_data:
+            return False
+        if not session_id:
+            if epoch != FINAL or response.session_id:
+                return False
+            self.without_session += 1
+            return True
+        version = exchange.api_version
+        if epoch <= 0 or not response.session_id or self._increments or version is None:
+            return False
+        info = exchange.connection
+        session = self.sessions.get((info.capture_set, info.broker_address, session_id))
+        if session is None or session.next_epoch != epoch:
+            return False
+        topics = topic_lister(apis.FETCH, version, False)(request)
+        if not session.expects(topics, version >= TOPIC_IDS_FROM):
+            return False
+        if not session.holds(topic_lister(apis.FETCH, version, True)(response)):
+            return False
+        session.count(epoch, evidence_of(exchange), _has_records(response))
+        return True
+
+    def _key(self, turn: Turn, session_id: int) -> SessionKey:
+        return turn.info.capture_set, turn.info.broker_address, session_id
+
+    def _full(self, fetch: _Fetch) -> list[Fact]:
+        facts = []
+        if fetch.turn.request.forgotten_topics_data:
+            facts.append(fetch.fact(FetchFact.FORGOTTEN_IN_FULL, "forgotten_topics_data", sure=True))
+        if fetch.session_id != NO_SESSION:
+            session = self.sessions.get(fetch.key)
+            if session is not None and session.is_open:
+                session.is_open, session.closed_by = False, fetch.turn.evidence
+                facts.append(fetch.fact(FetchFact.CLOSED, "session_id", earlier=session.last))
+        answer = fetch.turn.response
+        if answer is None:
+            return facts
+        if answer.error_code or answer.session_id == NO_SESSION:
+            self.without_session += 1
+            if answer.session_id != NO_SESSION:  # beside an error: who uses it goes by what was told
+                self.sessions.get_or(
+                    self._key(fetch.turn, answer.session_id), lambda: FetchSession(answer.session_id)
+                )
+            if fetch.epoch == INITIAL and not answer.error_code:
+                facts.append(fetch.fact(FetchFact.NOT_CREATED, "session_id", side="response"))
+            return facts
+        return [*facts, *self._created(fetch, answer)]
+
+    def _created(self, fetch: _Fetch, answer: Any) -> list[Fact]:
+        turn = fetch.turn
+        key = self._key(turn, answer.session_id)
+        session = self.sessions.put(key, FetchSession(answer.session_id))
+        session.created_by = session.last = turn.evidence
+        session.next_epoch = 1  # FetchMetadata#nextEpoch of 0
+        session.full = 1
+        session.with_ids = fetch.with_ids if turn.request.topics else None
+        session.partitions = set(_partitions(turn.request.topics))
+        _bound(session)
+        seen = answer.session_id
+        return [
+            Fact(FetchFact.CREATED, key, turn.evidence, "response", "session_id", None, seen),
+            *_strange(fetch._replace(key=key), session, answer),
+        ]
+
+    def _incremental(self, fetch: _Fetch) -> list[Fact]:
+        turn = fetch.turn
+        if fetch.session_id == NO_SESSION:
+            return [fetch.fact(FetchFact.ZERO_INCREMENTAL, seen=fetch.epoch, expected=INITIAL, sure=True)]
+        session = self.sessions.get(fetch.key)
+        if session is None:
+            facts = [] if self.sessions.forgotten else [fetch.fact(FetchFact.UNKNOWN_SESSION, "session_id")]
+            session = self.sessions.put(fetch.key, FetchSession(fetch.session_id))
+        else:
+            facts = _against(fetch, session)
+        answer = turn.response
+        if answer is None or not answer.error_code:
+            session.incremental += 1
+            session.is_open = True
+            _change(session, turn.request)
+        facts += _answered(fetch, session, answer, self._increments)
+        session.last = turn.evidence
+        return facts
+
+
+def _against(fetch: _Fetch, session: FetchSession) -> list[Fact]:
+    """What differs between a request and the session it names."""
+    facts = []
+    if session.next_epoch is not None and fetch.epoch != session.next_epoch:
+        facts.append(
+            fetch.fact(
+                FetchFact.EPOCH_DIFFERS, expected=session.next_epoch, seen=fetch.epoch, earlier=session.last
+            )
+        )
+    if fetch.turn.request.topics:
+        if session.with_ids is not None and session.with_ids != fetch.with_ids:
+            facts.append(
+                fetch.fact(
+                    FetchFact.TOPIC_IDS_MIXED, "topics", expected=session.with_ids, seen=fetch.with_ids,
+                    earlier=session.created_by, sure=True,
+                )
+            )  # fmt: skip
+        session.with_ids = fetch.with_ids
+    return facts
+
+
+def _answered(fetch: _Fetch, session: FetchSession, answer: Any, increments: bool) -> list[Fact]:
+    if answer is None:
+        session.next_epoch = None
+        return []
+    error = answer.error_code
+    if not error:
+        session.empty += not _has_records(answer)
+        if answer.session_id == NO_SESSION:  # org.apache.kafka.server.FetchManager, KIP-227
+            session.is_open, session.next_epoch = False, None
+            return [fetch.fact(FetchFact.ENDED, "session_id", side="response", sure=True)]
+        session.next_epoch = 1 if fetch.epoch >= _MAX_EPOCH else fetch.epoch + 1
+        strange = _strange(fetch, session, answer)
+        return (
+            [fetch.fact(FetchFact.INCREMENTAL, seen=fetch.epoch, sure=True), *strange]
+            if increments
+            else strange
+        )
+    session.next_epoch = None
+    kind = _REFUSALS.get(error)
+    if kind is None:
+        return []
+    facts = []
+    if kind is FetchFact.EVICTED:
+        session.is_open = False
+        if session.closed_by is not None:
+            facts.append(fetch.fact(FetchFact.USED_AFTER_CLOSE, "session_id", earlier=session.closed_by))
+    refused = fetch.fact(
+        kind, "error_code", side="response", expected=0, seen=error, earlier=session.last, sure=True
+    )
+    return [*facts, refused]
+
+
+_REFUSALS = {
+    codes.FETCH_SESSION_ID_NOT_FOUND: FetchFact.EVICTED,
+    codes.INVALID_FETCH_SESSION_EPOCH: FetchFact.EPOCH_REFUSED,
+    codes.FETCH_SESSION_TOPIC_ID_ERROR: FetchFact.TOPIC_IDS_REFUSED,
+}
+
+
+def _change(session: FetchSession, request: Any) -> None:
+    """An incremental fetch adds the partitions it names and forgets others."""
+    if session.partitions is None or not (request.topics or request.forgotten_topics_data):
+        return
+    session.partitions.update(_partitions(request.topics))
+    for topic in request.forgotten_topics_data or ():
+        name = _name(topic)
+        session.partitions.difference_update((name, partition) for partition in topic.partitions or ())
+    _bound(session)
+
+
+def _bound(session: FetchSession) -> None:
+    if session.partitions is not None and len(session.partitions) > PARTITIONS_KEPT:
+        session.partitions = None
+
+
+def _strange(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
+    known = session.partitions
+    if known is None:
+        return []
+    named = topic_namer(fetch.turn.key, fetch.turn.version, True)
+    for topic in answer.responses or ():
+        name = named(topic)
+        for row in topic.partitions or ():
+            if (name, row.partition_index) not in known:
+                return [  # one is enough: the rest has the same cause
+                    fetch.fact(
+                        FetchFact.STRANGE_PARTITION, "responses", side="response",
+                        seen=(name, row.partition_index), earlier=session.created_by,
+                    )
+                ]  # fmt: skip
+    return []
+
+
+def _has_records(answer: Any) -> bool:
+    for topic in answer.responses or ():
+        for row in topic.partitions or ():
+            if row.records:
+                return True
+    return False
+
+
+def _partitions(topics: Any) -> list[Partition]:
+    return [(_name(topic), row.partition) for topic in topics or () for row in topic.partitions or ()]
+
+
+def _name(topic: Any) -> str | bytes:
+    """The id of a topic, or its name in versions without ids."""
+    name: str | bytes = topic.topic_id if hasattr(topic, "topic_id") else topic.topic
+    return name

@@ -1,0 +1,131 @@
+"""Share sessions (KIP-932): one per member and broker, used by ShareFetch and ShareAcknowledge alike.
+
+Key: capture set, broker address, group, member. Order: that of a connection's requests. The epoch counts both
+APIs' requests together (org.apache.kafka.common.requests.ShareRequestMetadata).
+"""
+
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from kdissect.history import api_keys as apis
+from kdissect.history import error_codes as codes
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.state_table import Table
+
+SESSIONS_KEPT = 20_000  # a broker holds 2,000 by default (group.share.max.share.sessions)
+INITIAL, FINAL = 0, -1  # ShareRequestMetadata: the epoch that opens a session, and the one that closes it
+_MAX_EPOCH = 0x7FFFFFFF  # after it comes 1 (ShareRequestMetadata#nextEpoch)
+
+ShareKey = tuple[str, str, str, str]
+
+
+class ShareFact(StrEnum):
+    """What can be learned of share sessions."""
+
+    OPENED = "opened"
+    CONTINUED = "continued"  # seen: the epoch
+    CLOSED = "closed"
+    EVICTED = "evicted"  # the broker does not know the session
+    EPOCH_REFUSED = "epoch_refused"  # the broker finds the epoch wrong
+    LIMIT_REACHED = "limit_reached"  # the broker has no room for a session
+    EPOCH_DIFFERS = "epoch_differs"  # not the epoch that comes next
+    UNKNOWN_SESSION = "unknown_session"  # a session goes on, or ends, that was never opened
+    ACKNOWLEDGED_AT_OPENING = "acknowledged_at_opening"  # acknowledgements with epoch 0
+
+
+class ShareSession:
+    """What is known of one session. `next_epoch` is None where an answer was not seen."""
+
+    __slots__ = ("acknowledges", "fetches", "is_open", "last", "next_epoch", "opened_by")
+
+    def __init__(self) -> None:
+        self.opened_by: Evidence | None = None
+        self.last: Evidence | None = None
+        self.next_epoch: int | None = None
+        self.is_open = True
+        self.fetches = 0
+        self.acknowledges = 0
+
+
+class ShareSessions:
+    """Share sessions by broker, group and member."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.SHARE_FETCH, apis.SHARE_ACKNOWLEDGE})
+
+    def __init__(self) -> None:
+        self.sessions: Table[ShareKey, ShareSession] = Table(SESSIONS_KEPT)
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next ShareFetch or ShareAcknowledge of a connection."""
+        request = turn.request
+        if request is None:
+            return []
+        info = turn.info
+        key = info.capture_set, info.broker_address, str(request.group_id), str(request.member_id)
+        epoch = request.share_session_epoch
+        session = self.sessions.get(key)
+        facts: list[Fact] = []
+        if epoch == INITIAL:
+            session = self.sessions.put(key, ShareSession())
+            session.opened_by = turn.evidence
+            if _acknowledges(request):
+                facts.append(_fact(ShareFact.ACKNOWLEDGED_AT_OPENING, key, turn, sure=True))
+        elif session is None:
+            if not self.sessions.forgotten:
+                facts.append(_fact(ShareFact.UNKNOWN_SESSION, key, turn, seen=epoch))
+            session = self.sessions.put(key, ShareSession())
+        elif epoch not in (FINAL, session.next_epoch) and session.next_epoch is not None:
+            facts.append(
+                _fact(
+                    ShareFact.EPOCH_DIFFERS, key, turn, expected=session.next_epoch, seen=epoch,
+                    earlier=session.last,
+                )
+            )  # fmt: skip
+        session.fetches += turn.key == apis.SHARE_FETCH
+        session.acknowledges += turn.key == apis.SHARE_ACKNOWLEDGE
+        facts += _answered(key, turn, session, epoch)
+        session.last = turn.evidence
+        return facts
+
+
+_REFUSALS = {
+    codes.SHARE_SESSION_NOT_FOUND: ShareFact.EVICTED,
+    codes.INVALID_SHARE_SESSION_EPOCH: ShareFact.EPOCH_REFUSED,
+    codes.SHARE_SESSION_LIMIT_REACHED: ShareFact.LIMIT_REACHED,
+}
+
+
+def _answered(key: ShareKey, turn: Turn, session: ShareSession, epoch: int) -> list[Fact]:
+    answer = turn.response
+    if answer is None:
+        session.next_epoch = None
+        return []
+    if answer.error_code:
+        session.next_epoch = None
+        kind = _REFUSALS.get(answer.error_code)
+        if kind is None:
+            return []
+        session.is_open = kind is ShareFact.EPOCH_REFUSED
+        return [
+            _fact(
+                kind, key, turn, side="response", path="error_code", expected=0, seen=answer.error_code,
+                earlier=session.last, sure=True,
+            )
+        ]  # fmt: skip
+    if epoch == FINAL:
+        session.is_open, session.next_epoch = False, None
+        return [_fact(ShareFact.CLOSED, key, turn, sure=True)]
+    session.next_epoch = 1 if epoch >= _MAX_EPOCH else epoch + 1
+    kind = ShareFact.OPENED if epoch == INITIAL else ShareFact.CONTINUED
+    return [_fact(kind, key, turn, seen=epoch, sure=True)]
+
+
+def _acknowledges(request: Any) -> bool:
+    return any(
+        row.acknowledgement_batches for topic in request.topics or () for row in topic.partitions or ()
+    )
+
+
+def _fact(kind: ShareFact, key: ShareKey, turn: Turn, path: str = "share_session_epoch", **more: Any) -> Fact:
+    return turn.fact(kind, key, path, **more)

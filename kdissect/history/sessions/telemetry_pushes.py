@@ -1,0 +1,137 @@
+"""Client metrics: what a broker asked for, and what clients push (KIP-714).
+
+Key: capture set, client instance id. Order: that of completion; a client takes its subscription and pushes on
+one connection at a time, but may change brokers in between.
+"""
+
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import Turn
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.state_table import Table
+
+CLIENTS_KEPT = 50_000  # client instances; a state is 400 bytes
+# A client waits half to one and a half intervals before its first push, and brokers take one that comes a
+# little early by the network's jitter; only pushes that come in half the time are told of (KIP-714).
+EARLIEST = 0.5
+_NO_COMPRESSION = 0  # org.apache.kafka.common.record.internal.CompressionType
+_MS = 1_000_000
+
+
+class TelemetryFact(StrEnum):
+    """What can be learned of client metrics."""
+
+    SUBSCRIBED = "subscribed"  # seen: the subscription's id
+    PUSHED = "pushed"  # seen: bytes of metrics
+    REFUSED = "refused"  # seen: the error code
+    OTHER_SUBSCRIPTION = "other_subscription"  # not the id that was given last
+    TOO_EARLY = "too_early"  # milliseconds: the interval, the time since the last push
+    TOO_LARGE = "too_large"  # bytes
+    CODEC_NOT_ACCEPTED = "codec_not_accepted"  # codecs
+    AFTER_TERMINATING = "after_terminating"  # a push behind the client's last one
+
+
+class TelemetryClient:
+    """One client instance. Everything is None before a subscription was seen."""
+
+    __slots__ = (
+        "bytes", "client_id", "codecs", "given_by", "interval_ms", "last_push_ns", "max_bytes", "metrics",
+        "pushes", "subscription_id", "terminated_by",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.client_id: str | None = None
+        self.subscription_id: int | None = None
+        self.given_by: Evidence | None = None
+        self.interval_ms = 0
+        self.max_bytes = 0
+        self.codecs: tuple[int, ...] = ()
+        self.metrics: tuple[str, ...] = ()
+        self.last_push_ns = 0
+        self.terminated_by: Evidence | None = None
+        self.pushes = self.bytes = 0
+
+
+ClientKey = tuple[str, bytes]
+
+
+class Telemetry:
+    """Clients by instance id."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset(
+        {apis.GET_TELEMETRY_SUBSCRIPTIONS, apis.PUSH_TELEMETRY}
+    )
+
+    def __init__(self) -> None:
+        self.clients: Table[ClientKey, TelemetryClient] = Table(CLIENTS_KEPT)
+
+    def feed(self, turn: Turn) -> list[Fact]:
+        """Take the next GetTelemetrySubscriptions or PushTelemetry."""
+        request, answer = turn.request, turn.response
+        if turn.key == apis.PUSH_TELEMETRY:
+            return [] if request is None else self._push(turn)
+        if answer is None or answer.error_code:
+            return []
+        key: ClientKey = turn.info.capture_set, answer.client_instance_id
+        known = self.clients.get_or(key, TelemetryClient)
+        before, known.subscription_id = known.subscription_id, answer.subscription_id
+        known.client_id, known.given_by = turn.exchange.client_id, turn.evidence
+        known.interval_ms, known.max_bytes = answer.push_interval_ms, answer.telemetry_max_bytes
+        known.codecs = tuple(answer.accepted_compression_types or ())
+        known.metrics = tuple(map(str, answer.requested_metrics or ()))
+        known.last_push_ns = 0  # the interval counts anew
+        kind, path = TelemetryFact.SUBSCRIBED, "subscription_id"
+        return [Fact(kind, key, turn.evidence, "response", path, before, known.subscription_id)]
+
+    def _push(self, turn: Turn) -> list[Fact]:
+        request, answer = turn.request, turn.response
+        key: ClientKey = turn.info.capture_set, request.client_instance_id
+        known = self.clients.get_or(key, TelemetryClient)
+        facts = [] if known.given_by is None else _against(turn, key, known)
+        known.client_id = turn.exchange.client_id
+        known.last_push_ns = turn.sent_ns
+        size = len(request.metrics)
+        if request.terminating:
+            known.terminated_by = turn.evidence
+        if answer is None:
+            return facts
+        if answer.error_code:
+            kind, path, seen = TelemetryFact.REFUSED, "error_code", answer.error_code
+            return [*facts, Fact(kind, key, turn.evidence, "response", path, 0, seen, known.given_by)]
+        known.pushes += 1
+        known.bytes += size
+        return [*facts, Fact(TelemetryFact.PUSHED, key, turn.evidence, "request", "metrics", None, size)]
+
+
+def _against(turn: Turn, key: ClientKey, known: TelemetryClient) -> list[Fact]:
+    request = turn.request
+    facts = []
+
+    def differs(kind: TelemetryFact, path: str, expected: Any, seen: Any) -> None:
+        facts.append(
+            Fact(
+                kind, key, turn.evidence, "request", path, expected, seen,
+                known.terminated_by if kind is TelemetryFact.AFTER_TERMINATING else known.given_by,
+                turn.all_whole,
+            )
+        )  # fmt: skip
+
+    if request.subscription_id != known.subscription_id:
+        differs(
+            TelemetryFact.OTHER_SUBSCRIPTION,
+            "subscription_id",
+            known.subscription_id,
+            request.subscription_id,
+        )
+    if len(request.metrics) > known.max_bytes > 0:
+        differs(TelemetryFact.TOO_LARGE, "metrics", known.max_bytes, len(request.metrics))
+    if request.compression_type not in (_NO_COMPRESSION, *known.codecs):
+        differs(TelemetryFact.CODEC_NOT_ACCEPTED, "compression_type", known.codecs, request.compression_type)
+    waited_ms = (turn.sent_ns - known.last_push_ns) // _MS
+    if known.last_push_ns and not request.terminating and waited_ms < EARLIEST * known.interval_ms:
+        differs(TelemetryFact.TOO_EARLY, "", known.interval_ms, waited_ms)
+    if known.terminated_by is not None:
+        differs(TelemetryFact.AFTER_TERMINATING, "", None, None)
+    return facts

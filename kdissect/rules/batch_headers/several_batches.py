@@ -1,0 +1,40 @@
+"""REC016: A partition in Produce v3 and later must hold one record batch only."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Who
+from kdissect.model.plural import plural
+from kdissect.rules.batch_headers.old_magic_produced import MAGIC_2_FROM
+from kdissect.rules.kinds import BatchRule
+from kdissect.rules.rule import Fault
+from kdissect.rules.views.batch_view import Batch
+
+
+class SeveralBatches(BatchRule):
+    """A partition in Produce v3 and later must hold one record batch only.
+
+    Brokers answer INVALID_RECORD. Sequence numbers and offsets are given for one batch.
+
+    Example: two batches, one behind the other.
+
+    What to do: send the second batch in a request of its own.
+    """
+
+    code = "REC016"
+    name = "one-batch"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = (
+        "org.apache.kafka.common.requests.ProduceRequest",
+        "org.apache.kafka.storage.internals.log.LogValidator",
+    )
+    produced = True
+
+    def check(self, batch: Batch) -> Iterator[Fault]:
+        """The second batch of a partition."""
+        if batch.version >= MAGIC_2_FROM and batch.index == 1:
+            yield batch.fault(
+                "base_offset",
+                "one batch",
+                plural(len(batch.records.found.found.batches), "batch", "batches"),
+            )

@@ -1,0 +1,34 @@
+"""A connection as the judge keeps it: what rules see of it, and what counts for it."""
+
+from __future__ import annotations
+
+from kdissect.rules.judging.repeated import Repeated
+from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.rules.views.kept_exchanges import RecentExchanges
+from kdissect.rules.views.large_exchanges import LargeExchanges
+from kdissect.session.info import ConnectionInfo
+
+
+class JudgedConnection(ConnectionView):
+    """`exercise` is what counts for its `software`, name and version, as far as that was known when it was
+    asked for last. `repeated` is of the exchange before, where rules were asked about it.
+    """
+
+    __slots__ = ("exercise", "repeated", "software")
+
+    def __init__(
+        self,
+        info: ConnectionInfo,
+        large: LargeExchanges | None = None,
+        recent: RecentExchanges[ConnectionView] | None = None,
+    ) -> None:
+        super().__init__(info, large, recent)
+        self.exercise: Exercise | None = None
+        self.software: tuple[str | None, str | None] = None, None
+        self.repeated: Repeated | None = None
+
+    def rest(self) -> None:
+        """Of what is at rest nothing comes again."""
+        super().rest()
+        self.repeated = None

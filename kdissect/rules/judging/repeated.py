@@ -1,0 +1,151 @@
+"""An exchange that comes again and again on its connection: what came of it is counted, no rule is asked.
+
+Again means: the bytes of the exchange before but for a higher correlation id, whole, with an answer in usual
+time (`ConnectionView.is_again`). From the one before it differs in its times and its place, of which rules
+see only what `Outcome.holds` compares. Kinds that carry record batches or names of topics are always judged,
+for what rules learn from them; histories get every exchange.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kdissect.rules.coverage import Coverage
+from kdissect.rules.finding_evidence import Told
+from kdissect.rules.findings import FindingLog
+from kdissect.rules.judging.body_kind import BodyKind
+from kdissect.rules.rule import RESPONSE
+from kdissect.rules.rule_coverage import Exercise
+from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+# To note what comes of an exchange costs about as much as to judge it: that is done for every so many.
+LOOKS_EVERY = 8
+
+
+class Repeated:
+    """How often an exchange came again, and what came of it, once that is known to hold for the next one."""
+
+    __slots__ = ("outcome", "times")
+
+    def __init__(self) -> None:
+        self.outcome: Outcome | None = None
+        self.times = 0
+
+
+class Before:
+    """The counts of a judge before an exchange that comes again is judged."""
+
+    def __init__(
+        self, exercise: Exercise, inconclusive: Counter[tuple[str, str]], view: ConnectionView
+    ) -> None:
+        self.exercise = exercise
+        self.rules = exercise.rules.copy()
+        self.bodies = exercise.bodies
+        self.together = dict(exercise.together)
+        self.kinds = {kind: (kind.bodies, kind.first) for kind in exercise.kinds.values()}
+        self.inconclusive = inconclusive.copy()
+        self.spoken = len(view.spoken)
+        self.advertised_ns = view.advertised_ns
+
+    def kinds_now(self) -> dict[BodyKind, tuple[int, object]]:
+        """The same of the kinds as they are now."""
+        return {kind: (kind.bodies, kind.first) for kind in self.exercise.kinds.values()}
+
+
+class Outcome:
+    """What came of an exchange, for those that come again."""
+
+    __slots__ = (
+        "_answered_ns", "_bodies", "_exercise", "_kinds", "_rules", "_sent_ns", "_spoken", "_standing",
+        "_told", "has_ranges", "muted",
+    )  # fmt: skip
+
+    def __init__(
+        self, exchange: Exchange, view: ConnectionView, before: Before, told: list[Told], muted: set[str]
+    ) -> None:
+        request, response, exercise = exchange.request, exchange.response, before.exercise
+        assert request is not None and response is not None  # it came again
+        self._sent_ns, self._answered_ns = request.time_ns, response.time_ns
+        self._exercise = exercise
+        self._bodies = exercise.bodies - before.bodies
+        self._kinds = tuple(
+            (kind, kind.bodies - count) for kind, (count, _) in before.kinds.items() if kind.bodies != count
+        )
+        self._rules = tuple(
+            (code, count - before.rules[code])
+            for code, count in exercise.rules.items()
+            if count != before.rules[code]
+        )
+        self._spoken = len(view.spoken)
+        self._standing = _standing(view.info)
+        self._told = tuple((found.key, found.side == RESPONSE) for found in told)
+        self.muted = frozenset(muted)
+        answer = exchange.bodies()[1]
+        self.has_ranges = exchange.api_key == API_VERSIONS and (
+            answer is not None and answer.fits and answer.value.error_code == 0
+        )
+        """Whether it tells the versions of the broker."""
+
+    def holds(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Whether the same comes of an exchange that came again, later than this one."""
+        request, response = exchange.request, exchange.response
+        return (
+            request is not None
+            and response is not None
+            and request.time_ns > self._sent_ns
+            and response.time_ns > self._answered_ns
+            and len(view.spoken) == self._spoken
+            and view.is_whole
+            and _standing(view.info) == self._standing
+        )
+
+    def count(self, exchange: Exchange, coverage: Coverage, findings: FindingLog) -> None:
+        """Count an exchange of which the same came."""
+        request, response, exercise = exchange.request, exchange.response, self._exercise
+        assert request is not None and response is not None  # it came again
+        coverage.exchanges += 1
+        coverage.traffic.add(exchange)
+        coverage.apis[exchange.api_key, exchange.api_version] += 1
+        exercise.exchanges += 1
+        exercise.bodies += self._bodies
+        for kind, bodies in self._kinds:
+            kind.bodies += bodies
+        for code, looks in self._rules:
+            exercise.rules[code] += looks
+        for key, is_response in self._told:
+            findings.repeats(key, response.time_ns if is_response else request.time_ns)
+
+
+def outcome_of(
+    exchange: Exchange,
+    view: ConnectionView,
+    before: Before,
+    inconclusive: Counter[tuple[str, str]],
+    told: list[Told],
+    muted: set[str],
+) -> Outcome | None:
+    """What came of an exchange that came again; None where the next one may have another outcome."""
+    exercise, request = before.exercise, exchange.request
+    if not view.is_whole or inconclusive != before.inconclusive or len(view.spoken) != before.spoken:
+        return None
+    if exercise.together != before.together:
+        return None  # batches
+    now = before.kinds_now()
+    if now.keys() != before.kinds.keys():
+        return None
+    for kind, (count, first) in before.kinds.items():
+        if kind.bodies != count and (kind.is_watched or kind.first != first):
+            return None
+    if exchange.api_key != API_VERSIONS and (request is None or request.time_ns < before.advertised_ns):
+        return None  # it was not held to the versions yet
+    return Outcome(exchange, view, before, told, muted)
+
+
+def _standing(info: ConnectionInfo) -> tuple[object, ...]:
+    """What rules and findings know of a connection, but for what is missing of it."""
+    return (
+        info.client_text, info.broker_text, info.client_id, info.software_name, info.software_version,
+        info.middle_start, len(info.api_versions_seen),
+    )  # fmt: skip

@@ -1,0 +1,258 @@
+"""Record batches under judgement: where they stand, and their records when somebody needs them."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from kdissect.decoders.payloads.records import RecordPayloads, decode_record, record_log
+from kdissect.decoders.records.layout import CURRENT_MAGIC
+from kdissect.decoders.records.message_set import inner_messages
+from kdissect.decoders.records.reader import decompressed, iter_records
+from kdissect.decoders.records.usual import are_usual
+from kdissect.engine.own_records import may_hold_secrets_of
+from kdissect.engine.record_sets import SectionBatches
+from kdissect.model.record import Record
+from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
+from kdissect.rules.rule import Fault
+from kdissect.rules.views.body_view import Body
+
+# Records of one batch that are looked at one by one, of those that are not usual. Faults repeat from record
+# to record, and a batch of 1 MiB may hold 150,000: 200 bytes each while the batch is judged.
+MOST_RECORDS = 20_000
+PRODUCE = 0  # org.apache.kafka.common.protocol.ApiKeys
+# Where records stand: the fields of topics, partitions and records, by API.
+_FIELDS = {
+    "Produce": ("topic_data", "partition_data", "records"),
+    "Fetch": ("responses", "partitions", "records"),
+    "ShareFetch": ("responses", "partitions", "records"),
+    "FetchSnapshot": ("topics", "partitions", "unaligned_records"),
+}
+# Width of each field of a batch's header, and its offset: spec/001 "5.3.1 Record Batch".
+_SPANS = {
+    "base_offset": (0, 8), "length": (8, 4), "magic": (16, 1), "crc": (17, 4), "attributes": (21, 2),
+    "last_offset_delta": (23, 4), "base_timestamp": (27, 8), "max_timestamp": (35, 8),
+    "producer_id": (43, 8), "count": (57, 4),
+}  # fmt: skip
+# spec/001 "5.3.3 Old Message Format"; `count` is not there.
+_OLD_SPANS = {
+    "base_offset": (0, 8), "length": (8, 4), "crc": (12, 4), "magic": (16, 1), "attributes": (17, 1),
+    "max_timestamp": (18, 8),
+}  # fmt: skip
+
+
+class Carrier:
+    """A body that carries records, and what rules need of the request it answers."""
+
+    __slots__ = ("_offsets", "body")
+
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        self._offsets: dict[tuple[object, int | None], int] | None = None
+
+    def fetch_offset(self, topic: Any, partition: int) -> int | None:
+        """The offset a Fetch asked for; None where its request leaves that to the session."""
+        return self.asked(identity(topic), partition)
+
+    def asked(self, known: object, partition: int | None) -> int | None:
+        """The same for a topic by its name or id."""
+        if self._offsets is None:
+            self._offsets = asked_offsets(self.body.other(), known)
+        return self._offsets.get((known, partition))
+
+
+class Records:
+    """The records field of one partition.
+
+    `topic` and `partition` are the values around it, `path` is its path below the body, `name` the topic's
+    name where it is known.
+    """
+
+    __slots__ = ("body", "carrier", "found", "is_produce", "name", "partition", "path", "topic")
+
+    def __init__(
+        self, carrier: Carrier, found: SectionBatches, place: tuple[Any, Any, str], name: str | None
+    ) -> None:
+        self.carrier = carrier
+        self.body = carrier.body
+        self.found = found
+        self.topic, self.partition, self.path = place
+        self.name = name
+        self.is_produce = self.body.exchange.api_key == PRODUCE
+        """Whether a client sends them to be stored; else a broker gives what is stored."""
+
+    def fault(self, fault: RecordFault, expected: str) -> Fault:
+        """The fault of bytes between the batches."""
+        path = f"{self.path}.{fault.path}".rstrip(".")
+        end = self.shown(fault.offset, self.found.section.end)
+        return Fault(expected, fault.why, path, fault.offset, end, self.body.side)
+
+    def shown(self, start: int, end: int) -> int:
+        """The end of the bytes a finding may show: none of records that may hold secrets."""
+        return start if may_hold_secrets_of(self.name) else end
+
+
+class Batch:
+    """One batch of magic 2, or one outer message of an old message set.
+
+    `before` is the batch in front of it, None for the first.
+    """
+
+    __slots__ = ("_payloads", "_records", "batch", "before", "faults", "index", "records")
+
+    def __init__(self, records: Records, index: int) -> None:
+        batches = records.found.found.batches
+        self.records = records
+        self.index = index
+        self.batch: RecordBatch = batches[index]
+        self.before: RecordBatch | None = batches[index - 1] if index else None
+        self.faults: list[RecordFault] = list(self.batch.faults)
+        """What does not fit; reading the records adds what is wrong inside."""
+        self._records: list[Record] | None = None
+        self._payloads: list[RecordPayloads] | None = None
+
+    @property
+    def body(self) -> Body:
+        """The message around it."""
+        return self.records.body
+
+    @property
+    def version(self) -> int:
+        """That of the message."""
+        return self.records.body.version
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is of magic 2."""
+        return self.batch.magic == CURRENT_MAGIC
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether no rule about records could speak of it (`records.usual`): then nobody needs them."""
+        return has_usual_records(self.batch, self.records.name, dense=self.records.is_produce)
+
+    @property
+    def content(self) -> list[Record]:
+        """The first records, as far as they fit; read when first asked for."""
+        if self._records is None:
+            found = iter_records(self.batch, self.faults)
+            self._records = list(islice(found, MOST_RECORDS))
+        return self._records
+
+    def read(self) -> None:
+        """Read the records, and find what does not fit in them."""
+        _ = self.content
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its records were read."""
+        return not self.faults and len(self.content) < MOST_RECORDS
+
+    @property
+    def payloads(self) -> list[RecordPayloads]:
+        """Keys and values of a record of Kafka's own logs; empty for those of users."""
+        if self._payloads is None:
+            name, is_control = self.records.name, self.batch.is_control
+            known = record_log(name, is_control) is not None
+            self._payloads = [
+                decode_record(name, record.key, record.value, is_control)
+                for record in (self.content if known else ())
+            ]
+        return self._payloads
+
+    def inner(self) -> Iterator[RecordBatch]:
+        """The messages inside a compressed message, as they stand there."""
+        return inner_messages(self.batch, [], None)
+
+    def fault(self, field: str, expected: object, seen: object) -> Fault:
+        """The fault of a field of the header."""
+        batch = self.batch
+        at, width = (_SPANS if self.is_current else _OLD_SPANS)[field]
+        start = batch.start + at
+        return Fault(
+            str(expected), str(seen), self._path(field), start, start + width, self.records.body.side
+        )
+
+    def inside(self, part: str, expected: object, seen: object) -> Fault:
+        """The fault of something in the records."""
+        start = self.batch.records_start
+        return self._fault(part, start, str(expected), str(seen))
+
+    def misfit(self, fault: RecordFault, expected: str) -> Fault:
+        """The fault of bytes that do not fit."""
+        if fault.inside:
+            seen = f"{fault.why}, at byte {fault.offset} of the decompressed records"
+            return self.inside(fault.path, expected, seen)
+        if fault.path in (_SPANS if self.is_current else _OLD_SPANS):
+            return self.fault(fault.path, expected, fault.why)
+        return self._fault(fault.path, fault.offset, expected, fault.why)
+
+    def _fault(self, part: str, start: int, expected: str, seen: str) -> Fault:
+        end = self.records.shown(start, self.batch.end)
+        return Fault(expected, seen, self._path(part), start, end, self.records.body.side)
+
+    def _path(self, part: str) -> str:
+        return f"{self.records.path}.batches[{self.index}].{part}"
+
+
+def has_usual_records(batch: RecordBatch, topic: str | None, *, dense: bool) -> bool:
+    """Whether no rule about records could speak of a batch of a topic (`records.usual`)."""
+    if batch.magic != CURRENT_MAGIC or batch.is_control or record_log(topic) is not None:
+        return False
+    return has_usual_content(batch, dense=dense)
+
+
+def has_usual_content(batch: RecordBatch, *, dense: bool) -> bool:
+    """The same of a batch of magic 2 with records of users."""
+    if not batch.attributes & CODEC_MASK:
+        return are_usual(batch, batch.data, batch.records_start, batch.end, dense=dense)
+    content = decompressed(batch, [])
+    return content is not None and are_usual(batch, content, 0, len(content), dense=dense)
+
+
+def places(body: Body) -> Iterator[tuple[Any, Any, str]]:
+    """Topic, partition and path of each records field that is not null, in the order of the wire."""
+    fields = _FIELDS.get(body.api.name)
+    if fields is None:
+        return
+    topics, partitions, records = fields
+    for at, topic in enumerate(getattr(body.value, topics) or ()):
+        for index, partition in enumerate(getattr(topic, partitions) or ()):
+            if getattr(partition, records) is not None:
+                yield topic, partition, f"{topics}[{at}].{partitions}[{index}].{records}"
+
+
+def identity(topic: Any) -> object:
+    """A topic's name or id, whichever the version has."""
+    return next(
+        (getattr(topic, field) for field in ("topic_id", "topic", "name") if hasattr(topic, field)), None
+    )
+
+
+def asked_offsets(request: Any, like: object) -> dict[tuple[object, int | None], int]:
+    """The offset of each partition in a Fetch request, by the topic's name or id, whichever `like` is."""
+    field = _identified_by(like)
+    return {
+        (getattr(topic, field, None), row.partition): row.fetch_offset
+        for topic in getattr(request, "topics", None) or ()
+        for row in topic.partitions or ()
+    }
+
+
+def asked_offset(request: Any, known: object, partition: int | None) -> int | None:
+    """The offset of one partition in a Fetch request, of a topic by its name or id; None if it is not there.
+
+    Of a partition that stands there twice the last one counts, as in `asked_offsets`.
+    """
+    found: int | None = None
+    field = _identified_by(known)
+    for topic in getattr(request, "topics", None) or ():
+        if getattr(topic, field, None) == known:
+            for row in topic.partitions or ():
+                if row.partition == partition:
+                    found = row.fetch_offset
+    return found
+
+
+def _identified_by(known: object) -> str:
+    """The field of a topic in a Fetch; versions have the one or the other, and `hasattr` is slow."""
+    return "topic_id" if isinstance(known, bytes) else "topic"

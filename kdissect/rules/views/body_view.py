@@ -1,0 +1,119 @@
+"""A body under judgement: its bytes, its value, and the tree of its pieces where one is needed."""
+
+from typing import Any
+
+from kdissect.decoders import quirks
+from kdissect.decoders.decoded import Decoded
+from kdissect.decoders.node import Node
+from kdissect.decoders.spanned import dissect
+from kdissect.history.listed_partitions import Topics, topic_lister
+from kdissect.model.errors import DecodeError
+from kdissect.model.frame import Frame
+from kdissect.rules.rule import REQUEST, Fault
+from kdissect.schema import registry
+from kdissect.schema.types import Api, Message
+from kdissect.session.exchange import Exchange
+
+
+class Body:
+    """One side of an exchange whose API and version the schema knows, captured whole.
+
+    `value` is None and `error` set where the bytes do not fit; `end` is the offset behind the body in
+    `data`, the frame's content. `fits` says whether the bytes are the body and nothing else: only then do its
+    values mean anything. `is_plain`: no piece of the body can be odd (`decoders.plain`), so that nobody needs
+    its tree.
+    """
+
+    __slots__ = (
+        "_topics", "_tree", "decoded", "exchange", "fits", "is_plain", "request", "side", "value", "version",
+    )  # fmt: skip
+
+    def __init__(
+        self, exchange: Exchange, side: str, decoded: Decoded, request: "Body | None" = None
+    ) -> None:
+        self.exchange = exchange
+        self.side = side
+        self.decoded = decoded
+        self.value: Any
+        self.value, _, self.version, self.fits, self.is_plain, _, _ = decoded
+        self.request = request
+        """Of a response under judgement: the body of its request, if there is one."""
+        self._tree: Node | None = None
+        self._topics: Topics | None = None
+
+    @property
+    def end(self) -> int:
+        """The offset behind the body in `data`."""
+        return self.decoded.end
+
+    @property
+    def error(self) -> DecodeError | None:
+        """Why the bytes do not fit."""
+        return self.decoded.error
+
+    @property
+    def api(self) -> Api:
+        """The API of the exchange."""
+        api = registry.api(self.exchange.api_key or 0)
+        assert api is not None  # the schema knows it: the body was decoded
+        return api
+
+    @property
+    def message(self) -> Message:
+        """The schema of the body."""
+        return self.api.request if self.side == REQUEST else self.api.response
+
+    @property
+    def frame(self) -> Frame:
+        """The frame whose body this is."""
+        frame = self.exchange.request if self.side == REQUEST else self.exchange.response
+        assert frame is not None  # `body_of` made sure
+        return frame
+
+    @property
+    def data(self) -> bytes:
+        """The content of the frame."""
+        return self.frame.data
+
+    @property
+    def offset(self) -> int:
+        """Where the body begins in `data`."""
+        exchange = self.exchange
+        return exchange.request_body_offset if self.side == REQUEST else exchange.response_body_offset
+
+    @property
+    def tree(self) -> Node:
+        """The pieces of the body; made when first asked for."""
+        if self._tree is None:
+            self._tree = dissect(self.message, self.version, self.data, self.offset)
+        return self._tree
+
+    @property
+    def topics(self) -> Topics:
+        """The topics and partitions it names; only of a body that fits."""
+        if self._topics is None:
+            key = self.exchange.api_key or 0
+            self._topics = topic_lister(key, self.version, self.side != REQUEST)(self.value)
+        return self._topics
+
+    @property
+    def has_ignorable_tail(self) -> bool:
+        """Whether bytes behind the body are a habit that brokers ignore (`quirks.is_ignorable_tail`)."""
+        return self.side == REQUEST and quirks.is_ignorable_tail(
+            self.api.key, self.version, self.data, self.end
+        )
+
+    def other(self) -> Any:
+        """The value of the other side of the exchange; None where there is none that fits."""
+        found = self.exchange.bodies()[self.side == REQUEST]
+        return found.value if found is not None and found.fits else None
+
+    def fault(self, path: str, expected: str, seen: str) -> Fault:
+        """A fault of the field at `path`."""
+        return Fault(expected, seen, path, side=self.side)
+
+
+def body_of(exchange: Exchange, side: str) -> Body | None:
+    """One side of an exchange as a body; None where there is none, or the schema or the capture lacks it."""
+    decoded = exchange.bodies()[side != REQUEST]
+    return None if decoded is None else Body(exchange, side, decoded)

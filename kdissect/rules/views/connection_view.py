@@ -1,0 +1,338 @@
+"""What rules may remember of one connection while its exchanges go by in stream order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Self, Union
+
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.frame import Frame
+from kdissect.model.packet import NEVER_NS
+from kdissect.rules.rule import REQUEST, RESPONSE
+from kdissect.rules.views.kept_exchanges import RecentExchanges
+from kdissect.rules.views.large_exchanges import LargeExchanges
+from kdissect.session.exchange import Exchange, State
+from kdissect.session.framing import is_cut_by_end
+from kdissect.session.info import ConnectionInfo
+
+API_VERSIONS = 18  # org.apache.kafka.common.protocol.ApiKeys
+UNSUPPORTED_VERSION = 35  # org.apache.kafka.common.protocol.Errors
+# Requests remembered to see which were in flight when another was sent. Clients have 5, librdkafka at most
+# some thousands.
+REMEMBERED = 1024
+# Requests in flight that rules look at: some look at all of them for each request. Clients have 1 to 5,
+# Kafka's own senders a few hundred, of which the latest tell enough.
+WAITING_KEPT = 100
+# Of exchanges with more bytes only the last is kept: four responses of a megabyte on each connection fill the
+# memory.
+RECENT_BYTES = 16 << 10
+# What is_usual takes for granted: less than any rule about sizes, times and pipelines looks for.
+_LEAST_SIZE, _TOO_LARGE = 8, 512 << 10
+USUAL_LATENCY_NS = 10_000_000_000
+USUAL_IN_FLIGHT = 4
+USUAL_RESPONSE_HEADER = 5  # correlation id and an empty tag section
+_HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP, AnomalyKind.PENDING_LIMIT)
+
+# Of a connection of which nothing was silenced: most. A dict of its own comes with the first.
+_NONE_SHADOWED: dict[int, frozenset[str]] = {}
+_NEVER = 1 << 64  # later than any time in nanoseconds
+Earlier = Union[Exchange, "AtRest"]
+# Stands for a list of `previous` alone, as most connections at rest have one: for all of them, pickled too.
+_PREVIOUS_ALONE: tuple[Earlier, ...] = ()
+
+# A module's own name is found faster than an enum's member, once an exchange.
+NO_RESPONSE_EXPECTED = State.NO_RESPONSE_EXPECTED
+COMPLETE = State.COMPLETE
+
+
+SettledKey = tuple[int | None, int | None, str | None]
+Settled = Mapping[SettledKey, int]
+_NOTHING_SETTLED: Settled = {}
+_NOTHING_SPOKEN: frozenset[str] = frozenset()  # Python makes a new one of 216 bytes with each call
+_shared: dict[frozenset[tuple[SettledKey, int]], Settled] = {}
+SHARED_KEPT = 1000
+
+
+class ConnectionView:
+    """One connection as far as it was judged.
+
+    `advertised` are the ranges of the last successful ApiVersions answer by API key, None before there is
+    one; `refused_versions` the ranges of a refused one (KIP-511), which hold for ApiVersions alone.
+    `previous` is the request before the one judged. `spoken` are codes that speak once per connection. Large
+    exchanges are in `previous` and `in_flight` without their bytes, which `large` keeps, if there is room; so
+    are those of a connection at rest. `first` is the ordinal of the first request.
+    """
+
+    __slots__ = (
+        "_answered_ns", "_large", "_looked_ns", "_recent", "_settled", "_waiting", "advertised",
+        "advertised_ns", "cut", "first", "highest_id", "in_flight", "info", "previous", "refused_versions",
+        "shadowed", "spoken",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        info: ConnectionInfo,
+        large: LargeExchanges | None = None,
+        recent: RecentExchanges[ConnectionView] | None = None,
+    ) -> None:
+        self.info = info
+        self.advertised: dict[int, tuple[int, int]] | None = None
+        self.advertised_ns = NEVER_NS
+        self.refused_versions: tuple[int, int] | None = None
+        self.first: int | None = None
+        self.previous: Earlier | None = None
+        self.in_flight: Sequence[Earlier] = []
+        """Earlier requests not answered yet when the one judged was sent."""
+        self.cut: tuple[Exchange, str] | None = None
+        """The last exchange with a frame inside of which its stream ended, and the side."""
+        self.spoken = _NOTHING_SPOKEN
+        self.shadowed: dict[int, frozenset[str]] = _NONE_SHADOWED
+        """Codes that other rules silenced, by the ordinal of the exchange."""
+        self.highest_id = -1
+        """The highest correlation id of the requests judged before."""
+        self._answered_ns = NEVER_NS
+        """When the last answer to one of `_waiting` came."""
+        self._settled = _NOTHING_SETTLED
+        """API, version and client id of which the rules found nothing to say -> length of the header."""
+        self._large = large or LargeExchanges()
+        self._recent = recent or RecentExchanges(ConnectionView.rest)
+        self._waiting: Sequence[Earlier] = []
+        self._looked_ns = _NEVER
+        """Which of them wait, but for the last one, is known for this time."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no byte is missing so far."""
+        counts = self.info.anomaly_counts
+        gaps = self.info.tcp.gaps if self.info.tcp is not None else 0
+        return not gaps and not (counts and any(counts[kind] for kind in _HOLES))
+
+    @property
+    def is_half(self) -> bool:
+        """Whether one direction alone was captured so far, of a connection that began before."""
+        tcp = self.info.tcp
+        return self.info.middle_start and tcp is not None and not (tcp.client_bytes and tcp.broker_bytes)
+
+    def is_usual(self, exchange: Exchange) -> bool:
+        """Whether an exchange differs from one judged before in its body alone.
+
+        API, version, client id and header are those of an earlier exchange that no rule about exchanges had
+        a second look at, the client id is that of the exchange before, the correlation id is higher than all
+        before, few requests are in flight, sizes and latency are ordinary.
+        """
+        request, response, previous = exchange.request, exchange.response, self.previous
+        if request is None or previous is None:
+            return False
+        client_id, offset = exchange.client_id, exchange.request_body_offset
+        if self._settled.get((exchange.api_key, exchange.api_version, client_id)) != offset:
+            return False
+        if client_id != previous.client_id or not _LEAST_SIZE <= request.size < _TOO_LARGE:
+            return False
+        if (exchange.correlation_id or -1) <= self.highest_id or len(self.in_flight) > USUAL_IN_FLIGHT:
+            return False
+        return response is None or (
+            response.time_ns - request.end_time_ns < USUAL_LATENCY_NS
+            and response.size >= USUAL_RESPONSE_HEADER
+            and exchange.response_body_offset <= USUAL_RESPONSE_HEADER
+        )
+
+    def is_again(self, exchange: Exchange) -> bool:
+        """Whether an exchange is the one before once more, whole: the same bytes but for a higher id."""
+        before, request, response = self.previous, exchange.request, exchange.response
+        if not isinstance(before, Exchange) or request is None or response is None or exchange.anomalies:
+            return False
+        asked, answered = before.request, before.response
+        if asked is None or answered is None or exchange.state is not COMPLETE:
+            return False
+        return (
+            request.size == asked.size == len(request.data) == len(asked.data)
+            and response.size == answered.size == len(response.data) == len(answered.data)
+            and request.data[8:] == asked.data[8:]
+            and request.data[:4] == asked.data[:4]
+            and response.data[4:] == answered.data[4:]
+            and exchange.kind is before.kind
+            and exchange.request_body_offset == before.request_body_offset
+            and exchange.response_body_offset == before.response_body_offset
+            and (exchange.correlation_id or -1) > self.highest_id
+            and response.time_ns - request.end_time_ns < USUAL_LATENCY_NS
+        )
+
+    def settle(self, exchange: Exchange) -> None:
+        """No rule about exchanges had a second look at this one: others like it are usual."""
+        request = exchange.request
+        if request is None or request.time_ns < self.advertised_ns or exchange.api_key == API_VERSIONS:
+            return  # what a client sent before it knew the versions was not held to them
+        if len(self._settled) < REMEMBERED:
+            key = exchange.api_key, exchange.api_version, exchange.client_id
+            self._settled = _with(self._settled, key, exchange.request_body_offset)
+
+    def begin(self, exchange: Exchange) -> None:
+        """The next request in stream order is about to be judged."""
+        if self._waiting is _PREVIOUS_ALONE and self.previous is not None:
+            self._waiting = self.in_flight = [self.previous]
+        request = exchange.request
+        if request is None:
+            return
+        if self.first is None:
+            self.first = exchange.ordinal
+        sent = request.time_ns
+        if self._answered_ns <= sent:  # mostly: all were answered
+            if self.in_flight or self._waiting:
+                self._waiting = self.in_flight = []
+            return
+        waiting = self._waiting
+        if sent == self._looked_ns and waiting and _waits(waiting[-1], sent):
+            self.in_flight = waiting  # the others were found to wait when the request before was sent
+        else:
+            self._waiting = self.in_flight = [e for e in waiting if _waits(e, sent)]
+        self._looked_ns = sent
+
+    def end(self, exchange: Exchange, shadowed: set[str]) -> None:
+        """The exchange was judged; `shadowed` are codes that must not speak of it any more."""
+        if shadowed:
+            self._shadow(exchange, shadowed)
+        request, response = exchange.request, exchange.response
+        size = 0
+        if request is not None:
+            size = request.size
+            if len(request.data) < size and is_cut_by_end(request):
+                self.cut = exchange, REQUEST
+        if response is not None:
+            size += response.size
+            if len(response.data) < response.size and is_cut_by_end(response):
+                self.cut = exchange, RESPONSE
+        if size > RECENT_BYTES:
+            self._large.put(exchange, size)
+            exchange = self._light(exchange)
+        else:
+            self._recent.append(self, exchange)
+        if request is None:
+            return
+        self.previous = exchange
+        number = exchange.correlation_id
+        if number is not None and number > self.highest_id:
+            self.highest_id = number
+        self._wait(exchange)
+
+    def pass_by(self, exchange: Exchange, request: Frame, response: Frame | None) -> None:
+        """`end` of a usual exchange, captured whole, of which no rule had anything to say.
+
+        Without a response it is one that expects none.
+        """
+        size = request.size if response is None else request.size + response.size
+        if size > RECENT_BYTES:
+            self._large.put(exchange, size)
+            exchange = self._light(exchange)
+        else:
+            self._recent.append(self, exchange)
+        self.previous = exchange
+        self.highest_id = exchange.correlation_id or 0  # higher than all before: it is usual
+        if response is not None:
+            if response.time_ns > self._answered_ns:
+                self._answered_ns = response.time_ns
+            self._waiting = [*self._waiting[-WAITING_KEPT + 1 :], exchange] if self._waiting else [exchange]
+
+    def _wait(self, exchange: Exchange) -> None:
+        """Requests from now on are sent while this one waits for its answer, or after that."""
+        response = exchange.response
+        if response is not None:
+            if response.time_ns > self._answered_ns:
+                self._answered_ns = response.time_ns
+        elif exchange.state is NO_RESPONSE_EXPECTED:
+            return
+        else:
+            self._answered_ns = _NEVER
+        waiting = self._waiting
+        self._waiting = [*waiting[-WAITING_KEPT + 1 :], exchange] if waiting else [exchange]
+
+    def _shadow(self, exchange: Exchange, codes: set[str]) -> None:
+        if self.shadowed is _NONE_SHADOWED:
+            self.shadowed = {}
+        self.shadowed[exchange.ordinal] = frozenset(codes)
+        if len(self.shadowed) > REMEMBERED:
+            del self.shadowed[next(iter(self.shadowed))]
+
+    def recent(self, ordinal: int) -> Exchange | None:
+        """One of the last exchanges that were judged, by its ordinal."""
+        large = self._large.get(self.info.id, ordinal)
+        return large or self._recent.get(self.info.id, ordinal)
+
+    def rest(self) -> None:
+        """Others spoke for long: keep no bytes of exchanges, and nothing that can be worked out again."""
+        self.info.forget_ends()
+        if self.previous is not None:
+            before, self.previous = self.previous, AtRest(self.previous, self._answered_ns)
+            waiting = self._waiting
+            if len(waiting) == 1 and waiting[0] is before:
+                self._waiting = _PREVIOUS_ALONE
+            elif waiting:
+                ns = self._answered_ns
+                self._waiting = [self.previous if e is before else AtRest(e, ns) for e in waiting]
+        self.in_flight = self._waiting
+
+    def _light(self, exchange: Exchange) -> Exchange:
+        """An exchange without the bytes of its frames, which may fill memory for as long as it waits here."""
+        light = copy(exchange)
+        light.request, light.response = _empty(exchange.request), _empty(exchange.response)
+        light.request_summary_cache = light.bodies_cache = light.batches_cache = None
+        return light
+
+    def learn_versions(self, exchange: Exchange, answer: object) -> None:
+        """Remember what an ApiVersions answer says."""
+        self._settled = _NOTHING_SETTLED
+        error = getattr(answer, "error_code", -1)
+        ranges = {key.api_key: (key.min_version, key.max_version) for key in getattr(answer, "api_keys", ())}
+        if error == UNSUPPORTED_VERSION:
+            self.refused_versions = ranges.get(API_VERSIONS)
+        elif error == 0 and exchange.response is not None:
+            self.advertised = ranges
+            self.advertised_ns = exchange.response.end_time_ns
+
+    def learn_again(self, response: Frame) -> None:
+        """The same versions were advertised again."""
+        self.advertised_ns = response.end_time_ns
+
+
+def _waits(exchange: Earlier, at_ns: int) -> bool:
+    """Whether an exchange has no answer at a time."""
+    response = exchange.response
+    return response is None or response.time_ns > at_ns
+
+
+def _with(settled: Settled, key: SettledKey, offset: int) -> Settled:
+    """One more kind of exchange is settled; connections of one client have one dict between them."""
+    if settled.get(key) == offset:
+        return settled
+    if len(_shared) >= SHARED_KEPT:
+        _shared.clear()
+    more = {**settled, key: offset}
+    return _shared.setdefault(frozenset(more.items()), more)
+
+
+class AtRest:
+    """What is still asked of an exchange when the next one of its connection comes."""
+
+    __slots__ = ("api_key", "client_id", "correlation_id", "is_answered", "ordinal", "time_ns")
+
+    def __init__(self, exchange: Earlier, known_ns: int) -> None:
+        """`known_ns` is held anyway: the time of the answer is mostly this one."""
+        response = exchange.response
+        self.ordinal: int = exchange.ordinal
+        self.api_key: int | None = exchange.api_key
+        self.correlation_id: int | None = exchange.correlation_id
+        self.client_id: str | None = exchange.client_id
+        self.is_answered = response is not None
+        time_ns: int = 0 if response is None else response.time_ns
+        self.time_ns: int = known_ns if time_ns == known_ns else time_ns
+
+    @property
+    def response(self) -> Self | None:
+        """Its answer: all that is known of that is `time_ns`."""
+        return self if self.is_answered else None
+
+
+def _empty(frame: Frame | None) -> Frame | None:
+    if frame is None:
+        return None
+    return Frame(b"", frame.size, frame.first_ref, frame.last_ref, frame.time_ns, frame.end_time_ns)

@@ -1,0 +1,58 @@
+"""Throttle times and whether clients keep them (KIP-219)."""
+
+import pytest
+
+from kdissect.history.connections.throttling import Throttling, client_must_wait
+from kdissect.session.exchange import Exchange
+from tests.history.talk import Talk, brief, feed, kinds
+
+METADATA = 3
+
+
+def ask(talk: Talk, at: int, throttle: int = 0, version: int = 6) -> Exchange:
+    answer = {"throttle_time_ms": throttle, "brokers": [], "topics": []}
+    return talk.ask(METADATA, version, {"topics": None}, answer, at=at)
+
+
+def test_kept() -> None:
+    talk = Talk()
+    facts = feed(Throttling(), ask(talk, 0, 500), ask(talk, 502), ask(talk, 510))
+    assert brief(facts) == [("throttled", None, 500), ("respected", 500, 501)]
+
+
+def test_ignored_once() -> None:
+    talk, machine = Talk(), Throttling()
+    facts = feed(machine, ask(talk, 0, 500), ask(talk, 200), ask(talk, 220))
+    assert brief(facts) == [("throttled", None, 500), ("ignored", 500, 199)]
+    (known,) = machine.connections
+    assert (known.throttled, known.total_ms, known.ignored) == (1, 500, 1)
+
+
+def test_what_was_under_way_is_not_judged() -> None:
+    talk = Talk()
+    assert kinds(feed(Throttling(), ask(talk, 0, 500), ask(talk, 1), ask(talk, 40))) == ["throttled"]
+
+
+def test_before_kip_219_the_client_owes_nothing() -> None:
+    talk = Talk()
+    assert kinds(feed(Throttling(), ask(talk, 0, 500, 5), ask(talk, 200, 0, 5))) == ["throttled"]
+
+
+def test_a_negative_time() -> None:
+    assert kinds(feed(Throttling(), ask(Talk(), 0, -1))) == ["negative"]
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "waits"),
+    [
+        (0, 5, False),
+        (0, 6, True),
+        (1, 7, False),
+        (1, 8, True),
+        (68, 0, True),
+        (17, 1, False),
+        (9999, 0, False),
+    ],
+)
+def test_who_waits(key: int, version: int, waits: bool) -> None:
+    assert client_must_wait(key, version) is waits

@@ -1,0 +1,103 @@
+"""Epochs of the metadata quorum, and snapshots fetched piece by piece."""
+
+import pytest
+
+from kdissect.history.epochs.quorum_epochs import QuorumEpochs
+from kdissect.history.sessions.snapshot_fetches import SnapshotFetches
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.schema.metadata_topic import METADATA_TOPIC
+from kdissect.session.exchange import Exchange
+from tests.history.talk import Talk, brief, feed
+from tests.support.batches import batch_bytes, record_bytes
+
+TOPIC_RECORD = b"\1\2\0" + b"\x0ctopic-12345" + bytes(range(16)) + b"\0"
+PIECE = batch_bytes(record_bytes(value=TOPIC_RECORD), max_timestamp=1_700_000_000_000)  # 100 bytes
+FETCH, VOTE, BEGIN, END, SNAPSHOT = 1, 52, 53, 54, 59
+
+
+def test_the_piece_is_as_long_as_tests_say() -> None:
+    assert len(PIECE) == 100
+
+
+def vote(talk: Talk, epoch: int, answered: int) -> Exchange:
+    asked = {"partition_index": 0, "replica_epoch": epoch, "replica_id": 1}
+    told = {"partition_index": 0, "leader_id": 2, "leader_epoch": answered}
+    return talk.ask(VOTE, 0, of_log(asked), of_log(told))
+
+
+def begin(talk: Talk, epoch: int, answered: int, key: int = BEGIN) -> Exchange:
+    row = {"partition_index": 0, "leader_id": 1, "leader_epoch": epoch}
+    return talk.ask(key, 0, of_log(row), of_log({**row, "leader_epoch": answered}))
+
+
+def fetch(talk: Talk, epoch: int, answered: int, topic: str = METADATA_TOPIC) -> Exchange:
+    asked = {"partition": 0, "current_leader_epoch": epoch, "fetch_offset": 0}
+    leader = {"leader_id": 2, "leader_epoch": answered}
+    told = {"partition_index": 0, "high_watermark": 0, "current_leader": leader}
+    body = {"max_wait_ms": 0, "min_bytes": 0, "topics": [{"topic": topic, "partitions": [asked]}]}
+    return talk.ask(FETCH, 12, body, {"responses": [{"topic": topic, "partitions": [told]}]})
+
+
+def of_log(row: dict[str, object]) -> dict[str, object]:
+    return {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [row]}]}
+
+
+def snapshot(
+    talk: Talk, position: int, size: int = 300, given: int = 100, answered: int | None = None,
+    at: int | None = None, end: int = 9,
+) -> Exchange:  # fmt: skip
+    which = {"end_offset": end, "epoch": 1}
+    asked = {"partition": 0, "current_leader_epoch": 1, "snapshot_id": which, "position": position}
+    told = {
+        "index": 0, "snapshot_id": which, "size": size, "unaligned_records": PIECE[:given],
+        "position": position if answered is None else answered,
+    }  # fmt: skip
+    body = {"topics": [{"name": METADATA_TOPIC, "partitions": [asked]}]}
+    return talk.ask(SNAPSHOT, 0, body, {"topics": [{"name": METADATA_TOPIC, "partitions": [told]}]}, at=at)
+
+
+def test_epochs_that_rise() -> None:
+    talk = Talk()
+    facts = feed(QuorumEpochs(), fetch(talk, 3, 3), vote(talk, 4, 3), vote(talk, 4, 4), begin(talk, 5, 5))
+    assert brief(facts) == [("raised", 3, 4), ("raised", 3, 4), ("raised", 4, 5), ("raised", 4, 5)]
+
+
+@pytest.mark.parametrize("key", [BEGIN, END])
+def test_epochs_that_go_back(key: int) -> None:
+    talk, machine = Talk(), QuorumEpochs()
+    facts = feed(machine, vote(talk, 5, 5), begin(talk, 4, 5, key), begin(talk, 5, 3, key))
+    assert brief(facts) == [("went_back", 5, 4), ("raised", 4, 5), ("went_back", 5, 3)]
+    assert [fact.side for fact in facts] == ["request", "request", "response"]
+
+
+def test_other_topics_and_connections_are_not_compared() -> None:
+    talk, machine = Talk(), QuorumEpochs()
+    facts = feed(machine, fetch(talk, 5, 5), fetch(talk, 2, 2, topic="users"), fetch(Talk("10.0.0.9"), 2, 2))
+    assert not facts
+
+
+def test_a_snapshot_in_pieces() -> None:
+    talk, machine = Talk(), SnapshotFetches()
+    facts = feed(machine, *[snapshot(talk, position) for position in (0, 100, 100, 200, 0)])
+    assert brief(facts)[0] == ("position_differs", 200, 100) and brief(facts)[1] == ("fetched", None, 300)
+    assert len(facts) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"position": 150}, ("position_differs", 100, 150)),
+        ({"position": 100, "answered": 120}, ("other_position", 100, 120)),
+        ({"position": 100, "size": 310}, ("size_differs", 300, 310)),
+    ],
+)
+def test_pieces_that_do_not_follow(change: dict[str, int], expected: tuple[str, int, int]) -> None:
+    talk = Talk()
+    assert expected in brief(feed(SnapshotFetches(), snapshot(talk, 0), snapshot(talk, **change)))
+
+
+def test_what_explains_a_position() -> None:
+    talk, machine = Talk(), SnapshotFetches()
+    assert not feed(machine, snapshot(talk, 0), snapshot(talk, 500, end=10), snapshot(talk, 7, at=2))
+    talk.info.note(Anomaly(AnomalyKind.GAP))
+    assert not feed(machine, snapshot(talk, 250, at=90))

@@ -1,0 +1,134 @@
+"""Fetch sessions (KIP-227) and share sessions (KIP-932)."""
+
+from typing import Any
+
+import pytest
+
+from kdissect.history.sessions.fetch_sessions import FetchFact, FetchSessions
+from kdissect.history.sessions.share_sessions import ShareSessions
+from kdissect.session.exchange import Exchange
+from tests.history.talk import Talk, brief, feed, kinds
+
+FETCH, SHARE_FETCH, SHARE_ACKNOWLEDGE = 1, 78, 79
+UUID = bytes(range(16))
+
+
+def fetch(
+    talk: Talk, session: int, epoch: int, partitions: tuple[int, ...] = (), forget: tuple[int, ...] = (),
+    got: int | None = 7, error: int = 0, answered: tuple[int, ...] = (), version: int = 12,
+) -> Exchange:  # fmt: skip
+    name: dict[str, Any] = {"topic_id": UUID} if version > 12 else {"topic": "t"}
+    body = {
+        "session_id": session, "session_epoch": epoch,
+        "topics": [name | {"partitions": [{"partition": p} for p in partitions]}] if partitions else [],
+        "forgotten_topics_data": [name | {"partitions": list(forget)}] if forget else [],
+    }  # fmt: skip
+    rows = [{"partition_index": p, "records": b"", "aborted_transactions": None} for p in answered]
+    answer = {
+        "error_code": error, "session_id": got, "responses": [name | {"partitions": rows}] if rows else [],
+    }  # fmt: skip
+    return talk.ask(FETCH, version, body, None if got is None else answer)
+
+
+def test_a_session_from_full_to_incremental_to_close() -> None:
+    talk, machine = Talk(), FetchSessions()
+    facts = feed(
+        machine, fetch(talk, 0, 0, (0, 1)), fetch(talk, 7, 1), fetch(talk, 7, 2, (2,), answered=(2, 0)),
+        fetch(talk, 7, 3, forget=(0,)), fetch(talk, 7, -1, got=0),
+    )  # fmt: skip
+    assert kinds(facts) == ["created", "incremental", "incremental", "incremental", "closed"]
+    (session,) = machine.sessions
+    assert session.partitions == {("t", 1), ("t", 2)}
+    assert (session.full, session.incremental, session.is_open) == (1, 3, False)
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([(7, 2)], ("epoch_differs", 1, 2)),
+        ([(7, 1), (7, 1)], ("epoch_differs", 2, 1)),
+        ([(0, 5)], ("zero_incremental", 0, 5)),
+        ([(9, 1)], ("unknown_session", None, None)),
+    ],
+)
+def test_epochs_that_differ(steps: list[tuple[int, int]], expected: tuple[str, Any, Any]) -> None:
+    talk = Talk()
+    facts = feed(FetchSessions(), fetch(talk, 0, 0, (0,)), *[fetch(talk, *step) for step in steps])
+    assert expected in brief(facts)
+
+
+def test_the_epoch_wraps_to_one() -> None:
+    talk, machine = Talk(), FetchSessions()
+    feed(machine, fetch(talk, 7, 0x7FFFFFFE))  # a middle start: the session is learned as it goes
+    assert kinds(feed(machine, fetch(talk, 7, 0x7FFFFFFF), fetch(talk, 7, 1))) == ["incremental"] * 2
+
+
+@pytest.mark.parametrize("lost", [None, 71])
+def test_after_a_failed_fetch_the_epoch_is_unknown(lost: int | None) -> None:
+    talk, machine = Talk(), FetchSessions()
+    failed = fetch(talk, 7, 1, got=None) if lost is None else fetch(talk, 7, 1, error=lost, got=0)
+    facts = feed(machine, fetch(talk, 0, 0, (0,)), failed, fetch(talk, 7, 9))
+    assert kinds(facts) == ["created", *([] if lost is None else ["epoch_refused"]), "incremental"]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [(70, "evicted"), (71, "epoch_refused"), (106, "topic_ids_refused")]
+)
+def test_what_brokers_refuse(code: int, kind: str) -> None:
+    talk = Talk()
+    facts = feed(FetchSessions(), fetch(talk, 0, 0, (0,)), fetch(talk, 7, 1, error=code, got=0))
+    assert brief(facts)[1:] == [(kind, 0, code)]
+
+
+def test_other_differences() -> None:
+    talk, machine = Talk(), FetchSessions()
+    facts = feed(
+        machine, fetch(talk, 0, 0, (0,), forget=(1,)), fetch(talk, 7, 1, (2,), version=13),
+        fetch(talk, 0, 0, got=0), fetch(talk, 0, 0, (5,), answered=(6,), got=8),
+    )  # fmt: skip
+    assert kinds(facts) == [
+        "forgotten_in_full", "created", "topic_ids_mixed", "incremental", "not_created", "created",
+        "strange_partition",
+    ]  # fmt: skip
+    assert facts[-1].seen == ("t", 6)
+    assert facts[-1].kind is FetchFact.STRANGE_PARTITION
+
+
+def test_a_session_moves_to_another_connection_but_not_to_another_broker() -> None:
+    first, again, elsewhere = Talk(), Talk("10.0.0.9"), Talk(broker="10.0.0.3")
+    machine = FetchSessions()
+    facts = feed(machine, fetch(first, 0, 0, (0,)), fetch(again, 7, 1), fetch(elsewhere, 7, 2))
+    assert kinds(facts) == ["created", "incremental", "unknown_session", "incremental"]
+
+
+def share(talk: Talk, epoch: int, key: int = SHARE_FETCH, error: int = 0, acks: bool = False) -> Exchange:
+    rows = [{"first_offset": 0, "last_offset": 1, "acknowledge_types": [1]}] if acks else []
+    topics = [{"topic_id": UUID, "partitions": [{"partition_index": 0, "acknowledgement_batches": rows}]}]
+    body = {"group_id": "g", "member_id": "m", "share_session_epoch": epoch, "topics": topics}
+    return talk.ask(key, 1, body, {"error_code": error})
+
+
+def test_a_share_session_counts_fetches_and_acknowledgements() -> None:
+    talk, machine = Talk(), ShareSessions()
+    facts = feed(
+        machine,
+        share(talk, 0),
+        share(talk, 1),
+        share(talk, 2, SHARE_ACKNOWLEDGE),
+        share(talk, 3),
+        share(talk, -1),
+    )
+    assert kinds(facts) == ["opened", "continued", "continued", "continued", "closed"]
+
+
+def test_share_sessions_that_differ() -> None:
+    talk, machine = Talk(), ShareSessions()
+    facts = feed(
+        machine, share(talk, 5), share(talk, 0, acks=True), share(talk, 3), share(talk, 4, error=123),
+        share(talk, 9), share(talk, 10, error=122),
+    )  # fmt: skip
+    assert brief(facts) == [
+        ("unknown_session", None, 5), ("continued", None, 5), ("acknowledged_at_opening", None, None),
+        ("opened", None, 0), ("epoch_differs", 1, 3), ("continued", None, 3), ("epoch_refused", 0, 123),
+        ("continued", None, 9), ("evicted", 0, 122),
+    ]  # fmt: skip
