@@ -2,7 +2,7 @@
 
 import json
 
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
@@ -37,7 +37,7 @@ def count(events: list[Event], is_told: bool = True) -> int:
         sessions.add(event, True)
         audit.add(event, True)
         if isinstance(event, Exchange):
-            turn = Turn(event)
+            turn = ExchangeView(event)
             context.groups.learn(turn)
             traffic.add(turn)
             every.add(turn)

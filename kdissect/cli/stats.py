@@ -15,7 +15,7 @@ from kdissect.cli.printing import printing
 from kdissect.cli.selection import add_selection
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_turns
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.traffic import Traffic
@@ -88,7 +88,7 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
     test = selected(options, dissection)
     links = "group" in options.by
 
-    def take(turn: Turn) -> None:
+    def take(turn: ExchangeView) -> None:
         if links:
             context.groups.learn(turn)
         if test is None or test(turn.exchange):

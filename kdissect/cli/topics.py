@@ -15,7 +15,7 @@ from kdissect.cli.printing import printing
 from kdissect.cli.selection import wanted_names
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_events
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
@@ -59,7 +59,7 @@ def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> dict
     def take(event: Event) -> None:
         unseen.add(event)
         if isinstance(event, Exchange):
-            traffic.add(Turn(event), takes(accepts, event))
+            traffic.add(ExchangeView(event), takes(accepts, event))
 
     with reading:
         read_events(dissection, take)

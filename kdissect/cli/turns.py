@@ -7,7 +7,7 @@ from types import TracebackType
 
 from kdissect.api import Dissection
 from kdissect.cli.progress import progress_of
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -61,11 +61,11 @@ def read_all(dissection: Dissection, take: Callable[[Event], object]) -> None:
             progress.clear()
 
 
-def read_turns(dissection: Dissection, take: Callable[[Turn], object]) -> None:
+def read_turns(dissection: Dissection, take: Callable[[ExchangeView], object]) -> None:
     """Have `take` take the exchanges in the order of their completion, each decoded at most once."""
 
     def take_counting(event: Event) -> None:
         if isinstance(event, Exchange) and event.connection.same_as is None:
-            take(Turn(event))
+            take(ExchangeView(event))
 
     read_all(dissection, take_counting)

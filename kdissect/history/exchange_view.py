@@ -22,7 +22,7 @@ PartitionKey = tuple[str | bytes, int]
 """Name or id of a topic, whichever the message has, and the number of the partition."""
 
 
-class Turn:
+class ExchangeView:
     """One exchange. `request` and `response` are decoded bodies, None where there is none that fits.
 
     `losses` counts the places of the connection where bytes were lost up to now: a machine that sees it grow
@@ -77,7 +77,7 @@ class Turn:
                 self.request = request.value
                 self.is_read = is_read
 
-    if not TYPE_CHECKING:  # else every misspelt attribute of a turn would pass the type check
+    if not TYPE_CHECKING:  # else every misspelt attribute of a view would pass the type check
 
         def __getattr__(self, name: str) -> Any:
             """A body that nobody read yet: read when first asked for."""

@@ -11,7 +11,7 @@ from kdissect.history.connections.throttling import Throttling
 from kdissect.history.epochs.broker_epochs import BrokerEpochs
 from kdissect.history.epochs.leader_epochs import LeaderEpochs
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.groups.modern_groups import ModernGroups
@@ -130,11 +130,11 @@ class History:
             facts = self._take_settled(exchange, track)
             if facts is not None:
                 return [exchange], facts
-        turn = self._turn(exchange)
-        facts = self._feed(self._watching(turn.key, turn.version).as_completed, turn)
+        view = self._view(exchange)
+        facts = self._feed(self._watching(view.key, view.version).as_completed, view)
         due = track.add(exchange)
         for other in due:
-            facts += self._feed_in_order(turn if other is exchange else self._turn(other), track)
+            facts += self._feed_in_order(view if other is exchange else self._view(other), track)
         return due, facts
 
     def _take_settled(self, exchange: Exchange, track: Track) -> list[Fact] | None:
@@ -160,11 +160,11 @@ class History:
         if kind[0] == API_VERSIONS:
             self.versions.offer_again(exchange)
         facts: list[Fact] = []
-        turn = None
+        view = None
         for passes, feed in watchers.own:
             if passes is None or not passes(exchange, request, response):
-                turn = turn or self._turn(exchange)
-                facts += feed(turn)
+                view = view or self._view(exchange)
+                facts += feed(view)
         return facts
 
     def finish(self) -> list[Fact]:
@@ -178,22 +178,22 @@ class History:
         due = [exchange for exchanges, _ in flushed for exchange in exchanges]
         return due, [fact for _, facts in flushed for fact in facts]
 
-    def _turn(self, exchange: Exchange) -> Turn:
+    def _view(self, exchange: Exchange) -> ExchangeView:
         capture_set = exchange.connection.capture_set
-        turn = Turn(exchange, not self._holed or capture_set not in self._holed)
-        if turn.losses:
+        view = ExchangeView(exchange, not self._holed or capture_set not in self._holed)
+        if view.losses:
             self._holed.add(capture_set)
-        return turn
+        return view
 
     def _flush(self, track: Track) -> tuple[list[Exchange], list[Fact]]:
         due = track.flush()
-        return due, [fact for exchange in due for fact in self._feed_in_order(self._turn(exchange), track)]
+        return due, [fact for exchange in due for fact in self._feed_in_order(self._view(exchange), track)]
 
-    def _feed_in_order(self, turn: Turn, track: Track) -> list[Fact]:
-        connection, negotiations = turn.info.id, self.versions.connections
+    def _feed_in_order(self, view: ExchangeView, track: Track) -> list[Fact]:
+        connection, negotiations = view.info.id, self.versions.connections
         if track.negotiation is not None and connection not in negotiations:
             negotiations.put(connection, copy(track.negotiation))  # settled ones do not count as used
-        facts = self._feed(self._watching(turn.key, turn.version).in_stream_order, turn)
+        facts = self._feed(self._watching(view.key, view.version).in_stream_order, view)
         known = negotiations.peek(connection)
         track.negotiation = None if known is None else known.at_rest()
         if known is None or connection in self.sasl.connections or connection in self.throttling.connections:
@@ -202,21 +202,21 @@ class History:
             track.settled = known.settled
         return facts
 
-    def _feed(self, watchers: Watchers, turn: Turn) -> list[Fact]:
+    def _feed(self, watchers: Watchers, view: ExchangeView) -> list[Fact]:
         facts: list[Fact] = []
-        if turn.is_read and not self._missed:  # nearly always
+        if view.is_read and not self._missed:  # nearly always
             for feed in watchers.feeds:
-                facts += feed(turn)
+                facts += feed(view)
             return facts
-        others_whole = turn.others_whole
+        others_whole = view.others_whole
         for machine in watchers.machines:
-            place = machine, turn.info.capture_set, str(turn.info.client.host)
+            place = machine, view.info.capture_set, str(view.info.client.host)
             if machine.api_keys is not None:
-                turn.others_whole = others_whole and place not in self._missed
-            facts += machine.feed(turn)
-            if turn.is_misread and self._counts_missed(machine):
+                view.others_whole = others_whole and place not in self._missed
+            facts += machine.feed(view)
+            if view.is_misread and self._counts_missed(machine):
                 self._missed.add(place)
-        turn.others_whole = others_whole
+        view.others_whole = others_whole
         return facts
 
     def _counts_missed(self, machine: Machine) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.session.exchange import Exchange
 
@@ -13,7 +13,7 @@ class Machine(Protocol):
     api_keys: ClassVar[frozenset[int] | None]
     """The APIs it watches; None: every exchange, orphans and SASL tokens too."""
 
-    def feed(self, turn: Turn) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange in canonical order; gives what it shows. Raises nothing."""
 
 

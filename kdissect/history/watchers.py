@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from kdissect.history.connections.throttling import has_throttle
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.machine import Choosy, Machine, Passing
 from kdissect.session.exchange import Exchange
 
-Feed = Callable[[Turn], list[Fact]]
+Feed = Callable[[ExchangeView], list[Fact]]
 Passes = Callable[[Exchange, Any, Any], bool]
 
 

@@ -11,7 +11,7 @@ Rules:
 from collections.abc import Iterator, Sequence
 
 from kdissect.history import api_keys as apis
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels, LabelSets
 from kdissect.metrics.tallies import Count, ExchangeTally, TopicTally
@@ -51,7 +51,7 @@ class ExchangeMetrics:
         self.topics = LabelSets(TopicTally, limit)
         self.topic_errors = LabelSets(Count, limit)
 
-    def add(self, turn: Turn) -> None:
+    def add(self, turn: ExchangeView) -> None:
         """Count the next exchange, in the order in which the analyzer reports them."""
         exchange = turn.exchange
         times = response_time(turn, self._watermarks)
@@ -73,7 +73,9 @@ class ExchangeMetrics:
             self.topic_errors.copies(),
         )  # fmt: skip
 
-    def _count_topics(self, turn: Turn, api: str | None, topics: list[str], codes: Sequence[int]) -> None:
+    def _count_topics(
+        self, turn: ExchangeView, api: str | None, topics: list[str], codes: Sequence[int]
+    ) -> None:
         latency = turn.exchange.latency_ns
         for topic in topics:
             tally = self.topics.at((api, topic))
@@ -86,7 +88,9 @@ class ExchangeMetrics:
             for topic, code in self._topic_errors(turn, topics, codes):
                 self.topic_errors.at((api, error_name(code), topic)).value += 1
 
-    def _topic_errors(self, turn: Turn, topics: list[str], codes: Sequence[int]) -> Iterator[tuple[str, int]]:
+    def _topic_errors(
+        self, turn: ExchangeView, topics: list[str], codes: Sequence[int]
+    ) -> Iterator[tuple[str, int]]:
         if len(topics) == 1:
             owner = SEVERAL if topics[0] == MANY else topics[0]
             yield from ((owner, code) for code in codes)

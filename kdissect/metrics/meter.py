@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import Any
 
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.metrics.capture_counts import CaptureCounts
 from kdissect.metrics.exchange_metrics import ExchangeMetrics
@@ -51,7 +51,7 @@ class Meter:
         """Count the analyzer's next event."""
         with self._lock:
             if isinstance(event, Exchange):
-                self._exchanges.add(Turn(event))
+                self._exchanges.add(ExchangeView(event))
                 for anomaly in event.all_anomalies():
                     self._anomalies[str(anomaly.kind)] += 1
             elif isinstance(event, ConnectionOpened):

@@ -9,7 +9,7 @@ from typing import Any
 
 from kdissect.model.finding import Who
 from kdissect.rules.finding_evidence import Labels
-from kdissect.rules.kinds import ExchangeRule, MisfitRule
+from kdissect.rules.kinds import ExchangeRule, UndecodableRule
 from kdissect.rules.rule_coverage import Exercises
 from kdissect.rules.traffic_counts import Traffic
 from kdissect.session.exchange import Exchange
@@ -115,10 +115,12 @@ class Coverage:
                 exercise.bodies += count * (1 + is_answered)
                 exercise.look(self.batch_codes.get(api_key, ()), batches)
 
-    def finish(self, exchange_rules: Iterable[ExchangeRule], misfit_rules: Iterable[MisfitRule]) -> None:
+    def finish(
+        self, exchange_rules: Iterable[ExchangeRule], undecodable_rules: Iterable[UndecodableRule]
+    ) -> None:
         """The input is over: what was looked at all the time is counted."""
         self.settle()
-        self.exercises.finish(exchange_rules, misfit_rules)
+        self.exercises.finish(exchange_rules, undecodable_rules)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pairs of kinds are found anew elsewhere: their looks are functions."""

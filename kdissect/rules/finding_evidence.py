@@ -8,7 +8,7 @@ from kdissect.engine.shown_bytes import shown_bytes
 from kdissect.model.finding import Finding, Party, Place, Who
 from kdissect.model.frame import Frame
 from kdissect.rules.findings import Key, key_from
-from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Rule
+from kdissect.rules.rule import REQUEST, RESPONSE, Rule, Violation
 from kdissect.rules.views.body_view import Body, body_of
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
@@ -34,7 +34,7 @@ def party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
     return Party(who, info.client_text, info.software_name, info.software_version, info.client_id, label)
 
 
-class Told(NamedTuple):
+class Occurrence(NamedTuple):
     """A fault with what makes a finding equal to others: for most that is enough (`FindingLog.repeats`)."""
 
     side: str
@@ -43,7 +43,9 @@ class Told(NamedTuple):
     time_ns: int
 
 
-def told(rule: Rule, fault: Fault, info: ConnectionInfo, exchange: Exchange | None, labels: Labels) -> Told:
+def occurrence_of(
+    rule: Rule, fault: Violation, info: ConnectionInfo, exchange: Exchange | None, labels: Labels
+) -> Occurrence:
     """Who is at fault, and the key of the finding."""
     side = fault.side or _side_of(rule, fault, exchange)
     who = fault.who or rule.who or (Who.CLIENT if side == REQUEST else Who.BROKER)
@@ -56,16 +58,16 @@ def told(rule: Rule, fault: Fault, info: ConnectionInfo, exchange: Exchange | No
         where = exchange.api_key, exchange.api_version, side, path
         time_ns = 0 if frame is None else frame.time_ns
     key = key_from(rule.once, rule.code, rule.claim, party, where, fault.expected, fault.seen)
-    return Told(side, party, key, time_ns)
+    return Occurrence(side, party, key, time_ns)
 
 
 def finding_of(
-    rule: Rule, fault: Fault, info: ConnectionInfo, exchange: Exchange | None, found: Told
+    rule: Rule, fault: Violation, info: ConnectionInfo, exchange: Exchange | None, found: Occurrence
 ) -> Finding:
     """The finding that a fault makes."""
     place = place_of(info, exchange, found.side, fault)
     finding = Finding(
-        rule.code, rule.name, rule.level, rule.claim, rule.loudness(), found.party, place,
+        rule.code, rule.name, rule.level, rule.claim, rule.effective_severity(), found.party, place,
         fault.expected, fault.seen, consequence_of(exchange, found.party.role),
     )  # fmt: skip
     finding.earlier = fault.earlier
@@ -73,7 +75,7 @@ def finding_of(
     return finding
 
 
-def _side_of(rule: Rule, fault: Fault, exchange: Exchange | None) -> str:
+def _side_of(rule: Rule, fault: Violation, exchange: Exchange | None) -> str:
     if exchange is None:
         return ""
     who = fault.who or rule.who
@@ -82,7 +84,7 @@ def _side_of(rule: Rule, fault: Fault, exchange: Exchange | None) -> str:
     return RESPONSE if who is Who.BROKER and exchange.response is not None else REQUEST
 
 
-def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: Fault) -> Place:
+def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: Violation) -> Place:
     """Where a fault stands."""
     if exchange is None:
         return Place(info.id, -1, time_ns=info.start_ns)
@@ -101,13 +103,13 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
     )  # fmt: skip
 
 
-def _path(exchange: Exchange, side: str, fault: Fault) -> str:
+def _path(exchange: Exchange, side: str, fault: Violation) -> str:
     """The field as decoders name it, from the name of the message on."""
     body = body_of(exchange, side) if fault.path else None
     return fault.path if body is None else f"{body.message.name}.{fault.path}"
 
 
-def _span(exchange: Exchange, side: str, fault: Fault) -> tuple[int, int, str]:
+def _span(exchange: Exchange, side: str, fault: Violation) -> tuple[int, int, str]:
     path = _path(exchange, side, fault)
     body = body_of(exchange, side) if fault.path and fault.start < 0 else None
     if body is None:

@@ -13,7 +13,7 @@ from kdissect.history.fact import Fact
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.record_batch import RecordFault
-from kdissect.rules.rule import BOTH_FRAMES, Fault, Once, Rule
+from kdissect.rules.rule import BOTH_FRAMES, Once, Rule, Violation
 from kdissect.rules.views.batch_view import Batch
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import ConnectionView
@@ -25,7 +25,7 @@ from kdissect.session.problem import Reason
 class ConnectionRule(Rule):
     """Judges a connection when it is over."""
 
-    def check(self, view: ConnectionView) -> Iterable[Fault]:
+    def check(self, view: ConnectionView) -> Iterable[Violation]:
         """What is wrong with the connection."""
         raise NotImplementedError
 
@@ -48,23 +48,25 @@ class ExchangeRule(Rule):
         """A quick look, for rules that see every exchange: False says that `check` finds nothing."""
         return True
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Violation]:
         """What is wrong with the exchange."""
         raise NotImplementedError
 
 
-class MisfitRule(Rule):
+class UndecodableRule(Rule):
     """Judges a body that does not fit the schema. `kinds` are the faults it owns.
 
-    Behind a hole frames begin where they seem to: what does not fit may be none.
+    `expected` is what should stand there. Behind a hole frames begin where they seem to: what does
+    not fit may be none.
     """
 
     needs_whole = True
     kinds: ClassVar[frozenset[FaultKind]] = frozenset()
+    expected: ClassVar[str] = ""
 
-    def check(self, body: Body, error: DecodeError) -> Iterable[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterable[Violation]:
         """What is wrong; nothing if another cause explains the bytes."""
-        raise NotImplementedError
+        yield body.undecodable(error, self.expected)
 
 
 class NodeRule(Rule):
@@ -75,7 +77,7 @@ class NodeRule(Rule):
 
     nodes: ClassVar[tuple[str, ...]] = ()
 
-    def check(self, node: Node, body: Body) -> Iterable[Fault]:
+    def check(self, node: Node, body: Body) -> Iterable[Violation]:
         """What is wrong with the piece."""
         raise NotImplementedError
 
@@ -102,7 +104,7 @@ class BodyRule(Rule):
         """A quick look, for rules that see many bodies: False says that `check` finds nothing."""
         return True
 
-    def check(self, body: Body) -> Iterable[Fault]:
+    def check(self, body: Body) -> Iterable[Violation]:
         """What is wrong with the body."""
         raise NotImplementedError
 
@@ -127,9 +129,9 @@ class RecordFaultRule(BatchSubject):
     kinds: ClassVar[frozenset[AnomalyKind]] = frozenset()
     expected: ClassVar[str] = ""
 
-    def check(self, fault: RecordFault, batch: Batch) -> Iterable[Fault]:
+    def check(self, fault: RecordFault, batch: Batch) -> Iterable[Violation]:
         """What is wrong within a batch; nothing if another cause explains the bytes."""
-        yield batch.misfit(fault, self.expected)
+        yield batch.malformed(fault, self.expected)
 
 
 class BatchRule(BatchSubject):
@@ -138,7 +140,7 @@ class BatchRule(BatchSubject):
     It is shown every batch, unless `judging.canonical_batch` says which it cannot speak of.
     """
 
-    def check(self, batch: Batch) -> Iterable[Fault]:
+    def check(self, batch: Batch) -> Iterable[Violation]:
         """What is wrong with the batch."""
         raise NotImplementedError
 
@@ -149,7 +151,7 @@ class RecordRule(BatchSubject):
     It is shown every batch, unless `judging.batch_judge` says that it cannot speak of usual records.
     """
 
-    def check(self, batch: Batch) -> Iterable[Fault]:
+    def check(self, batch: Batch) -> Iterable[Violation]:
         """What is wrong with the records."""
         raise NotImplementedError
 
@@ -166,14 +168,14 @@ class FactRule(Rule):
     expects: ClassVar[str] = "{}"
     sees: ClassVar[str] = "{}"
 
-    def check(self, fact: Fact) -> Iterable[Fault]:
+    def check(self, fact: Fact) -> Iterable[Violation]:
         """The fault a fact stands for."""
         if not fact.sure:
-            yield Fault(inconclusive="bytes are missing from the capture, or it began too late")
+            yield Violation(inconclusive="bytes are missing from the capture, or it began too late")
             return
         expected, seen = self.expects.format(_shown(fact.expected)), self.sees.format(_seen(fact))
         earlier = None if fact.earlier is None else (fact.earlier.connection, fact.earlier.ordinal)
-        yield Fault(expected, seen, _path(fact.path), side=fact.side, earlier=earlier)
+        yield Violation(expected, seen, _path(fact.path), side=fact.side, earlier=earlier)
 
 
 class ProblemRule(Rule):
@@ -187,9 +189,9 @@ class ProblemRule(Rule):
     reasons: ClassVar[tuple[Reason, ...]] = ()
     expects: ClassVar[str] = ""
 
-    def check(self, found: ConnectionProblem) -> Iterable[Fault]:
+    def check(self, found: ConnectionProblem) -> Iterable[Violation]:
         """The fault that the reason is."""
-        yield Fault(self.expects, found.problem.fact)
+        yield Violation(self.expects, found.problem.fact)
 
 
 def _shown(value: object) -> str:

@@ -12,7 +12,7 @@ INDENT = " " * 4
 def rule_line(rule: Rule) -> str:
     """One line of the list."""
     who = rule.who or "both"
-    return f"{rule.code}  {rule.loudness():7}  {rule.level:6}  {rule.claim:9}  {who:6}  {rule.name}"
+    return f"{rule.code}  {rule.effective_severity():7}  {rule.level:6}  {rule.claim:9}  {who:6}  {rule.name}"
 
 
 def page(rule: Rule) -> str:
@@ -38,8 +38,8 @@ def rule_markdown(rule: Rule) -> str:
 def index_markdown(rules: Sequence[Rule]) -> str:
     """The list of pages."""
     rows = "".join(
-        f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.loudness()} | {rule.level} | {rule.claim} | "
-        f"{page(rule).splitlines()[0]} |\n"
+        f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.effective_severity()} | {rule.level} | "
+        f"{rule.claim} | {page(rule).splitlines()[0]} |\n"
         for rule in rules
     )
     return (
@@ -54,7 +54,7 @@ def _facts(rule: Rule) -> list[tuple[str, str]]:
     return [
         ("level", rule.level),
         ("claim", rule.claim),
-        ("severity", rule.loudness()),
+        ("severity", rule.effective_severity()),
         ("judges", str(rule.who or "client and broker")),
         ("needs", rule.vantage),
     ]

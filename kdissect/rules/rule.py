@@ -1,7 +1,8 @@
 """What a rule is: a code that is never reused, a claim with its source, and a check of one kind of subject.
 
 A rule is a class without state, of one of the `kinds`; what it must remember stands in the `ConnectionView`
-or in `history`. Checks yield a `Fault` for each thing wrong; the judge adds who, where and what came of it.
+or in `history`. Checks yield a `Violation` for each thing wrong; the judge adds who, where and what came of
+it.
 """
 
 from typing import ClassVar, NamedTuple
@@ -14,7 +15,7 @@ BOTH_FRAMES = "request and response"
 _SEVERITY = {Level.MUST: Severity.ERROR, Level.SHOULD: Severity.WARNING, Level.INFO: Severity.INFO}
 
 
-class Fault(NamedTuple):
+class Violation(NamedTuple):
     """One thing wrong.
 
     `path` names a field below the body (`topics[2].name`), or `start` and `end` are offsets in the frame's
@@ -50,8 +51,8 @@ class Rule:
     `who` is None where both ends can break it. `needs` says what of the traffic must be in the capture, where
     it is less than the connection. `needs_start`: a rule that the unseen beginning of a
     connection could explain; `needs_whole`: one that bytes missing from the capture could explain. Both are
-    then inconclusive. `shadows` are codes that stay silent about an exchange this rule has spoken of: they
-    would tell of the same cause.
+    then inconclusive. `overrides` are codes that stay silent about an exchange this rule has spoken of: they
+    would report the same cause.
     """
 
     code: ClassVar[str]
@@ -65,10 +66,10 @@ class Rule:
     needs_start: ClassVar[bool] = False
     needs_whole: ClassVar[bool] = False
     once: ClassVar[str] = Once.EACH
-    shadows: ClassVar[tuple[str, ...]] = ()
+    overrides: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
-    def loudness(cls) -> Severity:
+    def effective_severity(cls) -> Severity:
         """The severity: that of the level unless the rule names another."""
         return cls.severity or _SEVERITY[cls.level]
 

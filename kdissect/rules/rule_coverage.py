@@ -10,7 +10,7 @@ from kdissect.model.finding import Party, Who
 from kdissect.rules.finding_evidence import Labels, label_of
 from kdissect.rules.judging.body_kind import BodyKind, Earliest, KindKey
 from kdissect.rules.judging.body_pair import BodyPair, PairKey
-from kdissect.rules.kinds import ExchangeRule, MisfitRule
+from kdissect.rules.kinds import ExchangeRule, UndecodableRule
 from kdissect.session.info import ConnectionInfo
 
 # Names of software come from the wire: a client that makes them up must not fill the memory. Further ones
@@ -89,7 +89,9 @@ class Exercise:
             if known is None or first[0] < known[0]:
                 self.firsts[key] = first
 
-    def settle(self, exchange_rules: Iterable[ExchangeRule], misfit_rules: Iterable[MisfitRule]) -> None:
+    def settle(
+        self, exchange_rules: Iterable[ExchangeRule], undecodable_rules: Iterable[UndecodableRule]
+    ) -> None:
         """Count what looked at everything, if only for whether something is wrong."""
         looks = self.rules
         for rule in exchange_rules:
@@ -99,8 +101,8 @@ class Exercise:
                 self.firsts[key] = kind.first, kind.pieces
             for body_rule in kind.rules:
                 looks[body_rule.code] += kind.bodies
-        for misfit_rule in misfit_rules:
-            looks[misfit_rule.code] = self.bodies
+        for undecodable_rule in undecodable_rules:
+            looks[undecodable_rule.code] = self.bodies
         for codes, count in self.together.items():
             for code in codes:
                 looks[code] += count
@@ -147,10 +149,12 @@ class Exercises:
         """The connection is over."""
         self._open.pop(info.id, None)
 
-    def finish(self, exchange_rules: Iterable[ExchangeRule], misfit_rules: Iterable[MisfitRule]) -> None:
+    def finish(
+        self, exchange_rules: Iterable[ExchangeRule], undecodable_rules: Iterable[UndecodableRule]
+    ) -> None:
         """The input is over: what was looked at all the time is counted."""
         for exercise in self.pairs.values():
-            exercise.settle(exchange_rules, misfit_rules)
+            exercise.settle(exchange_rules, undecodable_rules)
 
     def rules(self) -> Counter[str]:
         """Subjects by rule code, of all pairs."""

@@ -20,4 +20,12 @@ def ruleset_version(rules: Iterable[Rule]) -> str:
 
 
 def _facts(rule: Rule) -> tuple[str, ...]:
-    return rule.code, rule.name, rule.level, rule.claim, rule.loudness(), rule.who or "", *rule.cites
+    return (
+        rule.code,
+        rule.name,
+        rule.level,
+        rule.claim,
+        rule.effective_severity(),
+        rule.who or "",
+        *rule.cites,
+    )

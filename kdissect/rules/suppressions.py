@@ -27,7 +27,7 @@ class Suppressions:
         self._used: set[int] = set()
 
     def split(self, findings: Iterable[Finding]) -> tuple[list[Finding], list[Suppressed]]:
-        """Findings that stand, and those that are suppressed; the first entry that matches has the word."""
+        """Findings that stand, and those that are suppressed; the first entry that matches decides."""
         kept: list[Finding] = []
         suppressed: list[Suppressed] = []
         for finding in findings:

@@ -14,7 +14,7 @@ from kdissect.engine.row_tables import arrow_row
 from kdissect.engine.rows import ExchangeRows, Row, topic_id_text, wire_topics
 from kdissect.engine.segment_rows import batch_attributes, millis
 from kdissect.engine.snapshot_pieces import SnapshotPieces
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.listed_partitions import topic_namer
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.anomaly import Anomaly
@@ -199,7 +199,7 @@ def _batch_row(index: int, batch: RecordBatch) -> Row:
 
 def _errors(exchange: Exchange) -> dict[Any, int]:
     """Error codes of the response by topic (name or id) and partition."""
-    turn = Turn(exchange)
+    turn = ExchangeView(exchange)
     found: dict[Any, int] = {}
     named = topic_namer(turn.key, turn.version, True)
     for topic in sent(turn.response, "responses", None) or ():

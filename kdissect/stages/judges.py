@@ -82,7 +82,7 @@ class FirstJudge(Judge):
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
         super()._judged(exchange, view)
-        self._told(exchange, view.shadowed.get(exchange.ordinal, NO_CODES))
+        self._told(exchange, view.suppressed.get(exchange.ordinal, NO_CODES))
 
     def _passed(
         self, exchange: Exchange, view: ConnectionView, request: Frame, response: Frame | None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kdissect.engine.rows import Row
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
@@ -36,7 +36,7 @@ class LatencyRows:
         self._tallies: dict[Key, Tally] = {}
         self._series = Series()
 
-    def add(self, turn: Turn) -> None:
+    def add(self, turn: ExchangeView) -> None:
         """Count the next exchange."""
         exchange = turn.exchange
         errors = exchange.response_summary().errors

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from kdissect.engine.rows import Row
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
@@ -95,7 +95,7 @@ class SecondStage:
     def add_kept(self, event: Event) -> None:
         """Take the next event for the tables alone, and leave it as it is."""
         if isinstance(event, Exchange):
-            turn = Turn(event)
+            turn = ExchangeView(event)
             for counted in (self._latencies, self._topics, self._groups):
                 if counted is not None:
                     counted.add(turn)

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from kdissect.decoders.values import sent
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 
 
 class Client(NamedTuple):
@@ -19,14 +19,14 @@ class Client(NamedTuple):
         return self._asdict()
 
 
-def client_of(turn: Turn) -> Client:
+def client_of(turn: ExchangeView) -> Client:
     """The client of an exchange."""
     info = turn.info
     software = " ".join(part for part in (info.software_name, info.software_version) if part)
     return Client(info.principal, turn.exchange.client_id, software or None, address_of(turn))
 
 
-def address_of(turn: Turn) -> str:
+def address_of(turn: ExchangeView) -> str:
     """The client's address, or its name, without the port."""
     return turn.info.client_text.rpartition(":")[0].strip("[]")
 
@@ -36,7 +36,7 @@ def text_of(value: Any) -> str:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
-def is_follower(turn: Turn) -> bool:
+def is_follower(turn: ExchangeView) -> bool:
     """Whether a Fetch is that of a broker that replicates; consumers have the replica id -1.
 
     From version 15 on it stands in a tag (KIP-903).

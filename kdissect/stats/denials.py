@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.decoders.values import Value, present, sent
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.stats.client import text_of
 
 TOPIC_AUTHORIZATION_FAILED = 29  # org.apache.kafka.common.protocol.Errors
@@ -14,7 +14,7 @@ Named = str | bytes
 """A topic's name, or its id of 16 bytes."""
 
 
-def denied_topics(turn: Turn) -> set[Named]:
+def denied_topics(turn: ExchangeView) -> set[Named]:
     """The topics of an answer that stand beside or above the error; those of the request if none does."""
     if TOPIC_AUTHORIZATION_FAILED not in turn.exchange.response_summary().errors:
         return set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdissect.history.connections.connection_problems import TELLING, ConnectionProblem, ConnectionProblems
 from kdissect.history.connections.sasl_login import SaslFact, SaslHistory
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.schema.errors import error_name
 from kdissect.session.events import ConnectionClosed, Event
@@ -52,9 +52,9 @@ class Diagnosis:
     def _exchange(self, exchange: Exchange) -> None:
         # Hot, once an exchange: of nearly all nothing is to be learned.
         if exchange.api_key in TELLING:
-            self._problems.feed(Turn(exchange))
+            self._problems.feed(ExchangeView(exchange))
         elif exchange.api_key in _SASL or exchange.kind is ExchangeKind.SASL_TOKEN:
-            for fact in self._sasl.feed(Turn(exchange)):
+            for fact in self._sasl.feed(ExchangeView(exchange)):
                 self._learn(fact)
 
     def _learn(self, fact: Fact) -> None:

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from kdissect.engine.record_sets import record_sets
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
@@ -28,53 +28,53 @@ class Context(NamedTuple):
     groups: GroupLinks
 
 
-Values = Callable[[Turn, Context], Sequence[Value]]
+Values = Callable[[ExchangeView, Context], Sequence[Value]]
 """The values of one exchange; it counts once under each."""
 
 
-def _api(turn: Turn, _context: Context) -> Sequence[Value]:
+def _api(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     if turn.exchange.api_key is None:
         return (str(turn.exchange.kind),)
     return (api_name(turn.key) or f"key {turn.key}",)
 
 
-def _version(turn: Turn, _context: Context) -> Sequence[Value]:
+def _version(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     version = turn.exchange.api_version
     return (None if version is None else str(version),)
 
 
-def _client_id(turn: Turn, _context: Context) -> Sequence[Value]:
+def _client_id(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     return (turn.exchange.client_id,)
 
 
-def _software(turn: Turn, _context: Context) -> Sequence[Value]:
+def _software(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     info = turn.info
     return (" ".join(part for part in (info.software_name, info.software_version) if part) or None,)
 
 
-def _client(turn: Turn, _context: Context) -> Sequence[Value]:
+def _client(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     return (turn.info.client_text.rpartition(":")[0],)
 
 
-def _connection(turn: Turn, _context: Context) -> Sequence[Value]:
+def _connection(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     return (turn.info.id,)
 
 
-def _broker(turn: Turn, _context: Context) -> Sequence[Value]:
+def _broker(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     return (turn.info.broker_text,)
 
 
-def _principal(turn: Turn, _context: Context) -> Sequence[Value]:
+def _principal(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     return (turn.info.principal,)
 
 
-def _topic(turn: Turn, context: Context) -> Sequence[Value]:
+def _topic(turn: ExchangeView, context: Context) -> Sequence[Value]:
     exchange = turn.exchange
     asked, answered = exchange.request_summary(), exchange.response_summary()
     return context.topics.topics_of(exchange, asked, answered) or (None,)
 
 
-def _partition(turn: Turn, context: Context) -> Sequence[Value]:
+def _partition(turn: ExchangeView, context: Context) -> Sequence[Value]:
     """Partitions whose records the exchange carries."""
     found: dict[str, None] = {}
     for records in record_sets(turn.exchange):
@@ -84,15 +84,15 @@ def _partition(turn: Turn, context: Context) -> Sequence[Value]:
     return tuple(found) or (None,)
 
 
-def _group(turn: Turn, context: Context) -> Sequence[Value]:
+def _group(turn: ExchangeView, context: Context) -> Sequence[Value]:
     return context.groups.of_exchange(turn) or (None,)
 
 
-def _error(turn: Turn, _context: Context) -> Sequence[Value]:
+def _error(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     return tuple(error_name(code) for code in turn.exchange.response_summary().errors) or (None,)
 
 
-def _state(turn: Turn, _context: Context) -> Sequence[Value]:
+def _state(turn: ExchangeView, _context: Context) -> Sequence[Value]:
     return (str(turn.exchange.state),)
 
 
@@ -100,7 +100,7 @@ def _of_processes(part: str) -> Values:
     """Those of either end, where the capture tells who holds it."""
     get = attrgetter(part)
 
-    def values(turn: Turn, _context: Context) -> Sequence[Value]:
+    def values(turn: ExchangeView, _context: Context) -> Sequence[Value]:
         found = [get(process) for _, process in turn.info.processes_of()]
         return tuple(dict.fromkeys(str(value) for value in found if value is not None)) or (None,)
 
@@ -132,11 +132,11 @@ DIMENSIONS: dict[str, tuple[Values, str]] = {
 }
 
 
-def key_maker(names: Sequence[str], context: Context) -> Callable[[Turn], Sequence[Key]]:
+def key_maker(names: Sequence[str], context: Context) -> Callable[[ExchangeView], Sequence[Key]]:
     """The keys of an exchange by the dimensions named. Raises KeyError for a name there is not."""
     makers = [DIMENSIONS[name][0] for name in names]
 
-    def keys(turn: Turn) -> Sequence[Key]:
+    def keys(turn: ExchangeView) -> Sequence[Key]:
         values = [_bounded(make(turn, context)) for make in makers]
         return [tuple(key) for key in product(*values)]
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kdissect.history import api_keys as apis
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
 from kdissect.history.sessions.fetch_sessions import FetchFact, FetchSession, SessionKey
@@ -111,7 +111,7 @@ class FetchSessionTraffic:
         return self.history.fetch_sessions.sessions.peek(key)
 
     def _asked(self, exchange: Exchange, wanted: bool) -> None:
-        turn = Turn(exchange)
+        turn = ExchangeView(exchange)
         info = exchange.connection
         key = FetcherKey(info.capture_set, info.broker_text, client_of(turn))
         self._of_connection.put(info.id, key)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from kdissect.decoders.values import sent
 from kdissect.history import api_keys as apis
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 
 CLIENTS_KEPT = 20_000  # 300 bytes each
@@ -22,7 +22,7 @@ _MEMBERS_ASK = frozenset(
 )  # fmt: skip
 
 
-def client_key(turn: Turn) -> ClientKey:
+def client_key(turn: ExchangeView) -> ClientKey:
     """The client of an exchange."""
     return turn.info.capture_set, turn.info.client.host, turn.exchange.client_id
 
@@ -35,7 +35,7 @@ class GroupLinks:
     def __init__(self) -> None:
         self._groups: Table[ClientKey, tuple[str, ...]] = Table(CLIENTS_KEPT)
 
-    def learn(self, turn: Turn) -> None:
+    def learn(self, turn: ExchangeView) -> None:
         """Take the next exchange."""
         if turn.key in _MEMBERS_ASK:
             key = client_key(turn)
@@ -48,12 +48,12 @@ class GroupLinks:
         """The groups of a client, as far as it was seen to speak for them."""
         return self._groups.peek(key) or ()
 
-    def of_exchange(self, turn: Turn) -> tuple[str, ...]:
+    def of_exchange(self, turn: ExchangeView) -> tuple[str, ...]:
         """The groups a request names, else those of its client."""
         return groups_named(turn) or self.of_client(client_key(turn))
 
 
-def groups_named(turn: Turn) -> tuple[str, ...]:
+def groups_named(turn: ExchangeView) -> tuple[str, ...]:
     """The groups that a request names, of whatever API."""
     request = turn.request
     named: Any = sent(request, "group_id", None)

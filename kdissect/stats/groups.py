@@ -11,7 +11,7 @@ from typing import Any
 
 from kdissect.decoders.values import sent
 from kdissect.history import api_keys as apis
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.groups.classic_steps import ClassicFact
@@ -62,7 +62,7 @@ class GroupTraffic:
         self._wanted = True
         self.logs: Table[GroupKey, GroupLog] = Table(GROUPS_KEPT)
 
-    def add(self, turn: Turn, wanted: bool = True) -> None:
+    def add(self, turn: ExchangeView, wanted: bool = True) -> None:
         """Take the next exchange, in the order in which the analyzer reports them.
 
         Told are the groups that a wanted one is about.
@@ -88,19 +88,19 @@ class GroupTraffic:
         if wanted and not named:
             self._want_groups_of_client(turn)
 
-    def _want_groups_of_client(self, turn: Turn) -> None:
+    def _want_groups_of_client(self, turn: ExchangeView) -> None:
         """An exchange that names no group, as Fetch, is about those that its client speaks for."""
         for group in self.links.of_client(client_key(turn)):
             log = self.logs.peek((turn.info.capture_set, group))
             if log is not None:
                 log.is_wanted = True
 
-    def _log(self, turn: Turn, group: str) -> GroupLog:
+    def _log(self, turn: ExchangeView, group: str) -> GroupLog:
         log = self.logs.get_or((turn.info.capture_set, group), lambda: GroupLog(turn.info))
         log.is_wanted |= self._wanted
         return log
 
-    def _named(self, turn: Turn, groups: tuple[str, ...]) -> None:
+    def _named(self, turn: ExchangeView, groups: tuple[str, ...]) -> None:
         api = api_name(turn.key) or str(turn.key)
         is_denied = GROUP_AUTHORIZATION_FAILED in turn.exchange.response_summary().errors if groups else False
         for group in groups:
@@ -109,7 +109,7 @@ class GroupTraffic:
             if is_denied:
                 log.deny(client_of(turn), api)
 
-    def _coordinators(self, turn: Turn) -> None:
+    def _coordinators(self, turn: ExchangeView) -> None:
         """Where the groups are whose coordinator was asked for."""
         request, answer = turn.request, turn.response
         if not _searched(turn):
@@ -122,7 +122,7 @@ class GroupTraffic:
                 group = text_of(sent(row, "key", None) or request.key)
                 self._log(turn, group).coordinator = f"{text_of(row.host)}:{row.port}"
 
-    def _beat(self, turn: Turn) -> None:
+    def _beat(self, turn: ExchangeView) -> None:
         member_id = text_of(turn.request.member_id or sent(turn.response, "member_id", None) or "")
         member = self._log(turn, text_of(turn.request.group_id)).member(member_id)
         member.beat(turn.sent_ns)
@@ -134,7 +134,7 @@ class GroupTraffic:
         if member.client is None:
             member.client, member.link = client_of(turn), client_key(turn)
 
-    def _fail(self, turn: Turn, groups: tuple[str, ...]) -> None:
+    def _fail(self, turn: ExchangeView, groups: tuple[str, ...]) -> None:
         """Keep what a member was refused for, with its rhythm."""
         for error in turn.exchange.response_summary().errors:
             name = error_name(error)
@@ -143,7 +143,7 @@ class GroupTraffic:
                     api = api_name(turn.key) or str(turn.key)
                     self._log(turn, group).fail(api, name, client_of(turn), turn.sent_ns)
 
-    def _apply(self, turn: Turn, fact: Fact) -> None:
+    def _apply(self, turn: ExchangeView, fact: Fact) -> None:
         """Write a fact of a state machine into the group's log."""
         log, time_ns = self._log(turn, fact.key[1]), turn.evidence.answered_ns or turn.sent_ns
         if fact.kind in _JOINED:
@@ -160,7 +160,7 @@ class GroupTraffic:
             log.errors[error_name(fact.seen)] += 1
             log.member(fact.detail).gone("fenced", time_ns)
 
-    def _joined(self, turn: Turn, log: GroupLog, fact: Fact, time_ns: int) -> None:
+    def _joined(self, turn: ExchangeView, log: GroupLog, fact: Fact, time_ns: int) -> None:
         """A member joined; in classic groups those that are there do so again at each rebalance."""
         request = turn.request
         member = log.member(text_of(fact.seen if fact.kind is ClassicFact.JOINED else fact.detail))
@@ -173,7 +173,7 @@ class GroupTraffic:
             log.rejoin(former, member.client, turn.sent_ns)
         member.back(time_ns)
 
-    def _held(self, turn: Turn, given: Any) -> list[str] | None:
+    def _held(self, turn: ExchangeView, given: Any) -> list[str] | None:
         """What a member was given, in words."""
         return _of_classic(given) if isinstance(given, bytes) else self.in_words(turn.info, given)
 
@@ -187,7 +187,7 @@ class GroupTraffic:
         ]
 
 
-def _searched(turn: Turn) -> tuple[str, ...]:
+def _searched(turn: ExchangeView) -> tuple[str, ...]:
     """The groups whose coordinator a FindCoordinator asks for."""
     request = turn.request
     if request is None or sent(request, "key_type", _GROUP_COORDINATOR) != _GROUP_COORDINATOR:

@@ -6,7 +6,7 @@ What clients wrote to or read from a leader without a connection in the capture,
 from typing import Any, NamedTuple
 
 from kdissect.history import api_keys as apis
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.stats.client import text_of
 
@@ -34,7 +34,7 @@ class Leaders:
         self._leaders: Table[tuple[str, str, int], int] = Table(PARTITIONS_KEPT)
         self._seen: Table[str, bool] = Table(BROKERS_KEPT)
 
-    def learn(self, turn: Turn) -> None:
+    def learn(self, turn: ExchangeView) -> None:
         """Take the next exchange."""
         self._seen.put(str(turn.info.broker), True)
         self._seen.put(turn.info.broker_text, True)

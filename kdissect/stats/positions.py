@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from kdissect.decoders.values import sent
 from kdissect.engine.record_sets import record_sets
 from kdissect.history import api_keys as apis
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topic_names import TopicNames
 from kdissect.session.info import ConnectionInfo
@@ -53,7 +53,7 @@ class Positions:
         self._positions: Table[tuple[ClientKey, Partition], Position] = Table(POSITIONS_KEPT)
         self._commits: Table[tuple[str, str, Partition], int] = Table(COMMITS_KEPT)
 
-    def learn(self, turn: Turn) -> None:
+    def learn(self, turn: ExchangeView) -> None:
         """Take the next exchange."""
         if turn.key == apis.FETCH and turn.request is not None:
             self._asked(turn)
@@ -73,7 +73,7 @@ class Positions:
         """All offsets a group committed."""
         return {key[2]: offset for key, offset in self._commits.items() if key[:2] == (capture_set, group)}
 
-    def _asked(self, turn: Turn) -> None:
+    def _asked(self, turn: ExchangeView) -> None:
         client = client_key(turn)
         for topic in turn.request.topics or ():
             name = self._name(turn, topic)
@@ -83,7 +83,7 @@ class Positions:
                 found = before._replace(fetch_offset=row.fetch_offset, time_ns=turn.sent_ns)
                 self._positions.put(key, found)
 
-    def _answered(self, turn: Turn) -> None:
+    def _answered(self, turn: ExchangeView) -> None:
         client, behind = client_key(turn), self._behind(turn)
         for topic in sent(turn.response, "responses", None) or ():
             name = self._name(turn, topic)
@@ -97,7 +97,7 @@ class Positions:
                     found = found._replace(fetch_offset=offset)
                 self._positions.put(key, found)
 
-    def _behind(self, turn: Turn) -> dict[Any, int]:
+    def _behind(self, turn: ExchangeView) -> dict[Any, int]:
         """The offsets behind the records that an answer brings."""
         found = {}
         for records in record_sets(turn.exchange):
@@ -108,7 +108,7 @@ class Positions:
                 found[topic, section.partition] = batches[-1].last_offset + 1
         return found
 
-    def _committed(self, turn: Turn) -> None:
+    def _committed(self, turn: ExchangeView) -> None:
         capture_set, group = turn.info.capture_set, text_of(turn.request.group_id)
         refused = {
             (topic_of(topic), row.partition_index)
@@ -122,7 +122,7 @@ class Positions:
                 if (topic_of(topic), row.partition_index) not in refused:
                     self._commits.put((capture_set, group, (name, row.partition_index)), row.committed_offset)
 
-    def _name(self, turn: Turn, topic: Any) -> str:
+    def _name(self, turn: ExchangeView, topic: Any) -> str:
         return name_of(self._names, turn.info, topic_of(topic))
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from kdissect.decoders.records.layout import CURRENT_MAGIC
 from kdissect.history import api_keys as apis
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
 from kdissect.history.producing.producers import PRODUCERS_KEPT, ProducerFact, ProducerKey
@@ -61,7 +61,7 @@ class ProducerTraffic:
             self._names.pass_by(event)
             self._know(event.connection)
             if wanted:
-                self._want(Turn(event))
+                self._want(ExchangeView(event))
         self._keep(self.history.add(event))
 
     def _know(self, info: ConnectionInfo) -> None:
@@ -91,7 +91,7 @@ class ProducerTraffic:
             topic = name or topic_id_text(topic)
         return f"{topic}-{partition}"
 
-    def _want(self, turn: Turn) -> None:
+    def _want(self, turn: ExchangeView) -> None:
         if turn.key == apis.PRODUCE:
             self._count_without_id(turn)
         if not self.is_selective:
@@ -103,7 +103,7 @@ class ProducerTraffic:
         for name in transactional_ids:
             self._wanted_ids.put((capture_set, name), True)
 
-    def _count_without_id(self, turn: Turn) -> None:
+    def _count_without_id(self, turn: ExchangeView) -> None:
         client_id = turn.exchange.client_id
         if client_id not in self.without_id and len(self.without_id) >= CLIENTS_KEPT:
             client_id = "(others)"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.values import Value, present, sent
 from kdissect.history import api_keys as apis
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.stats.client import text_of
 
@@ -21,7 +21,7 @@ class Named(NamedTuple):
     transactional_ids: set[str]
 
 
-def producers_named(turn: Turn) -> Named:
+def producers_named(turn: ExchangeView) -> Named:
     """The ids in both bodies, and those of the batches that a Produce writes.
 
     Whose batches a Fetch reads is not told: it is about its consumer.

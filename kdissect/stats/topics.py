@@ -14,7 +14,7 @@ from kdissect.engine.acquired import AcquiredRecords
 from kdissect.engine.record_sets import RecordSet, record_sets
 from kdissect.engine.rows import topic_id_text
 from kdissect.history import api_keys as apis
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
@@ -49,7 +49,7 @@ class TopicTraffic:
         self.leaders = Leaders()
         self._acquired = AcquiredRecords()
 
-    def add(self, turn: Turn, counts: bool = True) -> None:
+    def add(self, turn: ExchangeView, counts: bool = True) -> None:
         """Take the next exchange, in the order in which the analyzer reports them.
 
         One that does not count tells the names of topics, the groups of clients and where leaders are.
@@ -60,7 +60,7 @@ class TopicTraffic:
         if counts:
             self._count(turn)
 
-    def _count(self, turn: Turn) -> None:
+    def _count(self, turn: ExchangeView) -> None:
         for named in denied_topics(turn):
             api = api_name(turn.key) or str(turn.key)
             self._topic(turn, named).deny(client_of(turn), api)
@@ -68,7 +68,7 @@ class TopicTraffic:
         if role is not None and turn.exchange.request is not None:
             self._transfer(turn, Role.FOLLOW if role is Role.READ and is_follower(turn) else role)
 
-    def _transfer(self, turn: Turn, role: Role) -> None:
+    def _transfer(self, turn: ExchangeView, role: Role) -> None:
         """Count a Produce, Fetch or ShareFetch."""
         client, link = client_of(turn), client_key(turn)
         users: dict[str | bytes, tuple[Topic, Use]] = {}
@@ -104,7 +104,7 @@ class TopicTraffic:
             if acquired is not None:
                 use.share(batch, acquired, count)
 
-    def _topic(self, turn: Turn, named: Named) -> Topic:
+    def _topic(self, turn: ExchangeView, named: Named) -> Topic:
         topic_id = named if isinstance(named, bytes) else None
         name = self._names.name(turn.info, named) if isinstance(named, bytes) else named
         key = name if name is not None else topic_id_text(topic_id or b"")
@@ -116,7 +116,7 @@ class TopicTraffic:
         return found
 
 
-def _topics_named(turn: Turn) -> list[str | bytes]:
+def _topics_named(turn: ExchangeView) -> list[str | bytes]:
     """The topics of a request, and those an answer brings: an incremental Fetch names only what changed."""
     found: dict[str | bytes, None] = {}
     for body, fields in ((turn.request, ("topic_data", "topics")), (turn.response, ("responses",))):
@@ -126,7 +126,7 @@ def _topics_named(turn: Turn) -> list[str | bytes]:
     return list(found)
 
 
-def partition_errors(turn: Turn) -> dict[Place, int]:
+def partition_errors(turn: ExchangeView) -> dict[Place, int]:
     """Codes of a Produce, Fetch or ShareFetch answer by topic (name or id) and partition, 0 included."""
     found: dict[Place, int] = {}
     for topic in sent(turn.response, "responses", None) or ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.frame import Frame
 from kdissect.model.limits import in_force
 from kdissect.schema.errors import error_name
@@ -106,7 +106,7 @@ class Traffic:
     keys: a row takes 2 KB, and up to 20 KB where its times spread over many decades.
     """
 
-    def __init__(self, keys_of: Callable[[Turn], Sequence[Key]]) -> None:
+    def __init__(self, keys_of: Callable[[ExchangeView], Sequence[Key]]) -> None:
         self._keys_of = keys_of
         self.most = in_force().statistic_rows
         self._watermarks = Watermarks()
@@ -115,7 +115,7 @@ class Traffic:
         self.total = Tally()
         self.series = Series()
 
-    def add(self, turn: Turn) -> None:
+    def add(self, turn: ExchangeView) -> None:
         """Count the next exchange, in the order in which the analyzer reports them."""
         exchange = turn.exchange
         errors = exchange.response_summary().errors

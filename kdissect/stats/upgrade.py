@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.negotiated_versions import Range, VersionFact
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.history import History
 from kdissect.history.state_table import Table
 from kdissect.schema.acceptance import Fate, Verdict, verdict
@@ -94,7 +94,7 @@ class UpgradeAudit:
             if fact.kind is VersionFact.OFFERED:
                 self._offered.put(place, fact.seen)
         if event.kind is ExchangeKind.KAFKA and event.state is not State.ORPHAN_RESPONSE:
-            turn = Turn(event)
+            turn = ExchangeView(event)
             self._learn(turn)
             if counts:
                 self._count(turn, self._offered.peek(place))
@@ -115,7 +115,7 @@ class UpgradeAudit:
         limited = use.asked and use.offered is not None and key.api_version >= use.offered[1]
         return Outcome.MAY_BREAK if limited else Outcome.BREAKS, found
 
-    def _learn(self, turn: Turn) -> None:
+    def _learn(self, turn: ExchangeView) -> None:
         """Whether a client asks for versions, and whether it fetches as brokers do."""
         client = client_of(turn)
         if turn.key == apis.API_VERSIONS:
@@ -127,7 +127,7 @@ class UpgradeAudit:
                 if is_follower(turn):
                     self._followers.put(key[:3], True)
 
-    def _count(self, turn: Turn, offered: dict[int, Range] | None) -> None:
+    def _count(self, turn: ExchangeView, offered: dict[int, Range] | None) -> None:
         if turn.exchange.api_key is None or turn.exchange.api_version is None:
             return
         self.exchanges += 1

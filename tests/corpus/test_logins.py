@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 from tests.stats.truth import capture, told, truth
@@ -23,7 +23,7 @@ def last_word(exchange: Exchange) -> bytes | None:
     """What the broker says to a token, None for a refusal or silence."""
     if exchange.kind is ExchangeKind.SASL_TOKEN:
         return None if exchange.response is None else bytes(exchange.response.data)
-    answer = Turn(exchange).response
+    answer = ExchangeView(exchange).response
     return None if answer is None or answer.error_code else bytes(answer.auth_bytes)
 
 

@@ -10,7 +10,7 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
 from kdissect.cli.turns import read_turns
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo
 from tests.support.pcaps import pcap_bytes, write_pcap
@@ -24,7 +24,7 @@ SECOND = 1_000_000_000
 
 def counted(dissection: Dissection) -> int:
     """How many exchanges commands count."""
-    found: list[Turn] = []
+    found: list[ExchangeView] = []
     read_turns(dissection, found.append)
     return len(found)
 

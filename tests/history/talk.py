@@ -4,7 +4,7 @@ from typing import Any
 
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.headers import parse_request_header, response_body_offset
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.machine import Machine
 from kdissect.model.endpoint import Endpoint
@@ -68,7 +68,7 @@ class Talk:
 
 def feed(machine: Machine, *exchanges: Exchange) -> list[Fact]:
     """The facts of exchanges in their order."""
-    return [fact for exchange in exchanges for fact in machine.feed(Turn(exchange))]
+    return [fact for exchange in exchanges for fact in machine.feed(ExchangeView(exchange))]
 
 
 def kinds(facts: list[Fact]) -> list[str]:

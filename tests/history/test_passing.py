@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.producing.producers import Producers
 from kdissect.history.sessions.fetch_sessions import FetchSessions
 from kdissect.session.exchange import Exchange
@@ -43,7 +43,7 @@ def agree(make: Make, exchanges: Iterable[Exchange]) -> int:
         if exchange.api_key not in (quick.api_keys or ()):
             continue
         request, response = exchange.bodies()
-        told = thorough.feed(Turn(exchange))
+        told = thorough.feed(ExchangeView(exchange))
         is_read = request is not None and request.fits
         is_read &= response.fits if response is not None else exchange.response is None
         if is_read and request is not None and quick_concerns(quick, exchange):
@@ -51,9 +51,9 @@ def agree(make: Make, exchanges: Iterable[Exchange]) -> int:
                 passed += 1
                 assert not told
             else:
-                assert quick.feed(Turn(exchange)) == told
+                assert quick.feed(ExchangeView(exchange)) == told
         else:
-            assert quick.feed(Turn(exchange)) == told
+            assert quick.feed(ExchangeView(exchange)) == told
         exchange.forget_bodies()
     assert state(quick) == state(thorough)
     return passed

@@ -118,7 +118,7 @@ def test_snap_length_of_every_segment(data: st.DataObject) -> None:
     assert wire.connection.health[CLIENT].gaps == 0
 
 
-class Turn(NamedTuple):
+class ExchangeView(NamedTuple):
     """A segment of a conversation, with how much of the other side its sender had by then."""
 
     side: int
@@ -128,13 +128,13 @@ class Turn(NamedTuple):
 
 
 @st.composite
-def conversations(draw: st.DrawFn) -> list[Turn]:
+def conversations(draw: st.DrawFn) -> list[ExchangeView]:
     reached = [0, 0]
     turns = []
     for at in range(draw(st.integers(2, 25))):
         side = draw(st.integers(0, 1))
         payload = bytes([at, side]) * draw(st.integers(1, 20))
-        turns.append(Turn(side, reached[side], payload, reached[1 - side]))
+        turns.append(ExchangeView(side, reached[side], payload, reached[1 - side]))
         reached[side] += len(payload)
     return turns
 

@@ -25,7 +25,7 @@ from kdissect.rules.judging.body_kind import BodyKind
 from kdissect.rules.judging.body_pair import PairKey
 from kdissect.rules.kinds import BatchRule, ExchangeRule, NodeRule, RecordRule
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import Fault, Rule
+from kdissect.rules.rule import Rule, Violation
 from kdissect.rules.rule_coverage import Exercise
 from kdissect.rules.views.batch_view import Batch
 from kdissect.rules.views.body_view import Body
@@ -122,31 +122,31 @@ class _Strings(NodeRule):
 
     code, name, who, nodes = "BDY900", "any-string", Who.CLIENT, ("string",)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         if node.value == TOPIC:
-            yield Fault("another", TOPIC)
+            yield Violation("another", TOPIC)
 
 
 class _Batches(BatchRule):
     code, name, who = "REC900", "compressed-batch", Who.CLIENT
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         if batch.batch.codec:
-            yield Fault("no codec", str(batch.batch.codec))
+            yield Violation("no codec", str(batch.batch.codec))
 
 
 class _Records(RecordRule):
     code, name, who = "REC901", "record", Who.CLIENT
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
-        yield Fault("no records", str(len(batch.content)))
+    def check(self, batch: Batch) -> Iterator[Violation]:
+        yield Violation("no records", str(len(batch.content)))
 
 
 class _Exchanges(ExchangeRule):
     code, name, who = "PAI900", "exchange", Who.CLIENT
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
-        yield Fault("none", str(exchange.ordinal))
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
+        yield Violation("none", str(exchange.ordinal))
 
 
 def _occurrences(value: Any) -> int:

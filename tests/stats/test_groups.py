@@ -7,7 +7,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.engine.times import rfc3339
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.groups.classic_group import Cause
 from kdissect.history.topic_names import TopicNames
 from kdissect.model.stream import CloseKind
@@ -37,7 +37,7 @@ def causes(group: Facts) -> list[set[tuple[str, str]]]:
 def traffic_of(*exchanges: Exchange) -> list[dict[str, Any]]:
     traffic = GroupTraffic(TopicNames())
     for exchange in exchanges:
-        traffic.add(Turn(exchange))
+        traffic.add(ExchangeView(exchange))
     return group_facts(traffic)
 
 
@@ -341,7 +341,7 @@ def causes_come_first(traffic: GroupTraffic, joined: dict[str, int]) -> None:
 BEATS = (HEARTBEAT, 68, 76, 88)
 
 
-def member_of(turn: Turn) -> str:
+def member_of(turn: ExchangeView) -> str:
     return str(turn.request.member_id or turn.response.member_id)
 
 
@@ -354,7 +354,7 @@ def test_what_holds_of_all_groups(path: Path) -> None:
     last_beat: dict[tuple[str, str], int] = {}
     joined: dict[str, int] = {}
     for exchange in Dissection(str(path)):
-        turn = Turn(exchange)
+        turn = ExchangeView(exchange)
         traffic.add(turn)
         if exchange.api_key == JOIN_GROUP and turn.response is not None:
             joined.setdefault(turn.response.member_id, turn.sent_ns)

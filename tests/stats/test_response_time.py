@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.exchange import Exchange
 from kdissect.stats.response_time import ResponseTime, response_time
 from kdissect.stats.traffic import Tally
@@ -19,7 +19,7 @@ ONE_RECORD = bytes(70)  # nobody looks into it
 
 def times_of(*exchanges: Exchange) -> list[ResponseTime | None]:
     known = Watermarks()
-    return [response_time(Turn(exchange), known) for exchange in exchanges]
+    return [response_time(ExchangeView(exchange), known) for exchange in exchanges]
 
 
 def fetch(

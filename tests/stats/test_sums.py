@@ -7,7 +7,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.engine.rows import ExchangeRows
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.exchange import Exchange
 from tests.stats.truth import told
 from tests.support.console import CAPTURES
@@ -63,7 +63,7 @@ def test_topics(name: str, capfd: pytest.CaptureFixture[str]) -> None:
 def test_groups(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     beats: Counter[str] = Counter()
     for exchange in listed(name):
-        request = Turn(exchange).request if exchange.api_key in BEATS else None
+        request = ExchangeView(exchange).request if exchange.api_key in BEATS else None
         if request is not None:
             beats[str(request.group_id)] += 1
     groups = told(capfd, "groups", name)["groups"]

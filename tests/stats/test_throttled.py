@@ -4,7 +4,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from tests.stats.truth import capture, told
 
 NAME = "kafka44_java_throttled"
@@ -29,7 +29,7 @@ def test_they_were_silent_for_so_long(capfd: pytest.CaptureFixture[str]) -> None
         assert exchange.request is not None
         name = exchange.connection.id
         assert exchange.request.time_ns >= until.get(name, 0) - GRACE_NS
-        throttle_ms = getattr(Turn(exchange).response, "throttle_time_ms", 0) or 0
+        throttle_ms = getattr(ExchangeView(exchange).response, "throttle_time_ms", 0) or 0
         if throttle_ms and exchange.response is not None:
             until[name] = exchange.response.end_time_ns + throttle_ms * MS
     assert until

@@ -10,7 +10,7 @@ import pytest
 
 import kdissect
 from kdissect.cli import main
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topic_names import TopicNames
 from kdissect.model import limits
 from kdissect.sketches.distribution import PERCENTILES, RELATIVE_ERROR
@@ -99,7 +99,7 @@ def test_waits_of_fetches_are_told_apart(name: str, capfd: pytest.CaptureFixture
 def counted(*names: str, by: tuple[str, ...] = ("api", "client_id")) -> Traffic:
     found = Traffic(key_maker(by, Context(TopicNames(), GroupLinks())))
     for exchange in kdissect.open([CAPTURES / name for name in names]):
-        found.add(Turn(exchange))
+        found.add(ExchangeView(exchange))
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.schema.acceptance import resolve
 from kdissect.session.exchange import Exchange
 from kdissect.stats.client import is_follower
@@ -111,7 +111,7 @@ def test_who_never_asked_breaks() -> None:
 
 def test_brokers_are_upgraded_themselves() -> None:
     follower = fetch(Talk(), replica_id=2)
-    assert is_follower(Turn(follower))
+    assert is_follower(ExchangeView(follower))
     assert audit(follower)["Fetch"] == "fine"
 
 

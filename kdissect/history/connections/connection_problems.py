@@ -15,7 +15,7 @@ from ipaddress import ip_address
 from typing import Any, ClassVar, NamedTuple
 
 from kdissect.history import api_keys as apis
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
 from kdissect.model.endpoint import Endpoint
@@ -111,21 +111,21 @@ class ConnectionProblems:
         self._in_vain: list[tuple[ConnectionClosed, Advertised]] = []
         """Attempts at addresses that were advertised."""
 
-    def feed(self, turn: Turn) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next answer that tells addresses; a fact is nothing of it."""
-        if turn.response is not None:
-            self._learn(turn)
+        if view.response is not None:
+            self._learn(view)
         return []
 
-    def _learn(self, turn: Turn) -> None:
-        info = turn.info
+    def _learn(self, view: ExchangeView) -> None:
+        info = view.info
         known = self._advertised.get_or((info.capture_set, info.client.host), dict)
         asking = self._asking.get_or(info.id, _Asking)
         asking.answers += 1
-        for node, host, port in _addresses(turn.key, turn.response):
+        for node, host, port in _addresses(view.key, view.response):
             place = host, port
             if place not in known and len(known) < ADDRESSES_KEPT:
-                known[place] = Advertised(host, port, node, turn.evidence, info.broker_text)
+                known[place] = Advertised(host, port, node, view.evidence, info.broker_text)
             if place in known:
                 asking.told[place] = known[place]
 

@@ -20,7 +20,7 @@ def rule_row(rule: Rule) -> dict[str, Any]:
         "shortDescription": {"text": text.splitlines()[0]},
         "fullDescription": {"text": _why(text)},
         "help": {"text": text, "markdown": text},
-        "defaultConfiguration": {"level": LEVELS[rule.loudness()]},
+        "defaultConfiguration": {"level": LEVELS[rule.effective_severity()]},
         "properties": {
             "claim": rule.claim,
             "level": rule.level,

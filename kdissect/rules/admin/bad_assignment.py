@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -27,7 +27,7 @@ class BadAssignment(BodyRule):
     on = (("CreateTopics", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The assignments of each topic."""
         for index, topic in enumerate(body.value.topics):
             given = topic.assignments
@@ -40,6 +40,6 @@ class BadAssignment(BodyRule):
                 or any(len(set(ids)) != len(ids) for ids in brokers)
             ):
                 seen = f"partitions {numbers}, replicas {brokers}, accepted"
-                yield body.fault(
+                yield body.violation(
                     f"topics[{index}].assignments", "partitions from 0, as many different brokers each", seen
                 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -23,10 +23,10 @@ class BadQuotaMatch(BodyRule):
     cites = ("org.apache.kafka.common.requests.DescribeClientQuotasRequest",)
     on = (("DescribeClientQuotas", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Type and match of each component."""
         for index, component in enumerate(body.value.components):
             if (component.match_type == 0) == (component.match is None):
                 held = "null" if component.match is None else "a match"
                 seen = f"match type {component.match_type} with {held}"
-                yield body.fault(f"components[{index}].match", "a match for EXACT alone", seen)
+                yield body.violation(f"components[{index}].match", "a match for EXACT alone", seen)

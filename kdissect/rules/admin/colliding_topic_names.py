@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -28,13 +28,13 @@ class CollidingTopicNames(BodyRule):
     on = (("CreateTopics", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Names within the request."""
         seen: dict[str, str] = {}
         for index, topic in enumerate(body.value.topics):
             plain = str(topic.name).replace(".", "_")
             other = seen.setdefault(plain, str(topic.name))
             if other != topic.name:
-                yield body.fault(
+                yield body.violation(
                     f"topics[{index}].name", f"no name like {other!r}", f"{topic.name!r} accepted"
                 )

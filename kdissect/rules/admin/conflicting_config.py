@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 DELETE = 1  # alterConfigOp
@@ -28,14 +28,14 @@ class ConflictingConfig(BodyRule):
     on = (("IncrementalAlterConfigs", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The keys of each resource."""
         for at, resource in enumerate(body.value.resources):
             seen: set[str] = set()
             for index, config in enumerate(resource.configs):
                 path = f"resources[{at}].configs[{index}]"
                 if config.name in seen:
-                    yield body.fault(path, "each key once", f"{config.name!r} again, accepted")
+                    yield body.violation(path, "each key once", f"{config.name!r} again, accepted")
                 elif config.value is None and config.config_operation != DELETE:
-                    yield body.fault(path, "a value unless deleted", f"{config.name!r} null, accepted")
+                    yield body.violation(path, "a value unless deleted", f"{config.name!r} null, accepted")
                 seen.add(config.name)

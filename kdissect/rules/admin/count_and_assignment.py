@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Who
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -28,10 +28,10 @@ class CountAndAssignment(BodyRule):
     on = (("CreateTopics", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Counts beside assignments."""
         for index, topic in enumerate(body.value.topics):
             if topic.assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
                 asked = plural(topic.num_partitions, "partition")
                 seen = f"{asked}, {plural(topic.replication_factor, 'replica')}, accepted"
-                yield body.fault(f"topics[{index}]", "-1 and -1 beside assignments", seen)
+                yield body.violation(f"topics[{index}]", "-1 and -1 beside assignments", seen)

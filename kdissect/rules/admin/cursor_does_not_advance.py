@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -27,7 +27,7 @@ class CursorDoesNotAdvance(BodyRule):
     cites = ("KIP-966",)
     on = (("DescribeTopicPartitions", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Both cursors."""
         asked, after = body.other(), body.value.next_cursor
         before = getattr(asked, "cursor", None)
@@ -35,7 +35,7 @@ class CursorDoesNotAdvance(BodyRule):
             return
         if _place(after) <= _place(before):
             seen = f"{after.topic_name}-{after.partition_index}"
-            yield body.fault("next_cursor", f"behind {before.topic_name}-{before.partition_index}", seen)
+            yield body.violation("next_cursor", f"behind {before.topic_name}-{before.partition_index}", seen)
 
 
 def _place(cursor: Any) -> tuple[bytes, int]:

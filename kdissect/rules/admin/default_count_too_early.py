@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Versions
 
@@ -30,10 +30,10 @@ class DefaultCountTooEarly(BodyRule):
     on = (("CreateTopics", REQUEST),)
     versions = Versions(0, 3)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Counts without assignments."""
         for index, topic in enumerate(body.value.topics):
             if not topic.assignments and (topic.num_partitions < 1 or topic.replication_factor < 1):
                 partitions = plural(topic.num_partitions, "partition")
                 seen = f"{partitions}, {plural(topic.replication_factor, 'replica')}"
-                yield body.fault(f"topics[{index}]", "numbers above 0", seen)
+                yield body.violation(f"topics[{index}]", "numbers above 0", seen)

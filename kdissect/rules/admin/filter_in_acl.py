@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -26,7 +26,7 @@ class FilterInAcl(BodyRule):
     on = (("CreateAcls", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The four enumerated fields of each ACL."""
         for index, acl in enumerate(body.value.creations):
             for name, last in (
@@ -37,6 +37,6 @@ class FilterInAcl(BodyRule):
             ):
                 value = getattr(acl, name, None)
                 if value is not None and 0 <= value <= last:
-                    yield body.fault(
+                    yield body.violation(
                         f"creations[{index}].{name}", "a value that is no filter", f"{value} accepted"
                     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
@@ -27,10 +27,10 @@ class NameAndId(BodyRule):
     on = (("DeleteTopics", REQUEST),)
     versions = Versions(6, NO_UPPER_BOUND)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Name and id of each topic."""
         for index, topic in enumerate(body.value.topics):
             if (topic.name is None) != any(topic.topic_id):
-                yield body.fault(
+                yield body.violation(
                     f"topics[{index}]", "a name or an id", "neither" if topic.name is None else "both"
                 )

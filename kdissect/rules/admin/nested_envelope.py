@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 ENVELOPE = 58
@@ -27,7 +27,7 @@ class NestedEnvelope(BodyRule):
     cites = ("KIP-590",)
     on = (("Envelope", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The API key of the request inside."""
         if int.from_bytes(body.value.request_data[:2]) == ENVELOPE and len(body.value.request_data) >= 2:
-            yield body.fault("request_data", "a request that can be forwarded", "an envelope")
+            yield body.violation("request_data", "a request that can be forwarded", "an envelope")

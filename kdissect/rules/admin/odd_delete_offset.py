@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -25,11 +25,11 @@ class OddDeleteOffset(BodyRule):
     cites = ("spec/003 DeleteRecords API",)
     on = (("DeleteRecords", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Each partition's offset."""
         for at, topic in enumerate(body.value.topics):
             for index, partition in enumerate(topic.partitions):
                 if partition.offset < -1:
-                    yield body.fault(
+                    yield body.violation(
                         f"topics[{at}].partitions[{index}].offset", "-1 or more", str(partition.offset)
                     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Severity, Who
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Versions
 
@@ -27,7 +27,7 @@ class OldOffsetsOrder(BodyRule):
     on = (("ListOffsets", RESPONSE),)
     versions = Versions(0, 0)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The offsets of each partition."""
         asked = body.other()
         if asked is None:
@@ -39,8 +39,8 @@ class OldOffsetsOrder(BodyRule):
                 offsets = list(partition.old_style_offsets)
                 limit = most.get((topic.name, partition.partition_index), len(offsets))
                 if len(offsets) > limit:
-                    yield body.fault(
+                    yield body.violation(
                         path, f"at most {plural(limit, 'offset')}", plural(len(offsets), "offset")
                     )
                 elif offsets != sorted(offsets, reverse=True):
-                    yield body.fault(path, "descending offsets", ", ".join(map(str, offsets[:8])))
+                    yield body.violation(path, "descending offsets", ", ".join(map(str, offsets[:8])))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 # Special timestamps and the ListOffsets version that brought them (KIP-734, KIP-405, KIP-1005, KIP-1023).
@@ -38,7 +38,7 @@ class UnknownSpecialTime(BodyRule):
     )
     on = (("ListOffsets", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Negative timestamps."""
         for at, topic in enumerate(body.value.topics):
             for index, partition in enumerate(topic.partitions):
@@ -46,6 +46,6 @@ class UnknownSpecialTime(BodyRule):
                 if time < 0 and _SINCE.get(time, body.version + 1) > body.version:
                     since = _SINCE.get(time)
                     expected = f"v{since} or later for {time}" if since is not None else "a time, or -1 to -6"
-                    yield body.fault(
+                    yield body.violation(
                         f"topics[{at}].partitions[{index}].timestamp", expected, f"{time} in v{body.version}"
                     )

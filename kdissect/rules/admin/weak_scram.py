@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 LEAST, MOST = 4096, 16384  # iterations (KIP-554)
@@ -29,13 +29,13 @@ class WeakScram(BodyRule):
     on = (("AlterUserScramCredentials", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Each credential; secrets are not shown."""
         for index, item in enumerate(body.value.upsertions):
             path = f"upsertions[{index}]"
             if not LEAST <= item.iterations <= MOST:
                 seen = f"{item.iterations} accepted"
-                yield body.fault(f"{path}.iterations", f"{LEAST} to {MOST} iterations", seen)
+                yield body.violation(f"{path}.iterations", f"{LEAST} to {MOST} iterations", seen)
             elif not item.salt or not item.salted_password:
                 empty = "salted_password" if item.salt else "salt"
-                yield body.fault(f"{path}.{empty}", "a salt and a password", "an empty one accepted")
+                yield body.violation(f"{path}.{empty}", "a salt and a password", "an empty one accepted")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Severity
 from kdissect.model.record_batch import Codec
 from kdissect.rules.kinds import BatchRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
 
 # By magic: spec/001 "5.3.3 Old Message Format", "5.3.1 Record Batch"; bit 6 is KIP-534's.
@@ -26,11 +26,13 @@ class UnknownCodec(BatchRule):
     name = "codec"
     cites = ("spec/001 5.3.1 Record Batch", "spec/001 5.3.3 Old Message Format", "KIP-110")
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The codec, against those of the magic."""
         most = Codec.ZSTD if batch.is_current else Codec.LZ4
         if batch.batch.codec > most:
-            yield batch.fault("attributes", f"a codec from 0 to {int(most)}", f"codec {batch.batch.codec}")
+            yield batch.violation(
+                "attributes", f"a codec from 0 to {int(most)}", f"codec {batch.batch.codec}"
+            )
 
 
 class ReservedBits(BatchRule):
@@ -49,10 +51,10 @@ class ReservedBits(BatchRule):
     severity = Severity.WARNING
     cites = ("spec/001 5.3.1 Record Batch", "spec/001 5.3.3 Old Message Format")
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Bits without a meaning."""
         reserved = _RESERVED[batch.batch.magic]
         if batch.batch.attributes & reserved:
-            yield batch.fault(
+            yield batch.violation(
                 "attributes", f"0 in {reserved:#06x}", f"{batch.batch.attributes & 0xFFFF:#06x}"
             )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.kinds import BatchRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
 
 
@@ -25,14 +25,14 @@ class OffsetsGoBack(BatchRule):
     cites = ("spec/001 5.4 Log", "spec/001 Reads")
     produced = False
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Each batch of a Fetch against the one before it."""
         found, before = batch.batch, batch.before
         if before is None or batch.body.api.name == "FetchSnapshot":
             return
         if found.base_offset <= before.last_offset:
             seen = f"{found.base_offset} behind {before.last_offset}"
-            yield batch.fault("base_offset", "offsets above those of the batch before", seen)
+            yield batch.violation("base_offset", "offsets above those of the batch before", seen)
 
 
 class BeforeFetchOffset(BatchRule):
@@ -53,7 +53,7 @@ class BeforeFetchOffset(BatchRule):
     cites = ("KIP-74", "spec/001 Reads")
     produced = False
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The first batch of each partition whose offset stands in the request."""
         if batch.index or batch.body.api.name != "Fetch":
             return
@@ -61,4 +61,4 @@ class BeforeFetchOffset(BatchRule):
         offset = records.carrier.fetch_offset(records.topic, records.partition.partition_index)
         if offset is not None and batch.batch.last_offset < offset:
             seen = f"{offset} asked for, the batch ends with {batch.batch.last_offset}"
-            yield batch.fault("base_offset", "a batch that reaches the offset asked for", seen)
+            yield batch.violation("base_offset", "a batch that reaches the offset asked for", seen)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import BatchRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.batch_view import Batch
 
 
@@ -23,9 +23,9 @@ class OtherLastOffset(BatchRule):
     name = "batch-offsets"
     cites = ("org.apache.kafka.storage.internals.log.LogValidator", "spec/001 5.3.1 Record Batch")
     magics = (2,)
-    shadows = ("REC012", "REC031")
+    overrides = ("REC012", "REC031")
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Count and last offset delta of magic 2."""
         found = batch.batch
         if found.count is None:
@@ -33,13 +33,13 @@ class OtherLastOffset(BatchRule):
         delta = found.last_offset_delta
         if batch.records.is_produce:
             if found.count < 1:
-                yield batch.fault("count", "1 or more", found.count)
+                yield batch.violation("count", "1 or more", found.count)
             elif delta != found.count - 1:
                 seen = f"{delta}, count {found.count}"
-                yield batch.fault("last_offset_delta", "the count less one", seen)
+                yield batch.violation("last_offset_delta", "the count less one", seen)
         elif found.count < 0 or delta < max(found.count - 1, 0):
             seen = f"{delta}, count {found.count}"
-            yield batch.fault("last_offset_delta", "the count less one, or more", seen)
+            yield batch.violation("last_offset_delta", "the count less one, or more", seen)
 
 
 class BaseOffset(BatchRule):
@@ -63,7 +63,7 @@ class BaseOffset(BatchRule):
     magics = (2,)
     once = Once.PARTY
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The base offset of produced batches of magic 2."""
         if batch.batch.base_offset:
-            yield batch.fault("base_offset", 0, batch.batch.base_offset)
+            yield batch.violation("base_offset", 0, batch.batch.base_offset)

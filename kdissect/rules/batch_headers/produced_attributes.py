@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.rules.kinds import BatchRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
 
 
@@ -32,10 +32,10 @@ class ProducedAppendTime(BatchRule):
     produced = True
     magics = (1, 2)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Bit 3 of produced batches."""
         if batch.batch.is_log_append_time:
-            yield batch.fault(
+            yield batch.violation(
                 "attributes", "create time", f"{batch.batch.attributes & 0xFFFF:#06x}, log append time"
             )
 
@@ -55,14 +55,14 @@ class ProducedControlBatch(BatchRule):
     claim = Claim.REFUSED
     who = Who.CLIENT
     cites = ("org.apache.kafka.storage.internals.log.LogValidator", "spec/001 5.3.1.1 Control Batches")
-    shadows = ("REC041", "REC042")  # what is no marker has no key of one
+    overrides = ("REC041", "REC042")  # what is no marker has no key of one
     produced = True
     magics = (2,)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Bit 5 of produced batches."""
         if batch.batch.is_control:
-            yield batch.fault("attributes", "no control batch", f"{batch.batch.attributes & 0xFFFF:#06x}")
+            yield batch.violation("attributes", "no control batch", f"{batch.batch.attributes & 0xFFFF:#06x}")
 
 
 class ProducedDeleteHorizon(BatchRule):
@@ -84,10 +84,12 @@ class ProducedDeleteHorizon(BatchRule):
     produced = True
     magics = (2,)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Bit 6 of produced batches."""
         if batch.batch.delete_horizon_ms is not None:
-            yield batch.fault("attributes", "no delete horizon", f"{batch.batch.attributes & 0xFFFF:#06x}")
+            yield batch.violation(
+                "attributes", "no delete horizon", f"{batch.batch.attributes & 0xFFFF:#06x}"
+            )
 
 
 class TransactionalWithoutProducer(BatchRule):
@@ -108,11 +110,11 @@ class TransactionalWithoutProducer(BatchRule):
     produced = True
     magics = (2,)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Transactional batches in a Produce."""
         if not batch.batch.is_transactional:
             return
         if batch.batch.producer_id == NO_PRODUCER_ID:
-            yield batch.fault("producer_id", "a producer id", "-1")
+            yield batch.violation("producer_id", "a producer id", "-1")
         elif getattr(batch.body.value, "transactional_id", None) is None:
-            yield batch.fault("attributes", "a transactional_id in the request", "null")
+            yield batch.violation("attributes", "a transactional_id in the request", "null")

@@ -7,7 +7,7 @@ from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
 from kdissect.model.record_batch import Codec
 from kdissect.rules.kinds import BatchRule
-from kdissect.rules.rule import BOTH_FRAMES, Fault, Once
+from kdissect.rules.rule import BOTH_FRAMES, Once, Violation
 from kdissect.rules.views.batch_view import Batch
 
 MAGIC_2_FROM = 3  # version of Produce (org.apache.kafka.common.requests.ProduceRequest)
@@ -34,7 +34,7 @@ class OldMagicProduced(BatchRule):
     cites = ("org.apache.kafka.common.requests.ProduceRequest", "KIP-98")
     produced = True
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The first batch of each partition."""
         if (
             batch.records.is_produce
@@ -42,7 +42,7 @@ class OldMagicProduced(BatchRule):
             and batch.index == 0
             and not batch.is_current
         ):
-            yield batch.fault("magic", 2, batch.batch.magic)
+            yield batch.violation("magic", 2, batch.batch.magic)
 
 
 class NewMagicProduced(BatchRule):
@@ -65,11 +65,11 @@ class NewMagicProduced(BatchRule):
     produced = True
     once = Once.PARTY
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The magic of batches in versions before 3."""
         most = (0, 0, 1)[batch.version] if batch.version < MAGIC_2_FROM else CURRENT_MAGIC
         if batch.batch.magic > most:
-            yield batch.fault("magic", f"{most} at most", batch.batch.magic)
+            yield batch.violation("magic", f"{most} at most", batch.batch.magic)
 
 
 class NewMagicFetched(BatchRule):
@@ -90,14 +90,14 @@ class NewMagicFetched(BatchRule):
     cites = ("KIP-98", "KIP-724", "spec/000 Fetch API")
     produced = False
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The magic of what clients fetched."""
         if batch.body.api.name != "Fetch" or batch.version > MAGIC_1_UNTIL:
             return
         most = 0 if batch.version <= MAGIC_0_UNTIL else 1
         asked = batch.body.other()
         if batch.batch.magic > most and asked is not None and asked.replica_id < 0:
-            yield batch.fault("magic", f"{most} at most", batch.batch.magic)
+            yield batch.violation("magic", f"{most} at most", batch.batch.magic)
 
 
 class SeveralBatches(BatchRule):
@@ -120,10 +120,10 @@ class SeveralBatches(BatchRule):
     )
     produced = True
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The second batch of a partition."""
         if batch.version >= MAGIC_2_FROM and batch.index == 1:
-            yield batch.fault(
+            yield batch.violation(
                 "base_offset",
                 "one batch",
                 plural(len(batch.records.found.found.batches), "batch", "batches"),
@@ -147,10 +147,10 @@ class ZstdProducedTooEarly(BatchRule):
     cites = ("KIP-110", "org.apache.kafka.common.requests.ProduceRequest")
     produced = True
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The codec of batches in versions before 7."""
         if batch.version < PRODUCE_ZSTD and batch.batch.codec == Codec.ZSTD:
-            yield batch.fault("attributes", f"zstd from Produce v{PRODUCE_ZSTD} on", f"v{batch.version}")
+            yield batch.violation("attributes", f"zstd from Produce v{PRODUCE_ZSTD} on", f"v{batch.version}")
 
 
 class ZstdFetchedTooEarly(BatchRule):
@@ -173,7 +173,7 @@ class ZstdFetchedTooEarly(BatchRule):
     produced = False
     once = Once.PARTY
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The codec of batches in versions before 10."""
         if batch.body.api.name == "Fetch" and batch.version < FETCH_ZSTD and batch.batch.codec == Codec.ZSTD:
-            yield batch.fault("attributes", f"zstd from Fetch v{FETCH_ZSTD} on", f"v{batch.version}")
+            yield batch.violation("attributes", f"zstd from Fetch v{FETCH_ZSTD} on", f"v{batch.version}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.node import Node
 from kdissect.model.finding import Level
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 
@@ -26,11 +26,11 @@ class OddBoolean(NodeRule):
     cites = ("org.apache.kafka.common.protocol.types.Type", "spec/000 Fixed Width Primitives")
     nodes = (pieces.BOOL,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The byte."""
         byte = body.data[node.start]
         if byte > 1:
-            yield Fault("00 or 01", f"{byte:02x}")
+            yield Violation("00 or 01", f"{byte:02x}")
 
 
 class OddMarker(NodeRule):
@@ -49,8 +49,8 @@ class OddMarker(NodeRule):
     cites = ("org.apache.kafka.message.MessageDataGenerator",)
     nodes = (pieces.MARKER,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The marker's value."""
         allowed = (0, 1) if node.type == "uvarint" else (-1, 1)
         if node.value not in allowed:
-            yield Fault(f"{allowed[0]} or {allowed[1]}", str(node.value))
+            yield Violation(f"{allowed[0]} or {allowed[1]}", str(node.value))

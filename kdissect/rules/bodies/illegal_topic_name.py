@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
@@ -30,7 +30,7 @@ class IllegalTopicName(BodyRule):
     on = (("CreateTopics", REQUEST),)
     refusable = True
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Names of the topics to create."""
         for index, topic in enumerate(body.value.topics):
             if (
@@ -38,6 +38,6 @@ class IllegalTopicName(BodyRule):
                 or not LEGAL.fullmatch(topic.name)
                 or topic.name in (".", "..")
             ):
-                yield body.fault(
+                yield body.violation(
                     f"topics[{index}].name", "an error for this name", f"{topic.name!r} accepted"
                 )

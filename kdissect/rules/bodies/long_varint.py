@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Level, Severity
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 
@@ -28,7 +28,7 @@ class LongVarint(NodeRule):
     cites = ("KIP-482", "spec/001 5.3.2.1 Record Header")
     nodes = (pieces.VARINT,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The last byte of a varint of several."""
         if node.end - node.start > 1 and not body.data[node.end - 1]:
-            yield Fault("the shortest form", body.data[node.start : node.end].hex(" "))
+            yield Violation("the shortest form", body.data[node.start : node.end].hex(" "))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.node import Node
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.kinds import BodyRule, NodeRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 
@@ -32,10 +32,10 @@ class NegativeThrottle(NodeRule):
     cites = ("spec/003 Produce API", "KIP-219")
     nodes = (pieces.THROTTLE,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The field of every response."""
         if node.value is not None and node.value < 0:
-            yield Fault("0 or more", str(node.value))
+            yield Violation("0 or more", str(node.value))
 
 
 class NegativeTimeout(BodyRule):
@@ -56,9 +56,9 @@ class NegativeTimeout(BodyRule):
     only_odd = True
     on = tuple((name, REQUEST) for name in _APIS)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The timeouts of a request."""
         for name in _FIELDS:
             value = getattr(body.value, name, None)
             if value is not None and value < 0:
-                yield body.fault(name, "0 or more", str(value))
+                yield body.violation(name, "0 or more", str(value))

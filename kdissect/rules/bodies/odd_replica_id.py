@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -30,8 +30,8 @@ class OddReplicaId(BodyRule):
         replica = getattr(body.value, "replica_id", None)
         return replica is not None and replica < -2
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The field, where the version has it."""
         replica = getattr(body.value, "replica_id", None)
         if replica is not None and replica < -2:
-            yield body.fault("replica_id", "-2 or more", str(replica))
+            yield body.violation("replica_id", "-2 or more", str(replica))

@@ -7,7 +7,7 @@ from kdissect.decoders.values import Value, items
 from kdissect.history.listed_partitions import has_repeats
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, RESPONSE, Fault
+from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 _NAMES = frozenset({"index", "partition", "partition_index", "partition_id"})
@@ -45,11 +45,11 @@ class NegativePartition(BodyRule):
         for side in (REQUEST, RESPONSE)
     )
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Every field that is a partition's number."""
         for path, value in numbers(body.value):
             if value < 0:
-                yield body.fault(path, "0 or more", str(value))
+                yield body.violation(path, "0 or more", str(value))
 
 
 def numbers(value: Any, path: str = "") -> Iterator[tuple[str, int]]:
@@ -104,7 +104,7 @@ class RepeatedPartition(BodyRule):
             return True
         return has_repeats(body.topics)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Partitions by topic name or id, within one list of topics."""
         for field, topics in _lists(body):
             seen: set[tuple[object, int]] = set()
@@ -113,7 +113,7 @@ class RepeatedPartition(BodyRule):
                     key = _topic_of(topic), partition
                     if key in seen:
                         where = f"{field}[{index}].{path}"
-                        yield body.fault(where, "each partition once", f"partition {partition} again")
+                        yield body.violation(where, "each partition once", f"partition {partition} again")
                     seen.add(key)
 
 

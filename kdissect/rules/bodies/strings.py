@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.node import Node
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 
@@ -27,7 +27,7 @@ class NotUtf8(NodeRule):
     cites = ("spec/000 Variable Length Primitives", "org.apache.kafka.common.protocol.types.Type")
     nodes = (pieces.STRING,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Strings that decoded to bytes."""
         if isinstance(node.value, bytes):
             is_near = body.exchange.is_near_secrets
@@ -36,7 +36,7 @@ class NotUtf8(NodeRule):
                 if is_near
                 else node.value[:32].hex(" ")
             )
-            yield Fault("UTF-8", seen)
+            yield Violation("UTF-8", seen)
 
 
 class StringTooLong(NodeRule):
@@ -54,8 +54,8 @@ class StringTooLong(NodeRule):
     cites = ("org.apache.kafka.message.MessageDataGenerator",)
     nodes = (pieces.STRING,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Bytes of the content."""
         content = node.children[-1] if node.children else node
         if content.end - content.start > LIMIT:
-            yield Fault(f"at most {LIMIT} bytes", plural(content.end - content.start, "byte"))
+            yield Violation(f"at most {LIMIT} bytes", plural(content.end - content.start, "byte"))

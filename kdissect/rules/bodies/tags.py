@@ -8,7 +8,7 @@ from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Level
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Array, Message, Struct
@@ -29,11 +29,11 @@ class TagOrder(NodeRule):
     cites = ("KIP-482", "org.apache.kafka.common.protocol.types.RawTaggedFieldWriter")
     nodes = (pieces.TAGS,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Each tag against the one before."""
         tags = [child.value for child in node.children if child.type == "tag"]
         if any(later < earlier for earlier, later in pairwise(tags)):
-            yield Fault("ascending tags", f"tags {', '.join(map(str, tags))}")
+            yield Violation("ascending tags", f"tags {', '.join(map(str, tags))}")
 
 
 class DuplicateTag(NodeRule):
@@ -51,12 +51,12 @@ class DuplicateTag(NodeRule):
     cites = ("KIP-482",)
     nodes = (pieces.TAGS,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The tags of a section."""
         tags = [child.value for child in node.children if child.type == "tag"]
         twice = sorted({tag for tag in tags if tags.count(tag) > 1}) if len(tags) > 1 else []
         if twice:
-            yield Fault("each tag once", f"tag {', '.join(map(str, twice))} more than once")
+            yield Violation("each tag once", f"tag {', '.join(map(str, twice))} more than once")
 
 
 def is_unknown(tag: Node) -> bool:
@@ -82,12 +82,12 @@ class UnknownTag(NodeRule):
     nodes = (pieces.TAGS,)
     once = Once.PARTY
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Tags that were skipped."""
         known = all_tags(body.message)
         for child in node.children:
             if is_unknown(child) and child.value not in known:
-                yield Fault(
+                yield Violation(
                     "a tag of this schema", f"tag {child.value}, {plural(child.end - child.start, 'byte')}"
                 )
 
@@ -125,12 +125,12 @@ class TagOfOtherVersion(NodeRule):
     cites = ("org.apache.kafka.message.MessageDataGenerator", "KIP-482")
     nodes = (pieces.TAGS,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Tags that were skipped although the message has them elsewhere."""
         known = all_tags(body.message)
         for child in node.children:
             if is_unknown(child) and child.value in known:
-                yield Fault(
+                yield Violation(
                     f"no tag {child.value} in version {body.version}",
                     plural(child.end - child.start, "byte"),
                 )
@@ -154,11 +154,11 @@ class TaggedDefault(NodeRule):
     nodes = (pieces.TAGS,)
     once = Once.PARTY
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Fields of plain types against their default."""
         for child in node.children:
             field = child.children[-1] if child.children else None
             if field is None or field.field is None or isinstance(field.field.type, Struct | Array):
                 continue
             if field.value == field.field.default and type(field.value) is type(field.field.default):
-                yield Fault("no tag for a default", f"{field.name} = {field.value!r}")
+                yield Violation("no tag for a default", f"{field.name} = {field.value!r}")

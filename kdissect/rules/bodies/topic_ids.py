@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
@@ -44,13 +44,13 @@ class ZeroTopicId(NodeRule):
     cites = ("KIP-516", "org.apache.kafka.common.Uuid")
     nodes = (pieces.UUID,)
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Topic ids of requests that have no names."""
         first = _BY_ID.get(body.api.name)
         if first is None or body.side != REQUEST or body.version < first or node.value != ZERO:
             return
         if node.field is not None and node.field.entity == "topicId":
-            yield Fault("the id of a topic", "zero")
+            yield Violation("the id of a topic", "zero")
 
 
 class ReservedTopicId(NodeRule):
@@ -68,11 +68,11 @@ class ReservedTopicId(NodeRule):
     severity = Severity.WARNING
     cites = ("org.apache.kafka.common.Uuid", "KIP-516")
     nodes = (pieces.UUID,)
-    shadows = ("REC041", "REC042")  # records of another topic are none of the controllers' log
+    overrides = ("REC041", "REC042")  # records of another topic are none of the controllers' log
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Topic ids in APIs between clients and brokers."""
         if node.value != METADATA_TOPIC_ID or body.api.name not in CLIENT_APIS or node.field is None:
             return
         if node.field.entity == "topicId":
-            yield Fault("a random id", "the id of __cluster_metadata")
+            yield Violation("a random id", "the id of __cluster_metadata")

@@ -6,13 +6,13 @@ from kdissect.decoders.layout import Layout
 from kdissect.decoders.node import Node
 from kdissect.decoders.spanned import locate
 from kdissect.model.errors import DecodeError, FaultKind
-from kdissect.rules.kinds import MisfitRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.kinds import UndecodableRule
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Array, Struct
 
 
-class BodyTooShort(MisfitRule):
+class BodyTooShort(UndecodableRule):
     """A body must hold every field of its version.
 
     A field of fixed width runs past the end of the frame, or the frame ends within the last element of an
@@ -30,12 +30,13 @@ class BodyTooShort(MisfitRule):
         "org.apache.kafka.common.protocol.ByteBufferAccessor",
     )
     kinds = frozenset({FaultKind.SHORT, FaultKind.OTHER, FaultKind.LENGTH})
+    expected = "every field of the version"
 
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """The place where the bytes end."""
         found = _left_out(body, error) if error.kind is FaultKind.LENGTH else error
         if found is not None:
-            yield misfit(body, found, "every field of the version")
+            yield body.undecodable(found, self.expected)
 
 
 def _left_out(body: Body, error: DecodeError) -> DecodeError | None:
@@ -44,7 +45,7 @@ def _left_out(body: Body, error: DecodeError) -> DecodeError | None:
     if found is None or found.kind is not FaultKind.SHORT or found.offset < len(body.data):
         return None
     try:
-        array = body.tree.find(_below(error))
+        array = body.tree.find(error.path.partition(".")[2])
     except KeyError:
         return None
     last = [f"{error.path}[{node.value - 1}]." for node in array.children if node.name == "count"]
@@ -61,18 +62,7 @@ def _first_field(body: Body, array: Node) -> str:
     return fields[0].name if fields else ""
 
 
-def _below(error: DecodeError) -> str:
-    """The path below the message."""
-    return error.path.partition(".")[2]
-
-
-def misfit(body: Body, error: DecodeError, expected: str) -> Fault:
-    """A fault at the place where decoding stopped."""
-    end = min(error.offset + 16, len(body.data))
-    return Fault(expected, error.why, _below(error), error.offset, end, body.side)
-
-
-class LengthBeyondFrame(MisfitRule):
+class LengthBeyondFrame(UndecodableRule):
     """A length or count must not exceed the bytes left.
 
     A string, bytes field or array says it is longer than the rest of the frame. Readers that allocate first
@@ -90,13 +80,10 @@ class LengthBeyondFrame(MisfitRule):
         "org.apache.kafka.common.protocol.ByteBufferAccessor",
     )
     kinds = frozenset({FaultKind.LENGTH})
-
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
-        """The length that does not fit."""
-        yield misfit(body, error, "at most the bytes left in the frame")
+    expected = "at most the bytes left in the frame"
 
 
-class NullNotAllowed(MisfitRule):
+class NullNotAllowed(UndecodableRule):
     """Null must not stand in a field that is not nullable in this version.
 
     Java brokers fail with "non-nullable field was serialized as null" and close the connection. Metadata v0
@@ -112,13 +99,10 @@ class NullNotAllowed(MisfitRule):
     name = "null-not-allowed"
     cites = ("org.apache.kafka.message.MessageDataGenerator", "spec/003 Metadata API")
     kinds = frozenset({FaultKind.NULL})
-
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
-        """The length that says null."""
-        yield misfit(body, error, "a value, empty if need be")
+    expected = "a value, empty if need be"
 
 
-class NegativeLength(MisfitRule):
+class NegativeLength(UndecodableRule):
     """A length must not be below -1.
 
     -1 says null. Java takes any negative length for null, others refuse it or read wild.
@@ -132,13 +116,10 @@ class NegativeLength(MisfitRule):
     name = "negative-length"
     cites = ("spec/000 Variable Length Primitives",)
     kinds = frozenset({FaultKind.NEGATIVE})
-
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
-        """The length."""
-        yield misfit(body, error, "-1 for null, or more")
+    expected = "-1 for null, or more"
 
 
-class VarintTooLong(MisfitRule):
+class VarintTooLong(UndecodableRule):
     """An unsigned varint must fit 32 bits in at most 5 bytes.
 
     Example: `ff ff ff ff ff 01` where a compact length belongs.
@@ -150,13 +131,10 @@ class VarintTooLong(MisfitRule):
     name = "varint-too-long"
     cites = ("KIP-482", "org.apache.kafka.common.utils.internals.ByteUtils")
     kinds = frozenset({FaultKind.VARINT})
-
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
-        """The varint."""
-        yield misfit(body, error, "a varint of at most 32 bits")
+    expected = "a varint of at most 32 bits"
 
 
-class TagSizeMismatch(MisfitRule):
+class TagSizeMismatch(UndecodableRule):
     """A tagged field must take exactly the bytes its size says.
 
     The size lets readers skip tags they do not know; one that is wrong moves everything behind it.
@@ -170,7 +148,4 @@ class TagSizeMismatch(MisfitRule):
     name = "tag-size-mismatch"
     cites = ("KIP-482", "org.apache.kafka.message.MessageDataGenerator")
     kinds = frozenset({FaultKind.TAG_SIZE})
-
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
-        """The tag."""
-        yield misfit(body, error, "the size of the field")
+    expected = "the size of the field"

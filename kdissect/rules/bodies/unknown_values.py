@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.node import Node
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import NodeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.enums import enumeration
@@ -30,7 +30,7 @@ class UnknownEnumValue(NodeRule):
     nodes = (pieces.ENUM,)
     once = Once.VALUE
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The value against the table of enumerations."""
         if node.field is None or node.field.enum is None:
             return
@@ -39,7 +39,7 @@ class UnknownEnumValue(NodeRule):
             seen = (
                 f"{body.message.name} {node.field.name} {node.value}, newer than this schema or no such value"
             )
-            yield Fault(f"a value of {known.name}", seen)
+            yield Violation(f"a value of {known.name}", seen)
 
 
 class UnknownErrorCode(NodeRule):
@@ -61,7 +61,7 @@ class UnknownErrorCode(NodeRule):
     nodes = (pieces.ERROR,)
     once = Once.VALUE
 
-    def check(self, node: Node, body: Body) -> Iterator[Fault]:
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The code against the table of errors."""
         if isinstance(node.value, int) and error(node.value) is None:
-            yield Fault("a code of this schema", f"error code {node.value}")
+            yield Violation("a code of this schema", f"error code {node.value}")

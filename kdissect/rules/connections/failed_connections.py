@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import ProblemRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.session.info import ConnectionKind
 from kdissect.session.problem import Reason
 
@@ -105,10 +105,10 @@ class TlsRefused(ProblemRule):
     reasons = (Reason.TLS_REFUSED,)
     expects = "a TLS handshake that finishes"
 
-    def check(self, found: ConnectionProblem) -> Iterator[Fault]:
+    def check(self, found: ConnectionProblem) -> Iterator[Violation]:
         """The end that broke the handshake off is named."""
         problem = found.problem
-        yield Fault(self.expects, problem.fact, who=None if problem.by is None else Who(problem.by))
+        yield Violation(self.expects, problem.fact, who=None if problem.by is None else Who(problem.by))
 
 
 class HttpRequest(ProblemRule):
@@ -154,7 +154,7 @@ class ClosedAtOnce(ProblemRule):
     reasons = (Reason.CLOSED_AT_ONCE,)
     expects = "a connection that stays open"
 
-    def check(self, found: ConnectionProblem) -> Iterator[Fault]:
+    def check(self, found: ConnectionProblem) -> Iterator[Violation]:
         """Without a byte: of a request that was not answered other rules tell."""
         if found.connection.kind is ConnectionKind.NO_DATA:
-            yield Fault(self.expects, found.problem.fact)
+            yield Violation(self.expects, found.problem.fact)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
@@ -38,11 +38,11 @@ class AbortedOutOfOrder(BodyRule):
                     return True
         return False
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The list of each partition."""
         for at, topic in enumerate(body.value.responses):
             for index, partition in enumerate(topic.partitions):
                 firsts = [item.first_offset for item in partition.aborted_transactions or ()]
                 if firsts != sorted(firsts):
                     path = f"responses[{at}].partitions[{index}].aborted_transactions"
-                    yield body.fault(path, "ascending first offsets", ", ".join(map(str, firsts[:8])))
+                    yield body.violation(path, "ascending first offsets", ", ".join(map(str, firsts[:8])))

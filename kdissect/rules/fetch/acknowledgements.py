@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 GAP, RENEW = 0, 4  # acknowledgeType
@@ -34,16 +34,16 @@ class BadAckBatches(BodyRule):
     who = Who.CLIENT
     cites = ("KIP-932", "kafka.server.KafkaApis")
     on = (("ShareFetch", REQUEST), ("ShareAcknowledge", REQUEST))
-    shadows = ("BDY017",)
+    overrides = ("BDY017",)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Each batch of each partition."""
         for path, _, found in batches(body):
             last = -1
             for index, batch in enumerate(found):
                 why = _wrong(batch, last)
                 if why:
-                    yield body.fault(f"{path}.acknowledgement_batches[{index}]", why[0], why[1])
+                    yield body.violation(f"{path}.acknowledgement_batches[{index}]", why[0], why[1])
                 last = batch.last_offset
 
 
@@ -76,13 +76,13 @@ class RenewTooEarly(BodyRule):
     cites = ("KIP-1222",)
     on = (("ShareFetch", REQUEST), ("ShareAcknowledge", REQUEST))
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Type 4 where the request does not say it renews."""
         if getattr(body.value, "is_renew_ack", False):
             return
         for path, _, found in batches(body):
             for index, batch in enumerate(found):
                 if RENEW in batch.acknowledge_types:
-                    yield body.fault(
+                    yield body.violation(
                         f"{path}.acknowledgement_batches[{index}]", "is_renew_ack beside type 4", "type 4"
                     )

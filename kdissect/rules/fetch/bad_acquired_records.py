@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -23,7 +23,7 @@ class BadAcquiredRecords(BodyRule):
     cites = ("KIP-932",)
     on = (("ShareFetch", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The ranges of each partition."""
         for at, topic in enumerate(body.value.responses):
             for index, partition in enumerate(topic.partitions):
@@ -31,9 +31,9 @@ class BadAcquiredRecords(BodyRule):
                 for number, held in enumerate(partition.acquired_records):
                     path = f"responses[{at}].partitions[{index}].acquired_records[{number}]"
                     if not last < held.first_offset <= held.last_offset:
-                        yield body.fault(
+                        yield body.violation(
                             path, f"a range above {last}", f"{held.first_offset} to {held.last_offset}"
                         )
                     if held.delivery_count < 1:
-                        yield body.fault(path, "a delivery count of 1 or more", str(held.delivery_count))
+                        yield body.violation(path, "a delivery count of 1 or more", str(held.delivery_count))
                     last = held.last_offset

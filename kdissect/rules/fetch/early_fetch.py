@@ -6,7 +6,7 @@ from typing import Any
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault, Once
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Violation
 from kdissect.rules.views.body_view import Body
 
 HAS_ERROR_CODE = 7  # the Fetch version that brought an error code for the whole answer (KIP-227)
@@ -48,7 +48,7 @@ class EarlyFetch(BodyRule):
                 wanted -= len(partition.records or b"")
         return bool(wanted > 0)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Bytes and latency of a full, sessionless fetch."""
         asked, latency = body.other(), body.exchange.latency_ns
         if asked is None or latency is None or not asked.topics or getattr(asked, "session_id", None):
@@ -63,7 +63,9 @@ class EarlyFetch(BodyRule):
         held = sum(len(partition.records or b"") for partition in partitions)
         if held < asked.min_bytes and latency < asked.max_wait_ms * 500_000:  # half of the time
             seen = f"{plural(held, 'byte')} after {latency / 1e6:.1f} ms"
-            yield Fault(f"{plural(asked.min_bytes, 'byte')} or {asked.max_wait_ms} ms", seen, side=RESPONSE)
+            yield Violation(
+                f"{plural(asked.min_bytes, 'byte')} or {asked.max_wait_ms} ms", seen, side=RESPONSE
+            )
 
 
 def _has_reason(partition: Any) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
@@ -35,7 +35,7 @@ class ErrorWithData(BodyRule):
         """With an error for all."""
         return bool(body.value.error_code)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Partitions beside the error."""
         if not body.value.error_code:
             return
@@ -45,5 +45,5 @@ class ErrorWithData(BodyRule):
                     what = (
                         f"{plural(len(row.records or b''), 'byte')} of records, error code {row.error_code}"
                     )
-                    yield body.fault(f"responses[{at}].partitions[{index}]", "no partition", what)
+                    yield body.violation(f"responses[{at}].partitions[{index}]", "no partition", what)
                     return  # the others have the same cause

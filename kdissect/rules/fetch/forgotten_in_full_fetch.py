@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Level, Who
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
@@ -32,10 +32,10 @@ class ForgottenInFullFetch(BodyRule):
         """The list."""
         return bool(body.value.forgotten_topics_data)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The list beside the epoch."""
         if body.value.session_epoch <= 0 and body.value.forgotten_topics_data:
-            yield body.fault(
+            yield body.violation(
                 "forgotten_topics_data",
                 "none in a full fetch",
                 plural(len(body.value.forgotten_topics_data), "topic"),

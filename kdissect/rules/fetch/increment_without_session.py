@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
@@ -32,7 +32,7 @@ class IncrementWithoutSession(BodyRule):
         """An epoch without an id."""
         return bool(body.value.session_id == 0 and body.value.session_epoch > 0)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Id and epoch."""
         if body.value.session_id == 0 and body.value.session_epoch > 0:
-            yield body.fault("session_epoch", "0 or -1 with session id 0", str(body.value.session_epoch))
+            yield body.violation("session_epoch", "0 or -1 with session id 0", str(body.value.session_epoch))

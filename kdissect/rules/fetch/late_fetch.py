@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.judging.thresholds import LATE_FETCH_SLACK_NS
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault, Once
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -39,10 +39,12 @@ class LateFetch(BodyRule):
             return False
         return bool(latency > asked.max_wait_ms * 1_000_000 + LATE_FETCH_SLACK_NS)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Latency against the request's wait, without a throttle."""
         asked, latency = body.other(), body.exchange.latency_ns
         if asked is None or latency is None or getattr(body.value, "throttle_time_ms", None):
             return
         if latency > asked.max_wait_ms * 1_000_000 + LATE_FETCH_SLACK_NS:
-            yield Fault(f"an answer within {asked.max_wait_ms} ms", f"{latency / 1e6:.0f} ms", side=RESPONSE)
+            yield Violation(
+                f"an answer within {asked.max_wait_ms} ms", f"{latency / 1e6:.0f} ms", side=RESPONSE
+            )

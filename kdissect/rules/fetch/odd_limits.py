@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -33,15 +33,15 @@ class OddLimits(BodyRule):
             return True
         return least < 0 or not body.is_plain
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Limits of the request and of each partition."""
         least, most = body.value.min_bytes, getattr(body.value, "max_bytes", None)
         if least < 0:
-            yield body.fault("min_bytes", "0 or more", str(least))
+            yield body.violation("min_bytes", "0 or more", str(least))
         if most is not None and (most <= 0 or least > most):
-            yield body.fault("max_bytes", f"more than 0 and at least min_bytes {least}", str(most))
+            yield body.violation("max_bytes", f"more than 0 and at least min_bytes {least}", str(most))
         for at, topic in enumerate(body.value.topics):
             for index, partition in enumerate(topic.partitions):
                 if partition.partition_max_bytes < 0:
                     path = f"topics[{at}].partitions[{index}].partition_max_bytes"
-                    yield body.fault(path, "0 or more", str(partition.partition_max_bytes))
+                    yield body.violation(path, "0 or more", str(partition.partition_max_bytes))

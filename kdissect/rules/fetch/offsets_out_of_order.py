@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault, Once
+from kdissect.rules.rule import RESPONSE, Once, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -39,7 +39,7 @@ class OffsetsOutOfOrder(BodyRule):
                     return True
         return False
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The offsets of each partition without an error."""
         for at, topic in enumerate(body.value.responses):
             for index, partition in enumerate(topic.partitions):
@@ -50,6 +50,6 @@ class OffsetsOutOfOrder(BodyRule):
                 start = getattr(partition, "log_start_offset", -1)
                 if high >= 0 and max(stable, start) > high:
                     path = f"responses[{at}].partitions[{index}].high_watermark"
-                    yield body.fault(
+                    yield body.violation(
                         path, "at least log start and last stable offset", f"{start}, {stable}, {high}"
                     )

@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -25,7 +25,7 @@ class UnrequestedPartition(BodyRule):
     needs = BOTH_FRAMES
     cites = ("KIP-227", "spec/003 Fetch API")
     on = (("Fetch", RESPONSE),)
-    shadows = ("FET014",)
+    overrides = ("FET014",)
 
     def is_suspect(self, body: Body) -> bool:
         """Unless both name the same in the same order."""
@@ -34,7 +34,7 @@ class UnrequestedPartition(BodyRule):
             return False
         return getattr(request.value, "session_epoch", -1) <= 0 and request.topics != body.topics
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Answered partitions that a full fetch did not name."""
         asked = body.other()
         if asked is None or getattr(asked, "session_epoch", -1) > 0:
@@ -43,7 +43,7 @@ class UnrequestedPartition(BodyRule):
         for at, topic in enumerate(body.value.responses):
             for index, partition in enumerate(topic.partitions):
                 if (_topic(topic), partition.partition_index) not in wanted:
-                    yield body.fault(
+                    yield body.violation(
                         f"responses[{at}].partitions[{index}].partition_index", "a partition of the request",
                         f"{_topic(topic)} partition {partition.partition_index}",
                     )  # fmt: skip

@@ -6,7 +6,7 @@ from kdissect.model.finding import Severity, Who
 from kdissect.model.plural import plural
 from kdissect.model.stream import CloseKind
 from kdissect.rules.kinds import ConnectionRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema import registry
 
@@ -29,7 +29,7 @@ class FrameCutByClose(ConnectionRule):
     needs_start = True
     needs_whole = True
 
-    def check(self, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, view: ConnectionView) -> Iterator[Violation]:
         """The last frame, if it was cut by its own sender."""
         close = view.info.close
         if view.cut is None or close is None or close.how not in (CloseKind.FIN, CloseKind.RST):
@@ -42,4 +42,4 @@ class FrameCutByClose(ConnectionRule):
         api = registry.api_name(exchange.api_key) if exchange.api_key is not None else None
         held = f"{len(frame.data)} of {plural(frame.size, 'byte')}"
         what = f"{held} of {api or 'a'} {side} {exchange.ordinal}, then {close.how}"
-        yield Fault("a whole frame before the connection ends", what, who=sender)
+        yield Violation("a whole frame before the connection ends", what, who=sender)

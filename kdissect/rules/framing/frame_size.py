@@ -6,7 +6,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import ConnectionRule, ExchangeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, ExchangeKind
 
@@ -32,7 +32,7 @@ class BadFrameSize(ConnectionRule):
     cites = ("spec/004 Size Validation", "org.apache.kafka.common.network.NetworkReceive")
     needs_start = True
 
-    def check(self, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, view: ConnectionView) -> Iterator[Violation]:
         """The first bad size of the connection; what follows it is guesswork."""
         kinds = [a.kind for a in view.info.anomalies]
         if view.info.tcp is not None and view.info.tcp.gaps:
@@ -40,7 +40,7 @@ class BadFrameSize(ConnectionRule):
         if AnomalyKind.BAD_FRAME_SIZE in kinds:
             anomaly = view.info.anomalies[kinds.index(AnomalyKind.BAD_FRAME_SIZE)]
             who = Who.CLIENT if anomaly.direction == view.info.client_direction else Who.BROKER
-            yield Fault("a size from 0 to 268435455", anomaly.detail, who=who)
+            yield Violation("a size from 0 to 268435455", anomaly.detail, who=who)
 
 
 class RequestTooLarge(ExchangeRule):
@@ -60,17 +60,17 @@ class RequestTooLarge(ExchangeRule):
     level = Level.SHOULD
     claim = Claim.REFUSED
     who = Who.CLIENT
-    shadows = ("FRM003",)
+    overrides = ("FRM003",)
     cites = ("spec/004 Size Constraints", "spec/000 Network", "org.apache.kafka.network.SocketServerConfigs")
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """By its size."""
         return exchange.request is not None and exchange.request.size > REQUEST_MOST
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Size of the request's frame."""
         if exchange.request is not None and exchange.request.size > REQUEST_MOST:
-            yield Fault(
+            yield Violation(
                 f"at most {REQUEST_MOST} bytes", plural(exchange.request.size, "byte"), start=0, end=0
             )
 
@@ -98,7 +98,7 @@ class SaslFrameTooLarge(ExchangeRule):
         """SASL, with a header or without."""
         return api_key is None or api_key in SASL_APIS
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Size of handshakes and tokens."""
         request = exchange.request
         if request is None or (
@@ -106,4 +106,4 @@ class SaslFrameTooLarge(ExchangeRule):
         ):
             return
         if request.size > SASL_MOST:
-            yield Fault(f"at most {SASL_MOST} bytes", plural(request.size, "byte"), start=0, end=0)
+            yield Violation(f"at most {SASL_MOST} bytes", plural(request.size, "byte"), start=0, end=0)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import REQUEST, RESPONSE, Fault
+from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, ExchangeKind
 
@@ -29,7 +29,7 @@ class FrameTooShort(ExchangeRule):
     cites = ("spec/004 Size Constraints", "org.apache.kafka.common.requests.RequestHeader")
     needs_start = True
     needs_whole = True
-    shadows = ("HDR001",)
+    overrides = ("HDR001",)
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """By both sizes."""
@@ -38,7 +38,7 @@ class FrameTooShort(ExchangeRule):
             response is not None and response.size < MIN_RESPONSE
         )
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Sizes of both frames."""
         if exchange.kind is ExchangeKind.SASL_TOKEN:
             return
@@ -47,7 +47,7 @@ class FrameTooShort(ExchangeRule):
             (RESPONSE, exchange.response, MIN_RESPONSE),
         ):
             if frame is not None and frame.size < least:
-                yield Fault(
+                yield Violation(
                     f"at least {plural(least, 'byte')}",
                     plural(frame.size, "byte"),
                     side=side,

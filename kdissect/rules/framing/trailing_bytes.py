@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.plural import plural
-from kdissect.rules.kinds import MisfitRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.kinds import UndecodableRule
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.body_view import Body
 
 
-class TrailingBytes(MisfitRule):
+class TrailingBytes(UndecodableRule):
     """A frame must end where its body ends.
 
     The body decodes, and bytes are left over. Java readers ignore them, others refuse the frame; either way
@@ -29,11 +29,11 @@ class TrailingBytes(MisfitRule):
     )
     kinds = frozenset({FaultKind.LEFT_OVER})
 
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """Bytes behind the body."""
         end = len(body.data)
         seen = f"{plural(end - body.end, 'byte')} left over"
-        yield Fault(
+        yield Violation(
             f"{body.message.name} v{body.version} to end with its frame", seen,
             start=body.end, end=end, side=body.side,
         )  # fmt: skip

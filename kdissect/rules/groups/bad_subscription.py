@@ -6,7 +6,7 @@ from kdissect.decoders.compiled import decoder
 from kdissect.model.errors import DecodeError
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema import registry
 
@@ -31,7 +31,7 @@ class BadSubscription(BodyRule):
     cites = ("org.apache.kafka.clients.consumer.internals.ConsumerProtocol", "KIP-62")
     on = (("JoinGroup", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The metadata of each protocol."""
         if body.value.protocol_type != "consumer":
             return
@@ -44,4 +44,4 @@ class BadSubscription(BodyRule):
                     raise DecodeError(_SUBSCRIPTION, 0, f"version {version}")
                 decoder(message, version)(metadata, 2)
             except DecodeError as error:
-                yield body.fault(f"protocols[{index}].metadata", f"a {_SUBSCRIPTION}", str(error))
+                yield body.violation(f"protocols[{index}].metadata", f"a {_SUBSCRIPTION}", str(error))

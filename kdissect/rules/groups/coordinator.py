@@ -7,7 +7,7 @@ from kdissect.history.groups.modern_groups import ModernFact
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import BodyRule, FactRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -54,12 +54,12 @@ class LeaderNotMember(BodyRule):
     cites = ("spec/000 JoinGroup API", "org.apache.kafka.coordinator.group.GroupMetadataManager")
     on = (("JoinGroup", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The leader against the members, where there are any."""
         answer = body.value
         members = [str(member.member_id) for member in answer.members or ()]
         if not answer.error_code and members and str(answer.leader) not in members:
-            yield body.fault("leader", f"one of {plural(len(members), 'member')}", str(answer.leader))
+            yield body.violation("leader", f"one of {plural(len(members), 'member')}", str(answer.leader))
 
 
 class TwoProtocols(FactRule):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -40,7 +40,7 @@ class EmptyGroupId(BodyRule):
         """The field."""
         return bool(body.value.group_id == "")
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The field."""
         if body.value.group_id == "":
-            yield body.fault("group_id", "a name", "an empty string")
+            yield body.violation("group_id", "a name", "an empty string")

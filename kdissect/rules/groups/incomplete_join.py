@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -25,18 +25,18 @@ class IncompleteJoin(BodyRule):
     cites = ("KIP-848", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
     on = (("ConsumerGroupHeartbeat", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The fields of a join."""
         value = body.value
         if value.member_epoch != 0:
             return
         if value.rebalance_timeout_ms == -1:
-            yield body.fault("rebalance_timeout_ms", "a timeout", "-1")
+            yield body.violation("rebalance_timeout_ms", "a timeout", "-1")
         if value.topic_partitions is None or value.topic_partitions:
-            yield body.fault(
+            yield body.violation(
                 "topic_partitions",
                 "an empty list",
                 "null" if value.topic_partitions is None else "partitions",
             )
         if value.subscribed_topic_names is None and getattr(value, "subscribed_topic_regex", None) is None:
-            yield body.fault("subscribed_topic_names", "names or a regular expression", "null")
+            yield body.violation("subscribed_topic_names", "names or a regular expression", "null")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Versions
 
@@ -28,9 +28,9 @@ class MemberIdRequiredTooEarly(BodyRule):
     on = (("JoinGroup", RESPONSE),)
     versions = Versions(0, 3)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The error code."""
         if body.value.error_code == MEMBER_ID_REQUIRED:
-            yield body.fault(
+            yield body.violation(
                 "error_code", "no MEMBER_ID_REQUIRED below v4", f"{MEMBER_ID_REQUIRED} in v{body.version}"
             )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
@@ -28,7 +28,7 @@ class MissingMemberId(BodyRule):
     on = (("ConsumerGroupHeartbeat", REQUEST), ("ShareGroupHeartbeat", REQUEST))
     versions = Versions(1, NO_UPPER_BOUND)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The field."""
         if body.value.member_id == "":
-            yield body.fault("member_id", "a UUID", "an empty string")
+            yield body.violation("member_id", "a UUID", "an empty string")

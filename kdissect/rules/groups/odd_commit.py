@@ -6,7 +6,7 @@ from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
 from kdissect.rules.judging.thresholds import METADATA_LIMIT
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -39,19 +39,19 @@ class OddCommit(BodyRule):
                     return True
         return False
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Offset and metadata of each partition."""
         for at, topic in enumerate(body.value.topics):
             for index, partition in enumerate(topic.partitions):
                 path = f"topics[{at}].partitions[{index}]"
                 if partition.committed_offset < -1:
-                    yield body.fault(
+                    yield body.violation(
                         f"{path}.committed_offset", "-1 or more", str(partition.committed_offset)
                     )
                 metadata = partition.committed_metadata or ""
                 size = len(metadata.encode() if isinstance(metadata, str) else metadata)
                 if size > METADATA_LIMIT:
-                    yield body.fault(
+                    yield body.violation(
                         f"{path}.committed_metadata",
                         f"at most {METADATA_LIMIT} bytes",
                         plural(size, "byte"),

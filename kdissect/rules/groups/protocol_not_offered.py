@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -25,11 +25,11 @@ class ProtocolNotOffered(BodyRule):
     cites = ("spec/000 JoinGroup API",)
     on = (("JoinGroup", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The chosen name against the request's list."""
         asked = body.other()
         if asked is None or body.value.error_code or not body.value.protocol_name:
             return
         offered = [protocol.name for protocol in asked.protocols]
         if body.value.protocol_name not in offered:
-            yield body.fault("protocol_name", f"one of {offered}", repr(body.value.protocol_name))
+            yield body.violation("protocol_name", f"one of {offered}", repr(body.value.protocol_name))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -25,7 +25,7 @@ class StaticLeaveWithoutInstance(BodyRule):
     cites = ("KIP-848", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
     on = (("ConsumerGroupHeartbeat", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Instance id beside the epoch."""
         if body.value.member_epoch == -2 and body.value.instance_id is None:
-            yield body.fault("instance_id", "an instance id with epoch -2", "null")
+            yield body.violation("instance_id", "an instance id with epoch -2", "null")

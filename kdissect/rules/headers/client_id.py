@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.decoders.headers import request_header_version
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema.secrets import MASK
 from kdissect.session.exchange import Exchange
@@ -35,14 +35,14 @@ class ClientIdMissing(ExchangeRule):
         """Without a name, and that was not said yet."""
         return not exchange.client_id and self.code not in view.spoken
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The client id of a request whose header has one."""
         if exchange.request is None or exchange.api_key is None or exchange.request.is_cut:
             return
         if exchange.client_id in (None, "") and request_header_version(
             exchange.api_key, exchange.api_version or 0
         ):
-            yield Fault(
+            yield Violation(
                 "a name", "null" if exchange.client_id is None else "an empty string", start=8, end=10
             )
 
@@ -71,7 +71,7 @@ class ClientIdChanges(ExchangeRule):
         """Another than before."""
         return view.previous is not None and view.previous.client_id != exchange.client_id
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The client id against the one before."""
         before = view.previous
         if before is None or exchange.request is None or not exchange.client_id:  # no name: HDR005
@@ -79,7 +79,7 @@ class ClientIdChanges(ExchangeRule):
         if MASK in (before.client_id, exchange.client_id):
             return  # one that may be a piece of a secret: nobody knows it
         if before.client_id and before.client_id != exchange.client_id:
-            yield Fault(f"{before.client_id!r} as before", repr(exchange.client_id), start=8, end=10)
+            yield Violation(f"{before.client_id!r} as before", repr(exchange.client_id), start=8, end=10)
 
 
 class ClientIdNotUtf8(ExchangeRule):
@@ -103,7 +103,7 @@ class ClientIdNotUtf8(ExchangeRule):
         """With an escape."""
         return exchange.client_id is not None and "\\x" in exchange.client_id
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The raw bytes of a client id that shows escapes."""
         if exchange.client_id is None or "\\x" not in exchange.client_id or exchange.request is None:
             return
@@ -112,4 +112,4 @@ class ClientIdNotUtf8(ExchangeRule):
         try:
             raw.decode()
         except UnicodeDecodeError:
-            yield Fault("UTF-8", exchange.client_id, start=10, end=10 + len(raw))
+            yield Violation("UTF-8", exchange.client_id, start=10, end=10 + len(raw))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, State
 
@@ -40,7 +40,7 @@ class ReusedCorrelationId(ExchangeRule):
                 return True
         return False
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The id against those that wait for an answer when the request is sent."""
         if (
             exchange.request is None
@@ -51,7 +51,7 @@ class ReusedCorrelationId(ExchangeRule):
         for earlier in view.in_flight:
             if earlier.correlation_id == exchange.correlation_id and earlier.response is not None:
                 seen = f"{exchange.correlation_id}, in flight as request {earlier.ordinal} of the connection"
-                yield Fault("an id that no waiting request has", seen, start=4, end=8)
+                yield Violation("an id that no waiting request has", seen, start=4, end=8)
                 return
 
 
@@ -83,7 +83,7 @@ class CorrelationIdOrder(ExchangeRule):
         now, before = exchange.correlation_id, view.previous
         return now is None or before is None or before.correlation_id is None or now <= before.correlation_id
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The id against the one before it, wrap-around and Java's reserved ids excepted."""
         previous, now = view.previous, exchange.correlation_id
         if previous is None or now is None or exchange.request is None:
@@ -93,4 +93,4 @@ class CorrelationIdOrder(ExchangeRule):
             return
         is_java = exchange.connection.software_name in (None, JAVA)  # older ones have no name
         if before < FIRST_RESERVED and (now == before or (now < before and not is_java)):
-            yield Fault(f"more than {before}", str(now), start=4, end=8)
+            yield Violation(f"more than {before}", str(now), start=4, end=8)

@@ -7,7 +7,7 @@ from kdissect.model.finding import Claim, Level
 from kdissect.model.plural import plural
 from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, tags_at
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Once
+from kdissect.rules.rule import REQUEST, RESPONSE, Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema import registry
 from kdissect.session.exchange import Exchange
@@ -45,7 +45,7 @@ class HeaderTags(ExchangeRule):
             return True
         return exchange.request_body_offset > 11 + max(int.from_bytes(request.data[8:10], signed=True), 0)
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Whether more than an empty section stands before the body."""
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None or exchange.is_unknown:
@@ -63,4 +63,4 @@ class HeaderTags(ExchangeRule):
                 continue
             if body_without_tags(frame.data, key, version, is_response) is None:  # else they are the body
                 seen = f"{plural(end - start, 'byte')} of tags"
-                yield Fault("an empty tag section", seen, start=start, end=end, side=side)
+                yield Violation("an empty tag section", seen, start=start, end=end, side=side)

@@ -6,8 +6,8 @@ from kdissect.decoders.compiled import fits
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.plural import plural
 from kdissect.rules.headers.left_out_tags import body_without_tags, has_tags, reads_well
-from kdissect.rules.kinds import MisfitRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.kinds import UndecodableRule
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS
 
@@ -26,7 +26,7 @@ def _shift(body: Body) -> int:
     return 1 if is_one_more and reads_well(body.message, body.version, data, offset + 1) else 0
 
 
-class WrongHeaderVersion(MisfitRule):
+class WrongHeaderVersion(UndecodableRule):
     """The header version must be the one of API and version.
 
     A flexible version has a request header v2 and a response header v1, both with a tag section; others have
@@ -46,7 +46,7 @@ class WrongHeaderVersion(MisfitRule):
     )  # fmt: skip
     kinds = frozenset(FaultKind)
 
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """Whether the body fits one byte away."""
         shift = _shift(body)
         if shift:
@@ -54,7 +54,7 @@ class WrongHeaderVersion(MisfitRule):
             if shift == -1 and fits(body.message, body.version, body.data + _EMPTY_SECTION, body.offset):
                 what += ", or lacks its last byte"
             how = "without a tag section" if shift > 0 and body.api.key == API_VERSIONS else "of the version"
-            yield Fault(
+            yield Violation(
                 f"a {body.side} header {how}", what,
                 start=min(body.offset, body.offset + shift), end=max(body.offset, body.offset + shift),
                 side=body.side,

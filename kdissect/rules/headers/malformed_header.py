@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.rules.headers.left_out_tags import body_without_tags
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import REQUEST, RESPONSE, Fault
+from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
@@ -30,21 +30,21 @@ class MalformedHeader(ExchangeRule):
         "org.apache.kafka.common.requests.RequestHeader",
     )  # fmt: skip
     needs_whole = True
-    shadows = ("HDR005",)  # the client id is what could not be read
+    overrides = ("HDR005",)  # the client id is what could not be read
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What the session noted of the header."""
         for anomaly in exchange.anomalies or ():
             if anomaly.kind is AnomalyKind.MALFORMED_HEADER:
                 response = exchange.response
                 is_response = response is not None and anomaly.ref == response.first_ref
                 side = RESPONSE if is_response or exchange.request is None else REQUEST
-                yield _without_tags(exchange, side) or Fault(
+                yield _without_tags(exchange, side) or Violation(
                     "a header of the API version", anomaly.detail, side=side, start=0, end=16
                 )
 
 
-def _without_tags(exchange: Exchange, side: str) -> Fault | None:
+def _without_tags(exchange: Exchange, side: str) -> Violation | None:
     """The classic fault: the body stands where the tag section of its flexible version belongs."""
     key, version = exchange.api_key, exchange.api_version
     frame = exchange.response if side == RESPONSE else exchange.request
@@ -55,4 +55,4 @@ def _without_tags(exchange: Exchange, side: str) -> Fault | None:
         return None
     behind = "correlation id" if side == RESPONSE else "client id"
     seen = f"none: the body fits right behind the {behind}"
-    return Fault("a tag section, as the version is flexible", seen, side=side, start=0, end=offset + 1)
+    return Violation("a tag section, as the version is flexible", seen, side=side, start=0, end=offset + 1)

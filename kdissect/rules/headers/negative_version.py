@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
@@ -25,14 +25,14 @@ class NegativeVersion(ExchangeRule):
     who = Who.CLIENT
     cites = ("spec/004 api_version",)
     needs_whole = True
-    shadows = ("VER001", "VER014", "HDR009", "HDR010")
+    overrides = ("VER001", "VER014", "HDR009", "HDR010")
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Versions below 0."""
         return api_version is not None and api_version < 0
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The version in the request header."""
         version = exchange.api_version
         if exchange.request is not None and version is not None and version < 0:
-            yield Fault("0 or more", str(version), start=2, end=4)
+            yield Violation("0 or more", str(version), start=2, end=4)

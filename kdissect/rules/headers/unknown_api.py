@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema import registry
 from kdissect.session.exchange import Exchange
@@ -34,11 +34,11 @@ class UnknownApi(ExchangeRule):
         """Keys that no API has."""
         return api_key is not None and registry.api(api_key) is None
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The key of the request header."""
         key = exchange.api_key
         if exchange.request is not None and key is not None and registry.api(key) is None:
-            yield Fault(
+            yield Violation(
                 "an API of this schema",
                 f"API key {key}, newer than this schema or a vendor's",
                 start=0,

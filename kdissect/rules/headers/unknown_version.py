@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema import registry
 from kdissect.session.exchange import Exchange
@@ -35,7 +35,7 @@ class UnknownVersion(ExchangeRule):
         api = None if api_key is None else registry.api(api_key)
         return api is not None and api_version is not None and api_version > api.versions.last
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The version of the request header."""
         key, version = exchange.api_key, exchange.api_version
         api = registry.api(key) if key is not None else None
@@ -43,4 +43,4 @@ class UnknownVersion(ExchangeRule):
             return
         if version > api.versions.last:
             seen = f"{api.name} v{version}, newer than this schema"
-            yield Fault(f"at most v{api.versions.last}", seen, start=2, end=4)
+            yield Violation(f"at most v{api.versions.last}", seen, start=2, end=4)

@@ -34,7 +34,7 @@ from kdissect.rules.judging.canonical_batch import (
     plain_attributes,
 )
 from kdissect.rules.kinds import BatchRule, BatchSubject, RecordFaultRule, RecordRule
-from kdissect.rules.rule import REQUEST, RESPONSE, Fault, Rule
+from kdissect.rules.rule import REQUEST, RESPONSE, Rule, Violation
 from kdissect.rules.views.batch_view import (
     PRODUCE,
     Batch,
@@ -56,7 +56,7 @@ from kdissect.session.exchange import Exchange
 _SILENT_OF_USUAL = frozenset(f"REC{number:03}" for number in range(30, 43))
 # Batches remembered as usual, by what their checksum covers; 200 bytes each.
 MOST_USUAL = 1024
-Spoken = Iterator[tuple[Rule, Fault]]
+Spoken = Iterator[tuple[Rule, Violation]]
 _USUAL_APIS = (0, 1, 78)  # Produce, Fetch, ShareFetch (org.apache.kafka.common.protocol.ApiKeys)
 METADATA = 3  # org.apache.kafka.common.protocol.ApiKeys
 SIDES = {"Produce": REQUEST, "Fetch": RESPONSE, "ShareFetch": RESPONSE, "FetchSnapshot": RESPONSE}
@@ -70,7 +70,7 @@ def carries_batches(api: str, side: str) -> bool:
     return SIDES.get(api) == side
 
 
-def tells_names(api_key: int) -> bool:
+def has_topic_names(api_key: int) -> bool:
     """Whether names of topics are learned from an API."""
     return api_key == METADATA
 
@@ -128,10 +128,10 @@ class BatchJudge:
         self._looks_at_all = self._looks_at_records or _has_others(self._rules, BatchRule, SILENT_OF_PLAIN)
 
     def forget_names(self) -> None:
-        """Forget what other connections told of topic ids."""
+        """Forget what other connections said of topic ids."""
         self._names = TopicNames()
 
-    def faults(self, body: Body) -> Iterable[tuple[Rule, Fault]]:
+    def faults(self, body: Body) -> Iterable[tuple[Rule, Violation]]:
         """What is wrong with the batches, and the rules that say so."""
         exchange = body.exchange
         carriage = _carriage(exchange.api_key, body.side, body.version)
@@ -259,7 +259,7 @@ class BatchJudge:
             for owner in self._by_kind[records.is_produce, CURRENT_MAGIC].owners:
                 if fault.kind in owner.kinds and fault not in explained:
                     self._coverage.exercise(owner.code)
-                    yield owner, records.fault(fault, owner.expected)
+                    yield owner, records.violation(fault, owner.expected)
         for batch in batches:
             rules = self._by_kind[records.is_produce, batch.batch.magic]
             self._coverage.look(rules.codes)
@@ -272,14 +272,14 @@ class BatchJudge:
                 if rule.code in spoken:
                     continue
                 for fault in rule.check(batch):  # `_first`, without a generator for each rule and batch
-                    spoken.update((rule.code, *rule.shadows))
+                    spoken.update((rule.code, *rule.overrides))
                     yield rule, fault
                     break
             if self._is_usual(batch.batch, batch.records.name, batch.records.is_produce):
                 return
             batch.read()
         if batch.faults:
-            yield from _misfits(batch, rules.owners, spoken)
+            yield from _record_faults(batch, rules.owners, spoken)
         elif batch.content:
             for inner in rules.record_rules:
                 yield from _first(inner, inner.check(batch), spoken)
@@ -339,22 +339,22 @@ def _short_length(batch: Batch) -> RecordFault:
     return RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", found.start + LENGTH_AT, why)
 
 
-def _misfits(batch: Batch, owners: Sequence[RecordFaultRule], silent: set[str]) -> Spoken:
+def _record_faults(batch: Batch, owners: Sequence[RecordFaultRule], silent: set[str]) -> Spoken:
     """Bytes that do not fit: the first rule with a word has it, as the other faults mostly follow."""
     for owner in owners:
         if owner.code in silent:
             return
         for fault in batch.faults:
             if fault.kind in owner.kinds:
-                for told in islice(owner.check(fault, batch), 1):
-                    yield owner, told
+                for violation in islice(owner.check(fault, batch), 1):
+                    yield owner, violation
                     return
 
 
-def _first(rule: Rule, faults: Iterable[Fault], spoken: set[str]) -> Spoken:
+def _first(rule: Rule, faults: Iterable[Violation], spoken: set[str]) -> Spoken:
     """What a rule says first, unless another has spoken of the same cause."""
     if rule.code in spoken:
         return
     for fault in islice(faults, 1):
-        spoken.update((rule.code, *rule.shadows))
+        spoken.update((rule.code, *rule.overrides))
         yield rule, fault

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import ProblemRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.session.problem import Reason
 
 
@@ -31,8 +31,8 @@ class AdvertisedUnreached(ProblemRule):
     reasons = (Reason.ADVERTISED_UNREACHED,)
     expects = "a connection to the address that was advertised"
 
-    def check(self, found: ConnectionProblem) -> Iterator[Fault]:
-        """With the answer that told the address."""
-        told = found.advertised
-        earlier = None if told is None else (told.by.connection, told.by.ordinal)
-        yield Fault(self.expects, found.problem.fact, earlier=earlier)
+    def check(self, found: ConnectionProblem) -> Iterator[Violation]:
+        """With the answer that named the address."""
+        advertised = found.advertised
+        earlier = None if advertised is None else (advertised.by.connection, advertised.by.ordinal)
+        yield Violation(self.expects, found.problem.fact, earlier=earlier)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -23,7 +23,7 @@ class IsrNotReplicas(BodyRule):
     cites = ("spec/000 Metadata API",)
     on = (("Metadata", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Each partition's sets."""
         for at, topic in enumerate(body.value.topics):
             for index, partition in enumerate(topic.partitions):
@@ -31,4 +31,6 @@ class IsrNotReplicas(BodyRule):
                 stray -= set(partition.replica_nodes)
                 if stray and partition.error_code == 0:
                     path = f"topics[{at}].partitions[{index}].replica_nodes"
-                    yield body.fault(path, "every in-sync replica and the leader", f"{sorted(stray)} missing")
+                    yield body.violation(
+                        path, "every in-sync replica and the leader", f"{sorted(stray)} missing"
+                    )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
@@ -30,8 +30,8 @@ class MissingTopicId(BodyRule):
     on = (("Metadata", RESPONSE),)
     versions = Versions(10, NO_UPPER_BOUND)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Ids of topics without an error."""
         for index, topic in enumerate(body.value.topics):
             if topic.error_code == 0 and not any(topic.topic_id):
-                yield body.fault(f"topics[{index}].topic_id", "an id", "zero")
+                yield body.violation(f"topics[{index}].topic_id", "an id", "zero")

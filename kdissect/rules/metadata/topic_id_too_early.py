@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Versions
 
@@ -27,10 +27,10 @@ class TopicIdTooEarly(BodyRule):
     on = (("Metadata", REQUEST),)
     versions = Versions(10, 11)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Names and ids of the topics asked for."""
         for index, topic in enumerate(body.value.topics or ()):
             if topic.name is None:
-                yield body.fault(f"topics[{index}].name", "a name", "null")
+                yield body.violation(f"topics[{index}].name", "a name", "null")
             if any(topic.topic_id):
-                yield body.fault(f"topics[{index}].topic_id", "the zero id", "an id")
+                yield body.violation(f"topics[{index}].topic_id", "the zero id", "an id")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Level, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -25,7 +25,7 @@ class UnknownLeader(BodyRule):
     cites = ("spec/000 Metadata API",)
     on = (("Metadata", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Leaders of partitions without an error."""
         brokers = {broker.node_id for broker in body.value.brokers}
         for at, topic in enumerate(body.value.topics):
@@ -33,4 +33,4 @@ class UnknownLeader(BodyRule):
                 leader = partition.leader_id
                 if partition.error_code == 0 and leader >= 0 and leader not in brokers:
                     path = f"topics[{at}].partitions[{index}].leader_id"
-                    yield body.fault(path, f"one of {sorted(brokers)}", str(leader))
+                    yield body.violation(path, f"one of {sorted(brokers)}", str(leader))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
@@ -27,8 +27,8 @@ class Acks0Response(ExchangeRule):
     cites = ("spec/004 acks=0 Produce Requests", "kafka.server.KafkaApis")
     needs_whole = True
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What pairing noted."""
         for anomaly in exchange.anomalies or ():
             if anomaly.kind is AnomalyKind.UNEXPECTED_RESPONSE:
-                yield Fault("no answer", "a response", start=0, end=4, side=RESPONSE)
+                yield Violation("no answer", "a response", start=0, end=4, side=RESPONSE)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import REQUEST, Fault, Once
+from kdissect.rules.rule import REQUEST, Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, State
 
@@ -41,10 +41,10 @@ class DeepPipeline(ExchangeRule):
         """As many wait."""
         return len(view.in_flight) >= DEFAULT
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Produce requests that wait when another is sent."""
         if exchange.api_key != PRODUCE or exchange.state is not State.COMPLETE:
             return
         waiting = sum(e.api_key == PRODUCE and e.response is not None for e in view.in_flight) + 1
         if waiting > DEFAULT:
-            yield Fault(f"at most {DEFAULT}", f"{waiting} in flight", side=REQUEST)
+            yield Violation(f"at most {DEFAULT}", f"{waiting} in flight", side=REQUEST)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
@@ -28,8 +28,8 @@ class DuplicateResponse(ExchangeRule):
     cites = ("spec/004 Timeout Handling", "spec/000 Network")
     needs_whole = True
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What pairing noted."""
         for anomaly in exchange.anomalies or ():
             if anomaly.kind is AnomalyKind.DUPLICATE_RESPONSE:
-                yield Fault("one answer for each request", anomaly.detail, start=0, end=4, side=RESPONSE)
+                yield Violation("one answer for each request", anomaly.detail, start=0, end=4, side=RESPONSE)

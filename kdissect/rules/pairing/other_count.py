@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Severity, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 # request list, response list
@@ -35,7 +35,7 @@ class OtherCount(BodyRule):
     cites = ("kafka.server.KafkaApis", "spec/000 Common Request and Response Structure")
     on = tuple((name, RESPONSE) for name in _LISTS)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Lengths of both lists; not where the answer as a whole is an error."""
         asked = body.other()
         first, second = _LISTS[body.api.name]
@@ -44,4 +44,4 @@ class OtherCount(BodyRule):
             return
         distinct = len({getattr(w, "name", None) if first == "topics" else i for i, w in enumerate(wanted)})
         if len(given) not in (len(wanted), distinct):
-            yield body.fault(second, f"{len(wanted)} results", f"{len(given)} results")
+            yield body.violation(second, f"{len(wanted)} results", f"{len(given)} results")

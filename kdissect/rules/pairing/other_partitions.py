@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 # request topics, its partitions, response topics, its partitions
@@ -41,7 +41,7 @@ class OtherPartitions(BodyRule):
         request = body.request
         return request is not None and request.fits and request.topics != body.topics
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Both sets of topic and partition."""
         asked = body.other()
         if asked is None:
@@ -50,7 +50,7 @@ class OtherPartitions(BodyRule):
         wanted = _pairs(asked, topics, partitions)
         given = _pairs(body.value, answered_topics, answered_partitions)
         if wanted != given:
-            yield body.fault(
+            yield body.violation(
                 answered_topics, _text(wanted - given, "missing"), _text(given - wanted, "not asked for")
             )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
@@ -32,7 +32,7 @@ class OutOfOrderResponse(ExchangeRule):
     cites = ("spec/004 Broker Guarantees", "spec/000 Network")
     needs_whole = True
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What pairing noted, where an earlier answer came later, or the one before never came."""
         response = exchange.response
         if response is None or not _is_out_of_order(exchange):
@@ -42,18 +42,18 @@ class OutOfOrderResponse(ExchangeRule):
         overtaken = [n for n, answer in answers if answer is not None and answer.time_ns >= at_ns]
         if overtaken:
             what = f"answered before request {overtaken[0]} of the connection"
-            yield self._fault(what, view, overtaken[0])
+            yield self._violation(what, view, overtaken[0])
             return
         before = view.previous
         if before is None or before.response is None or before.ordinal + 1 < exchange.ordinal:
             lost = exchange.ordinal - 1  # nobody saw it, after a thousand others, where it is not `before`
             key = before.api_key if before is not None and before.ordinal == lost else None
             api = None if key is None else api_name(key)
-            yield self._fault(f"request {lost} {f'({api}) ' if api else ''}has no answer", view, lost)
+            yield self._violation(f"request {lost} {f'({api}) ' if api else ''}has no answer", view, lost)
 
-    def _fault(self, what: str, view: ConnectionView, earlier: int) -> Fault:
+    def _violation(self, what: str, view: ConnectionView, earlier: int) -> Violation:
         expected = "the answer to the oldest request first"
-        return Fault(expected, what, start=0, end=4, side=RESPONSE, earlier=(view.info.id, earlier))
+        return Violation(expected, what, start=0, end=4, side=RESPONSE, earlier=(view.info.id, earlier))
 
 
 def _is_out_of_order(exchange: Exchange) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Fault, Once
+from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
@@ -45,8 +45,8 @@ class SlowResponse(ExchangeRule):
             request is not None and response is not None and response.time_ns - request.end_time_ns > SLOW_NS
         )
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """First byte of the response against last byte of the request."""
         latency = exchange.latency_ns
         if latency is not None and latency > SLOW_NS and exchange.api_key not in WAITING:
-            yield Fault("less than 30 s", f"{latency / 1e9:.1f} s", side=RESPONSE)
+            yield Violation("less than 30 s", f"{latency / 1e9:.1f} s", side=RESPONSE)

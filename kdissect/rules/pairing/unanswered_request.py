@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import REQUEST, Fault, Once
+from kdissect.rules.rule import REQUEST, Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, State
 
@@ -30,8 +30,8 @@ class UnansweredRequest(ExchangeRule):
     needs_whole = True
     once = Once.SOFTWARE
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """How the connection of an unanswered request ended."""
         close = exchange.close
         if exchange.state is State.UNANSWERED and close is not None and close.by == Who.BROKER:
-            yield Fault("an answer", f"{close.how} from the broker", side=REQUEST)
+            yield Violation("an answer", f"{close.how} from the broker", side=REQUEST)

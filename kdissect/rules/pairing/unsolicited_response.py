@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
@@ -33,11 +33,11 @@ class UnsolicitedResponse(ExchangeRule):
     needs_start = True
     needs_whole = True
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What pairing noted."""
         for anomaly in exchange.anomalies or ():
             if anomaly.kind is AnomalyKind.ORPHAN_RESPONSE:
-                yield Fault(
+                yield Violation(
                     "the correlation id of a request that waits",
                     anomaly.detail,
                     start=0,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -25,13 +25,13 @@ class InvalidAcks(BodyRule):
     who = Who.CLIENT
     cites = ("spec/000 Produce API", "org.apache.kafka.common.requests.ProduceRequest")
     on = (("Produce", REQUEST),)
-    shadows = ("PRD003",)
+    overrides = ("PRD003",)
 
     def is_suspect(self, body: Body) -> bool:
         """The field."""
         return body.value.acks not in (-1, 0, 1)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The field."""
         if body.value.acks not in (-1, 0, 1):
-            yield body.fault("acks", "-1, 0 or 1", str(body.value.acks))
+            yield body.violation("acks", "-1, 0 or 1", str(body.value.acks))

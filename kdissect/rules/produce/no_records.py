@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
@@ -35,12 +35,12 @@ class NoRecords(BodyRule):
                     return True
         return False
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Records of each partition."""
         for at, topic in enumerate(body.value.topic_data):
             for index, partition in enumerate(topic.partition_data):
                 if not partition.records:
                     seen = "null" if partition.records is None else "empty"
-                    yield body.fault(
+                    yield body.violation(
                         f"topic_data[{at}].partition_data[{index}].records", "a record batch", seen
                     )

@@ -7,7 +7,7 @@ from kdissect.model.finding import Who
 from kdissect.model.plural import plural
 from kdissect.model.record_batch import NO_PRODUCER_ID
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
 
 ABORT, COMMIT = 0, 1  # org.apache.kafka.common.record.internal.ControlRecordType
@@ -39,10 +39,10 @@ class SeveralMarkers(RecordRule):
     produced = False
     magics = (2,)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The count of batches whose first record commits or aborts."""
         if marker_of(batch) is not None and batch.batch.count != 1:
-            yield batch.fault("count", 1, batch.batch.count)
+            yield batch.violation("count", 1, batch.batch.count)
 
 
 class BadControlKey(RecordRule):
@@ -61,9 +61,9 @@ class BadControlKey(RecordRule):
     cites = ("spec/001 5.3.1.1 Control Batches", "org.apache.kafka.common.record.internal.ControlRecordType")
     produced = False
     magics = (2,)
-    shadows = ("REC041",)
+    overrides = ("REC041",)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Keys in control batches that brokers give."""
         if not batch.batch.is_control:
             return
@@ -93,12 +93,12 @@ class MarkerWithoutProducer(RecordRule):
     produced = False
     magics = (2,)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Transactional bit and producer id of markers."""
         found = batch.batch
         if marker_of(batch) is None:
             return
         if not found.is_transactional:
-            yield batch.fault("attributes", "transactional", f"{found.attributes & 0xFFFF:#06x}")
+            yield batch.violation("attributes", "transactional", f"{found.attributes & 0xFFFF:#06x}")
         elif found.producer_id == NO_PRODUCER_ID:
-            yield batch.fault("producer_id", "a producer id", "-1")
+            yield batch.violation("producer_id", "a producer id", "-1")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
 
 SHOWN = 32  # bytes of a key: enough to recognise it
@@ -25,7 +25,7 @@ class HeaderKeyNotUtf8(RecordRule):
     cites = ("spec/001 5.3.2.1 Record Header", "org.apache.kafka.common.record.internal.DefaultRecord")
     magics = (2,)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Keys that decoded to bytes."""
         for index, record in enumerate(batch.content):
             for number, (key, _) in enumerate(record.headers):

@@ -6,7 +6,7 @@ from kdissect.decoders.compression.lz4 import has_right_checksum
 from kdissect.model.finding import Claim, Level
 from kdissect.model.record_batch import Codec
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.batch_view import Batch
 
 LENGTH = 4  # of key and value: spec/001 "5.3.3 Old Message Format"
@@ -31,7 +31,7 @@ class Lz4Checksum(RecordRule):
     magics = (0,)
     once = Once.PARTY
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """lz4 in messages of magic 0."""
         found = batch.batch
         if found.codec != Codec.LZ4:

@@ -6,7 +6,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Claim
 from kdissect.model.record_batch import RecordFault
 from kdissect.rules.kinds import RecordFaultRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
 
 
@@ -124,12 +124,12 @@ class NotDecompressing(RecordFaultRule):
     kinds = frozenset({AnomalyKind.CORRUPT_COMPRESSION, AnomalyKind.DECOMPRESSION_LIMIT})
     expected = "bytes of the codec"
 
-    def check(self, fault: RecordFault, batch: Batch) -> Iterator[Fault]:
+    def check(self, fault: RecordFault, batch: Batch) -> Iterator[Violation]:
         """What the codec says."""
         if fault.kind is AnomalyKind.DECOMPRESSION_LIMIT:
-            yield Fault(inconclusive="the records are larger than is decompressed")
+            yield Violation(inconclusive="the records are larger than is decompressed")
         else:
-            yield batch.misfit(fault, self.expected)
+            yield batch.malformed(fault, self.expected)
 
 
 class NestedCompression(RecordFaultRule):

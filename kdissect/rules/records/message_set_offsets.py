@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.batch_view import Batch
 
 
@@ -29,7 +29,7 @@ class WrapperOffset(RecordRule):
     produced = False
     magics = (0, 1)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Fetched compressed messages of magic 0 and 1."""
         found = batch.batch
         if not found.codec:
@@ -37,7 +37,7 @@ class WrapperOffset(RecordRule):
         last = max((inner.base_offset for inner in batch.inner()), default=found.base_offset)
         if found.base_offset < last or (found.magic == 0 and found.base_offset != last):
             seen = f"{found.base_offset}, the last inside is {last}"
-            yield batch.fault("base_offset", "the offset of the last message inside", seen)
+            yield batch.violation("base_offset", "the offset of the last message inside", seen)
 
 
 class InnerOffsets(RecordRule):
@@ -61,7 +61,7 @@ class InnerOffsets(RecordRule):
     magics = (1,)
     once = Once.PARTY
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Produced compressed messages of magic 1."""
         found = batch.batch
         if not found.codec:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
 
 
@@ -23,7 +23,7 @@ class OffsetDeltas(RecordRule):
     cites = ("spec/001 5.3.2 Record", "org.apache.kafka.storage.internals.log.LogValidator")
     magics = (2,)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Offsets of the records of magic 2."""
         found, last = batch.batch, -1
         for index, record in enumerate(batch.content):

@@ -7,7 +7,7 @@ from kdissect.decoders.records.control import control_key
 from kdissect.model.errors import FaultKind
 from kdissect.model.finding import Claim, Level
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.batch_view import Batch
 from kdissect.schema import registry
 
@@ -34,7 +34,7 @@ class MalformedOwnRecord(RecordRule):
         "org.apache.kafka.common.record.internal.ControlRecordType",
     )
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Keys and values that do not fit."""
         for index, payloads in enumerate(batch.payloads):
             for part, payload in (("key", payloads.key), ("value", payloads.value)):
@@ -65,7 +65,7 @@ class UnknownOwnRecord(RecordRule):
     )
     once = Once.VALUE
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Types and versions beyond the schema, once for each."""
         for index, payloads in enumerate(batch.payloads):
             for part, payload in (("key", payloads.key), ("value", payloads.value)):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Severity
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
 
 
@@ -24,7 +24,7 @@ class RecordAttributes(RecordRule):
     cites = ("spec/001 5.3.2 Record",)
     magics = (2,)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Attributes of records of magic 2."""
         for index, found in enumerate(batch.content):
             if found.attributes:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import RecordRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.batch_view import Batch
 
 
@@ -25,7 +25,7 @@ class OtherMaxTimestamp(RecordRule):
     cites = ("org.apache.kafka.common.record.internal.DefaultRecordBatch", "spec/001 5.3.1 Record Batch")
     magics = (2,)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """Timestamps of the records of magic 2."""
         found = batch.batch
         if found.is_log_append_time or not batch.is_whole:
@@ -33,7 +33,7 @@ class OtherMaxTimestamp(RecordRule):
         latest = max(record.timestamp for record in batch.content)
         if latest != found.max_timestamp:
             seen = f"{found.max_timestamp}, the latest is {latest}"
-            yield batch.fault("max_timestamp", "the latest timestamp of the records", seen)
+            yield batch.violation("max_timestamp", "the latest timestamp of the records", seen)
 
 
 class OtherBaseTimestamp(RecordRule):
@@ -58,7 +58,7 @@ class OtherBaseTimestamp(RecordRule):
     magics = (2,)
     once = Once.PARTY
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The first record of produced batches of magic 2."""
         found = batch.batch
         if found.is_log_append_time:
@@ -66,4 +66,4 @@ class OtherBaseTimestamp(RecordRule):
         first = batch.content[0].timestamp
         if first != found.base_timestamp:
             seen = f"{found.base_timestamp}, the first is {first}"
-            yield batch.fault("base_timestamp", "the timestamp of the first record", seen)
+            yield batch.violation("base_timestamp", "the timestamp of the first record", seen)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level
 from kdissect.rules.kinds import BatchRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
 
 
@@ -25,7 +25,7 @@ class WrapperKey(BatchRule):
     cites = ("spec/001 5.3.3 Old Message Format",)
     magics = (0, 1)
 
-    def check(self, batch: Batch) -> Iterator[Fault]:
+    def check(self, batch: Batch) -> Iterator[Violation]:
         """The length of the key of compressed messages of magic 0 and 1."""
         found = batch.batch
         if not found.codec:

@@ -6,7 +6,7 @@ from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.history.fact import Fact
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import FactRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.schema.errors import error_name
 
 
@@ -31,7 +31,9 @@ class LoginRefused(FactRule):
     once = Once.SOFTWARE
     facts = (SaslFact.FAILED,)
 
-    def check(self, fact: Fact) -> Iterator[Fault]:
+    def check(self, fact: Fact) -> Iterator[Violation]:
         """The error by its name, and who tried."""
         tried = f": {fact.detail}" if fact.detail else ""
-        yield Fault("a login that succeeds", f"{error_name(fact.seen)}{tried}", "error_code", side=fact.side)
+        yield Violation(
+            "a login that succeeds", f"{error_name(fact.seen)}{tried}", "error_code", side=fact.side
+        )

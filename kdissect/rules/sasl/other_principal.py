@@ -6,7 +6,7 @@ from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.history.fact import Fact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 
 
 class OtherPrincipal(FactRule):
@@ -26,7 +26,7 @@ class OtherPrincipal(FactRule):
     cites = ("KIP-368", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
     facts = (SaslFact.PRINCIPAL_CHANGED,)
 
-    def check(self, fact: Fact) -> Iterator[Fault]:
+    def check(self, fact: Fact) -> Iterator[Violation]:
         """The names; the bytes of the token are secret."""
         for fault in super().check(fact):
             yield fault._replace(path="")

@@ -6,7 +6,7 @@ from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.history.fact import Fact
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import FactRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 
 
 class BadPlainToken(FactRule):
@@ -27,7 +27,7 @@ class BadPlainToken(FactRule):
     cites = ("RFC 4616 section 2", "org.apache.kafka.common.security.plain.internals.PlainSaslServer")
     facts = (SaslFact.TOKEN_DIFFERS,)
 
-    def check(self, fact: Fact) -> Iterator[Fault]:
+    def check(self, fact: Fact) -> Iterator[Violation]:
         """The form of the token; its bytes are secret."""
         if fact.expected != "PLAIN":
             return
@@ -55,7 +55,7 @@ class BadScramToken(FactRule):
     )
     facts = (SaslFact.TOKEN_DIFFERS,)
 
-    def check(self, fact: Fact) -> Iterator[Fault]:
+    def check(self, fact: Fact) -> Iterator[Violation]:
         """The form of the token; its bytes are secret."""
         if fact.expected == "PLAIN":
             return

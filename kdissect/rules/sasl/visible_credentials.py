@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import ConnectionRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 
 _CLEAR = ("PLAIN", "OAUTHBEARER")
@@ -30,7 +30,7 @@ class VisibleCredentials(ConnectionRule):
     cites = ("RFC 4616", "KIP-255")
     once = Once.SOFTWARE
 
-    def check(self, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, view: ConnectionView) -> Iterator[Violation]:
         """The mechanism of the connection."""
         if view.info.mechanism in _CLEAR:
-            yield Fault("an encrypted connection", f"{view.info.mechanism} in clear")
+            yield Violation("an encrypted connection", f"{view.info.mechanism} in clear")

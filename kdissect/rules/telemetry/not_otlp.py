@@ -6,7 +6,7 @@ from kdissect.decoders.payloads.telemetry import metrics_fault
 from kdissect.model.finding import Severity, Who
 from kdissect.model.record_batch import Codec
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -28,10 +28,10 @@ class NotOtlp(BodyRule):
     cites = ("KIP-714",)
     on = (("PushTelemetry", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The metrics, decompressed and decoded."""
         metrics, codec = bytes(body.value.metrics), body.value.compression_type
         is_known = 0 <= codec <= Codec.ZSTD  # others are TEL004 and BDY017
         why = metrics_fault(metrics, codec) if metrics and is_known else None
         if why is not None:
-            yield body.fault("metrics", "MetricsData", why)
+            yield body.violation("metrics", "MetricsData", why)

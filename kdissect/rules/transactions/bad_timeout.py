@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -27,7 +27,9 @@ class BadTransactionTimeout(BodyRule):
     cites = ("KIP-98", "org.apache.kafka.common.protocol.Errors")
     on = (("InitProducerId", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The timeout of transactional producers."""
         if body.value.transactional_id is not None and body.value.transaction_timeout_ms <= 0:
-            yield body.fault("transaction_timeout_ms", "more than 0", str(body.value.transaction_timeout_ms))
+            yield body.violation(
+                "transaction_timeout_ms", "more than 0", str(body.value.transaction_timeout_ms)
+            )

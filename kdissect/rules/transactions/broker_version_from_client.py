@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
@@ -31,8 +31,8 @@ class BrokerVersionFromClient(BodyRule):
     on = (("AddPartitionsToTxn", REQUEST),)
     versions = Versions(4, NO_UPPER_BOUND)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Whether the connection also begins or ends transactions, as no broker does."""
         used = {key for key, _ in body.exchange.connection.api_versions_seen}
         if used & CLIENT_ONLY:
-            yield body.fault("transactions", "v3 or lower from a client", f"v{body.version}")
+            yield body.violation("transactions", "v3 or lower from a client", f"v{body.version}")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -25,7 +25,7 @@ class EmptyTransactionalId(BodyRule):
     cites = ("KIP-98",)
     on = (("InitProducerId", REQUEST),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The field."""
         if body.value.transactional_id == "":
-            yield body.fault("transactional_id", "null or a name", "an empty string")
+            yield body.violation("transactional_id", "null or a name", "an empty string")

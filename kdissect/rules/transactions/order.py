@@ -6,7 +6,7 @@ from kdissect.history.fact import Fact
 from kdissect.history.producing.transaction_steps import REPEATED, TransactionFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 
 
 class ProducedBeforeAdded(FactRule):
@@ -53,7 +53,7 @@ class EndWithoutBegin(FactRule):
     expects = "a transaction to end"
     sees = "EndTxn, committed {}"
 
-    def check(self, fact: Fact) -> Iterable[Fault]:
+    def check(self, fact: Fact) -> Iterable[Violation]:
         """The first end without a transaction."""
         return () if fact.detail == REPEATED else super().check(fact)
 
@@ -75,7 +75,7 @@ class ProducedWhileEnding(FactRule):
     who = Who.CLIENT
     cites = ("KIP-98",)
     facts = (TransactionFact.PRODUCED_WHILE_ENDING,)
-    shadows = ("TXN004",)
+    overrides = ("TXN004",)
     expects = "no batch until EndTxn is answered"
     sees = "a batch"
 
@@ -120,7 +120,7 @@ class JoinedTwice(FactRule):
     cites = ("KIP-890",)
     facts = (TransactionFact.JOINED_TWICE,)
 
-    def check(self, fact: Fact) -> Iterator[Fault]:
+    def check(self, fact: Fact) -> Iterator[Violation]:
         """The version stands in the header."""
         for fault in super().check(fact):
             seen = f"version {fact.seen} in a transaction with AddPartitionsToTxn"
@@ -143,7 +143,7 @@ class OtherMarker(FactRule):
     cites = ("KIP-98", "org.apache.kafka.coordinator.transaction.TransactionState")
     facts = (TransactionFact.MARKER_DIFFERS,)
 
-    def check(self, fact: Fact) -> Iterator[Fault]:
+    def check(self, fact: Fact) -> Iterator[Violation]:
         """Whether they commit."""
         for fault in super().check(fact):
             yield fault._replace(expected=_word(fact.expected), seen=_word(fact.seen), path="")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault, Once
+from kdissect.rules.rule import RESPONSE, Once, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema import registry
 
@@ -28,7 +28,7 @@ class AdvertisedAboveKnown(BodyRule):
     on = (("ApiVersions", RESPONSE),)
     once = Once.VALUE
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Each range against the schema; one finding for the list."""
         newer = []
         for entry in body.value.api_keys:
@@ -38,6 +38,6 @@ class AdvertisedAboveKnown(BodyRule):
             elif entry.max_version > api.versions.last:
                 newer.append(f"{api.name} v{entry.max_version}")
         if newer:
-            yield body.fault(
+            yield body.violation(
                 "api_keys", "what this schema knows", f"newer than this schema: {', '.join(newer)}"
             )

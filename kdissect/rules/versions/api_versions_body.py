@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import REQUEST, Fault, Once
+from kdissect.rules.rule import REQUEST, Once, Violation
 from kdissect.rules.views.body_view import body_of
 from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
 from kdissect.session.exchange import Exchange
@@ -35,12 +35,12 @@ class ApiVersionsBody(ExchangeRule):
         """ApiVersions alone."""
         return api_key == API_VERSIONS
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Bytes behind the header that are a known habit; others are FRM006."""
         if exchange.api_key != API_VERSIONS or exchange.request is None:
             return
         body = body_of(exchange, REQUEST)
         if body is not None and body.error is None and body.end < len(body.data) and body.has_ignorable_tail:
-            yield Fault(
+            yield Violation(
                 "no body", plural(len(body.data) - body.end, "byte"), start=body.end, end=len(body.data)
             )

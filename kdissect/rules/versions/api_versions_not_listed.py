@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Who
 from kdissect.model.plural import plural
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS
 
@@ -26,10 +26,10 @@ class ApiVersionsNotListed(BodyRule):
     cites = ("spec/002 5 Deprecation", "KIP-511")
     on = (("ApiVersions", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """The keys of a successful answer."""
         if body.value.error_code == 0 and all(key.api_key != API_VERSIONS for key in body.value.api_keys):
-            yield body.fault(
+            yield body.violation(
                 "api_keys",
                 "an entry for API key 18",
                 f"{plural(len(body.value.api_keys), 'entry', 'entries')} without it",

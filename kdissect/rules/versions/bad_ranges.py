@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -24,15 +24,15 @@ class BadRanges(BodyRule):
     cites = ("spec/002 3.1 Lowest and highest version",)
     on = (("ApiVersions", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Each entry of the list."""
         seen = set()
         for index, entry in enumerate(body.value.api_keys):
             place = f"api_keys[{index}]"
             if entry.api_key in seen:
-                yield body.fault(place, "each API once", f"API key {entry.api_key} again")
+                yield body.violation(place, "each API once", f"API key {entry.api_key} again")
             seen.add(entry.api_key)
             if not 0 <= entry.min_version <= entry.max_version:
-                yield body.fault(
+                yield body.violation(
                     place, "0 <= min_version <= max_version", f"{entry.min_version} to {entry.max_version}"
                 )

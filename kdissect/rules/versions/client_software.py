@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
@@ -33,9 +33,9 @@ class ClientSoftware(BodyRule):
     on = (("ApiVersions", REQUEST),)
     versions = Versions(3, NO_UPPER_BOUND)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Both names against the pattern."""
         for name in ("client_software_name", "client_software_version"):
             value = getattr(body.value, name)
             if not isinstance(value, str) or not NAME.fullmatch(value):
-                yield body.fault(name, f"a match of {NAME.pattern}", repr(value))
+                yield body.violation(name, f"a match of {NAME.pattern}", repr(value))

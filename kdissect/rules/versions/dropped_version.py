@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import BOTH_FRAMES, Fault, Once
+from kdissect.rules.rule import BOTH_FRAMES, Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema.releases import history
 from kdissect.session.exchange import Exchange
@@ -35,13 +35,13 @@ class DroppedVersion(ExchangeRule):
         known = history(api_key) if api_key is not None else None
         return known is not None and api_version in known.gone
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The version against the table of releases."""
         known = history(exchange.api_key) if exchange.api_key is not None else None
         if exchange.response is None or known is None or exchange.request is None:
             return
         if exchange.api_version in known.gone:
-            yield Fault(
+            yield Violation(
                 "a version of current brokers",
                 f"{known.name} v{exchange.api_version}, gone in {known.gone_in}",
                 start=2,

@@ -6,14 +6,14 @@ from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.model.plural import plural
-from kdissect.rules.kinds import BodyRule, ExchangeRule, MisfitRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.kinds import BodyRule, ExchangeRule, UndecodableRule
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS, UNSUPPORTED_VERSION, ConnectionView
 from kdissect.session.exchange import Exchange
 
 
-class BadFallback(MisfitRule):
+class BadFallback(UndecodableRule):
     """An ApiVersions version the broker does not know must be answered in version 0 with error 35.
 
     The client cannot read anything else: it does not know yet what the broker speaks. Since KIP-511 the
@@ -30,7 +30,7 @@ class BadFallback(MisfitRule):
     cites = ("KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest")
     kinds = frozenset(FaultKind)
 
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """An ApiVersions body with error 35 that fits neither version."""
         if body.api.key != API_VERSIONS or body.side != RESPONSE:
             return
@@ -38,14 +38,14 @@ class BadFallback(MisfitRule):
             yield _as_version_0(body)
 
 
-def _as_version_0(body: Body) -> Fault:
+def _as_version_0(body: Body) -> Violation:
     """Where the bytes stop to be the body of version 0 that they should be."""
     data = body.data
     root = dissect(body.message, 0, data, body.offset)
     wrong = root.error or DecodeError("", root.end, f"{plural(len(data) - root.end, 'byte')} left over")
     path = wrong.path.partition(".")[2]
     seen = f"as version 0, {path}: {wrong.why}" if path else f"as version 0, {wrong.why}"
-    return Fault("a version 0 body", seen, path, wrong.offset, len(data), RESPONSE)
+    return Violation("a version 0 body", seen, path, wrong.offset, len(data), RESPONSE)
 
 
 class FallbackInRequestVersion(BodyRule):
@@ -64,15 +64,15 @@ class FallbackInRequestVersion(BodyRule):
     cites = ("KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest")
     on = (("ApiVersions", RESPONSE),)
 
-    def check(self, body: Body) -> Iterator[Fault]:
+    def check(self, body: Body) -> Iterator[Violation]:
         """Version and list of an answer with error 35."""
         if body.value.error_code != UNSUPPORTED_VERSION:
             return
         asked = body.exchange.api_version
         if asked != 0 and body.version != 0:
-            yield body.fault("error_code", "a body of version 0", f"a body of version {body.version}")
+            yield body.violation("error_code", "a body of version 0", f"a body of version {body.version}")
         elif body.value.api_keys and all(key.api_key != API_VERSIONS for key in body.value.api_keys):
-            yield body.fault("api_keys", "the range of ApiVersions", "a list without key 18")
+            yield body.violation("api_keys", "the range of ApiVersions", "a list without key 18")
 
 
 class IgnoredFallback(ExchangeRule):
@@ -98,14 +98,14 @@ class IgnoredFallback(ExchangeRule):
         """ApiVersions alone."""
         return api_key == API_VERSIONS
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """ApiVersions against the range of the refusal."""
         listed = view.refused_versions
         version = exchange.api_version
         if listed is None or exchange.api_key != API_VERSIONS or version is None or exchange.request is None:
             return
         if not listed[0] <= version <= listed[1]:
-            yield Fault(
+            yield Violation(
                 f"version {listed[0]} to {listed[1]}, as the broker listed",
                 f"version {version}",
                 start=2,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema import registry
 from kdissect.session.exchange import Exchange
@@ -37,7 +37,7 @@ class NoApiVersions(ExchangeRule):
         """The first request."""
         return view.first == exchange.ordinal
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The first request of the connection."""
         if (
             view.first == exchange.ordinal
@@ -46,4 +46,4 @@ class NoApiVersions(ExchangeRule):
             and exchange.api_key not in FIRST
         ):
             name = registry.api_name(exchange.api_key) or f"API key {exchange.api_key}"
-            yield Fault("ApiVersions first", f"{name} v{exchange.api_version} first", start=0, end=4)
+            yield Violation("ApiVersions first", f"{name} v{exchange.api_version} first", start=0, end=4)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
 from kdissect.session.exchange import Exchange
 
@@ -37,7 +37,7 @@ class NotAdvertised(ExchangeRule):
         "spec/000 Retrieving Supported API versions",
     )
     needs_whole = True
-    shadows = ("VER014", "PAI005")
+    overrides = ("VER014", "PAI005")
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """Outside of what was advertised."""
@@ -47,7 +47,7 @@ class NotAdvertised(ExchangeRule):
         found = advertised_range(view, key)
         return found is None or (not found[0] <= version <= found[1] and found[0] <= found[1])
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Key and version against the last ApiVersions answer of the connection."""
         request, key, version = exchange.request, exchange.api_key, exchange.api_version
         if (
@@ -62,8 +62,8 @@ class NotAdvertised(ExchangeRule):
             return
         found = advertised_range(view, key)
         if found is None:
-            yield Fault("an API the broker advertised", f"API key {key}", start=0, end=2)
+            yield Violation("an API the broker advertised", f"API key {key}", start=0, end=2)
         elif not found[0] <= version <= found[1] and found[0] <= found[1]:  # other ranges are VER007
-            yield Fault(
+            yield Violation(
                 f"version {found[0]} to {found[1]}, as advertised", f"version {version}", start=2, end=4
             )

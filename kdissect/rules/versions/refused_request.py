@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.versions.not_advertised import advertised_range
 from kdissect.rules.views.body_view import body_of
 from kdissect.rules.views.connection_view import UNSUPPORTED_VERSION, ConnectionView
@@ -55,13 +55,13 @@ class OldProduceRefused(ExchangeRule):
     who = Who.BROKER
     cites = ("KAFKA-18659", "KIP-896", "spec/002 7 Connection closure")
     needs_whole = True
-    shadows = ("VER013", "VER014", "PAI005")
+    overrides = ("VER013", "VER014", "PAI005")
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Produce v0 to v2."""
         return api_key == PRODUCE and api_version is not None and 0 <= api_version < FIRST_TAKEN
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What was advertised, and what became of the request."""
         found, version = advertised_range(view, PRODUCE), exchange.api_version
         if found is None or version is None or not self.concerns(exchange.api_key, version):
@@ -71,7 +71,7 @@ class OldProduceRefused(ExchangeRule):
         refusal = _refusal(exchange)
         if refusal:
             what = f"Produce v{version} is advertised ({found[0]} to {found[1]})"
-            yield Fault("what is advertised is taken", f"{what}; {refusal}", start=2, end=4, side=REQUEST)
+            yield Violation("what is advertised is taken", f"{what}; {refusal}", start=2, end=4, side=REQUEST)
 
 
 def _refusal(exchange: Exchange) -> str:
@@ -103,9 +103,9 @@ class AdvertisedButDropped(ExchangeRule):
     cites = ("spec/002 3.2 All versions in between", "spec/002 7 Connection closure")
     needs_start = True
     needs_whole = True
-    shadows = ("PAI005",)
+    overrides = ("PAI005",)
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """An unanswered request that nothing else explains."""
         closed, key, version = prompt_close(exchange), exchange.api_key, exchange.api_version
         if exchange.state is not State.UNANSWERED or not closed:
@@ -117,10 +117,10 @@ class AdvertisedButDropped(ExchangeRule):
             return
         body = body_of(exchange, REQUEST)
         if body is not None and body.fits and key not in PRELIMINARY and _may_lack_login(view.info):
-            yield Fault(inconclusive="a listener with SASL closes at what comes before a login, too")
+            yield Violation(inconclusive="a listener with SASL closes at what comes before a login, too")
         elif body is not None and body.fits:
             what = f"{body.api.name} v{version} is advertised ({found[0]} to {found[1]})"
-            yield Fault("an answer", f"{what}; {closed}", side=REQUEST)
+            yield Violation("an answer", f"{what}; {closed}", side=REQUEST)
 
 
 def _may_lack_login(info: ConnectionInfo) -> bool:
@@ -152,9 +152,9 @@ class RefusedByClose(ExchangeRule):
     who = Who.BROKER
     cites = ("org.apache.kafka.network.Processor", "spec/004 Malformed Request Detection", "KIP-896")
     needs_whole = True
-    shadows = ("PAI005",)
+    overrides = ("PAI005",)
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """A request without an answer, in a version that was dropped."""
         closed, key = prompt_close(exchange), exchange.api_key
         if exchange.response is not None or not closed:
@@ -164,4 +164,6 @@ class RefusedByClose(ExchangeRule):
         known = history(key)
         if known is not None and exchange.api_version in known.gone:
             what = f"{known.name} v{exchange.api_version}, which Kafka dropped in {known.gone_in}"
-            yield Fault("a connection that stays open", f"{closed}, to {what}", start=2, end=4, side=REQUEST)
+            yield Violation(
+                "a connection that stays open", f"{closed}, to {what}", start=2, end=4, side=REQUEST
+            )

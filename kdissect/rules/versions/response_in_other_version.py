@@ -6,14 +6,14 @@ from kdissect.decoders.headers import response_body_offset
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
-from kdissect.rules.kinds import MisfitRule
-from kdissect.rules.rule import RESPONSE, Fault
+from kdissect.rules.kinds import UndecodableRule
+from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 MIN_BODY = 16  # shorter bodies fit several versions by chance
 
 
-class ResponseInOtherVersion(MisfitRule):
+class ResponseInOtherVersion(UndecodableRule):
     """A response must be in the version of its request.
 
     The body does not fit the version asked for, and fits exactly one other, or several that read it alike.
@@ -29,14 +29,14 @@ class ResponseInOtherVersion(MisfitRule):
     cites = ("spec/000 Versioning and Compatibility",)
     kinds = frozenset(FaultKind)
 
-    def check(self, body: Body, error: DecodeError) -> Iterator[Fault]:
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """The other versions of the API, if those that explain every byte give the same reading."""
         if body.side != RESPONSE or len(body.data) - body.offset < MIN_BODY:
             return
         fitting = [version for version in _others(body) if _fits(body, version)]
         if fitting and len({_reading(body, version) for version in fitting}) == 1:
             one = f"{fitting[0]} to {fitting[-1]}" if len(fitting) > 1 else str(fitting[0])
-            yield Fault(
+            yield Violation(
                 f"a body of version {body.version}", f"a body of version {one}",
                 start=body.offset, end=len(body.data), side=RESPONSE,
             )  # fmt: skip

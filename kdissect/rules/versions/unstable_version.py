@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.kinds import ExchangeRule
-from kdissect.rules.rule import Fault, Once
+from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema.releases import history
 from kdissect.session.exchange import Exchange
@@ -34,8 +34,8 @@ class UnstableVersion(ExchangeRule):
         known = history(api_key) if api_key is not None else None
         return known is not None and api_version in known.unstable
 
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Fault]:
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """The version against the table of releases."""
         known = history(exchange.api_key) if exchange.api_key is not None else None
         if exchange.request is not None and known is not None and exchange.api_version in known.unstable:
-            yield Fault("a stable version", f"{known.name} v{exchange.api_version}", start=2, end=4)
+            yield Violation("a stable version", f"{known.name} v{exchange.api_version}", start=2, end=4)

@@ -13,7 +13,7 @@ from kdissect.engine.own_records import may_hold_secrets_of
 from kdissect.engine.record_sets import SectionBatches
 from kdissect.model.record import Record
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
-from kdissect.rules.rule import Fault
+from kdissect.rules.rule import Violation
 from kdissect.rules.views.body_view import Body
 
 # Records of one batch that are looked at one by one, of those that are not usual. Faults repeat from record
@@ -80,11 +80,11 @@ class Records:
         self.is_produce = self.body.exchange.api_key == PRODUCE
         """Whether a client sends them to be stored; else a broker gives what is stored."""
 
-    def fault(self, fault: RecordFault, expected: str) -> Fault:
+    def violation(self, fault: RecordFault, expected: str) -> Violation:
         """The fault of bytes between the batches."""
         path = f"{self.path}.{fault.path}".rstrip(".")
         end = self.shown(fault.offset, self.found.section.end)
-        return Fault(expected, fault.why, path, fault.offset, end, self.body.side)
+        return Violation(expected, fault.why, path, fault.offset, end, self.body.side)
 
     def shown(self, start: int, end: int) -> int:
         """The end of the bytes a finding may show: none of records that may hold secrets."""
@@ -163,32 +163,32 @@ class Batch:
         """The messages inside a compressed message, as they stand there."""
         return inner_messages(self.batch, [], None)
 
-    def fault(self, field: str, expected: object, seen: object) -> Fault:
+    def violation(self, field: str, expected: object, seen: object) -> Violation:
         """The fault of a field of the header."""
         batch = self.batch
         at, width = (_SPANS if self.is_current else _OLD_SPANS)[field]
         start = batch.start + at
-        return Fault(
+        return Violation(
             str(expected), str(seen), self._path(field), start, start + width, self.records.body.side
         )
 
-    def inside(self, part: str, expected: object, seen: object) -> Fault:
+    def inside(self, part: str, expected: object, seen: object) -> Violation:
         """The fault of something in the records."""
         start = self.batch.records_start
-        return self._fault(part, start, str(expected), str(seen))
+        return self._violation(part, start, str(expected), str(seen))
 
-    def misfit(self, fault: RecordFault, expected: str) -> Fault:
+    def malformed(self, fault: RecordFault, expected: str) -> Violation:
         """The fault of bytes that do not fit."""
         if fault.inside:
             seen = f"{fault.why}, at byte {fault.offset} of the decompressed records"
             return self.inside(fault.path, expected, seen)
         if fault.path in (_SPANS if self.is_current else _OLD_SPANS):
-            return self.fault(fault.path, expected, fault.why)
-        return self._fault(fault.path, fault.offset, expected, fault.why)
+            return self.violation(fault.path, expected, fault.why)
+        return self._violation(fault.path, fault.offset, expected, fault.why)
 
-    def _fault(self, part: str, start: int, expected: str, seen: str) -> Fault:
+    def _violation(self, part: str, start: int, expected: str, seen: str) -> Violation:
         end = self.records.shown(start, self.batch.end)
-        return Fault(expected, seen, self._path(part), start, end, self.records.body.side)
+        return Violation(expected, seen, self._path(part), start, end, self.records.body.side)
 
     def _path(self, part: str) -> str:
         return f"{self.records.path}.batches[{self.index}].{part}"

@@ -9,7 +9,7 @@ from kdissect.decoders.spanned import dissect
 from kdissect.history.listed_partitions import Topics, topic_lister
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
-from kdissect.rules.rule import REQUEST, Fault
+from kdissect.rules.rule import REQUEST, Violation
 from kdissect.schema import registry
 from kdissect.schema.types import Api, Message
 from kdissect.session.exchange import Exchange
@@ -108,9 +108,15 @@ class Body:
         found = self.exchange.bodies()[self.side == REQUEST]
         return found.value if found is not None and found.fits else None
 
-    def fault(self, path: str, expected: str, seen: str) -> Fault:
-        """A fault of the field at `path`."""
-        return Fault(expected, seen, path, side=self.side)
+    def violation(self, path: str, expected: str, seen: str) -> Violation:
+        """The violation of the field at `path`."""
+        return Violation(expected, seen, path, side=self.side)
+
+    def undecodable(self, error: DecodeError, expected: str) -> Violation:
+        """The violation of the bytes where decoding stopped."""
+        end = min(error.offset + 16, len(self.data))
+        path = error.path.partition(".")[2]  # below the message
+        return Violation(expected, error.why, path, error.offset, end, self.side)
 
 
 def body_of(exchange: Exchange, side: str) -> Body | None:

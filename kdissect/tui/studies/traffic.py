@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
@@ -40,7 +40,7 @@ class TrafficStudy(Study):
         """Take an event."""
         if not isinstance(event, Exchange):
             return
-        turn = Turn(event)
+        turn = ExchangeView(event)
         if self.by == "group":
             self._links.learn(turn)
         if self.takes:

@@ -7,7 +7,7 @@ import pytest
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.connections import connection_problems
 from kdissect.history.connections.connection_problems import ConnectionProblem, ConnectionProblems
-from kdissect.history.exchange_view import Turn
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.packet import Packet
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
@@ -28,7 +28,7 @@ def told(packets: Iterable[Packet]) -> list[ConnectionProblem]:
     for event in events(packets):
         if isinstance(event, Exchange):
             if event.api_key in connection_problems.TELLING:
-                machine.feed(Turn(event))
+                machine.feed(ExchangeView(event))
         elif isinstance(event, ConnectionClosed):
             found += machine.close(event)
     return [*found, *machine.finish()]
