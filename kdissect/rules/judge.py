@@ -38,8 +38,7 @@ from kdissect.rules.rule_coverage import Exercise
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
-from kdissect.rules.views.kept_exchanges import RecentExchanges
-from kdissect.rules.views.large_exchanges import LargeExchanges
+from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo, ConnectionKind

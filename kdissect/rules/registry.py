@@ -3,8 +3,10 @@
 `python -m tests.regenerate registry` adds the line of a new module at the end of its folder.
 """
 
+from collections.abc import Iterable
 from importlib import import_module
 
+from kdissect import __version__
 from kdissect.rules.rule import Rule
 
 # Modules below `kdissect.rules`. What a module holds comes in the order it stands there.
@@ -159,3 +161,27 @@ ALL_RULES: tuple[Rule, ...] = tuple(rule for name in _MODULES for rule in _rules
 def rule_by(word: str) -> Rule | None:
     """The rule with this code or name."""
     return next((rule for rule in ALL_RULES if word.upper() == rule.code or word == rule.name), None)
+
+
+def ruleset_version(rules: Iterable[Rule]) -> str:
+    """`0.1.0+3f2a9c01`: the version of kdissect, and a hash of what each of the rules says of itself."""
+    try:
+        # What hashlib falls back to, without its 3 ms of loading OpenSSL.
+        from _sha256 import sha256  # type: ignore[import-not-found]
+    except ImportError:  # a later Python
+        from hashlib import sha256
+
+    facts = "\n".join("\t".join(_facts(rule)) for rule in rules)
+    return f"{__version__}+{sha256(facts.encode()).hexdigest()[:8]}"
+
+
+def _facts(rule: Rule) -> tuple[str, ...]:
+    return (
+        rule.code,
+        rule.name,
+        rule.level,
+        rule.claim,
+        rule.effective_severity(),
+        rule.who or "",
+        *rule.cites,
+    )

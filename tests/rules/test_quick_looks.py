@@ -21,8 +21,7 @@ from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging import rule_index as subjects
-from kdissect.rules.judging.body_kind import BodyKind
-from kdissect.rules.judging.body_pair import PairKey
+from kdissect.rules.judging.body_kind import BodyKind, PairKey
 from kdissect.rules.kinds import BatchRule, ExchangeRule, NodeRule, RecordRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule, Violation

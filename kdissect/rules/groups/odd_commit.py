@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
-from kdissect.rules.judging.thresholds import METADATA_LIMIT
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
+
+# Bytes of the metadata, offset.metadata.max.bytes (GroupCoordinatorConfig); the fast path looks at it too.
+METADATA_LIMIT = 4096
 
 
 class OddCommit(BodyRule):

@@ -5,8 +5,7 @@ from enum import StrEnum
 
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.judging.batch_judge import carries_batches, has_topic_names
-from kdissect.rules.judging.body_kind import BodyKind
-from kdissect.rules.judging.body_pair import BodyPair, PairKey
+from kdissect.rules.judging.body_kind import BodyKind, BodyPair, PairKey
 from kdissect.rules.judging.fast_path_bodies import usual_bodies
 from kdissect.rules.kinds import (
     BodyRule,

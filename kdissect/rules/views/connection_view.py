@@ -10,8 +10,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.packet import NEVER_NS
 from kdissect.rules.rule import REQUEST, RESPONSE
-from kdissect.rules.views.kept_exchanges import RecentExchanges
-from kdissect.rules.views.large_exchanges import LargeExchanges
+from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.framing import is_cut_by_end
 from kdissect.session.info import ConnectionInfo
