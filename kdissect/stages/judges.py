@@ -108,7 +108,7 @@ class SecondJudge(Judge):
 
     def _exchange(self, exchange: Exchange, view: JudgedConnection, repeated: Repeated | None = None) -> None:
         view.begin(exchange)
-        self._muted = set(self._silenced.pop((exchange.connection.id, exchange.ordinal), ()))
+        self._suppressed = set(self._silenced.pop((exchange.connection.id, exchange.ordinal), ()))
         self._judged(exchange, view)
 
     def _close(self, event: ConnectionClosed, due: list[Exchange]) -> None:

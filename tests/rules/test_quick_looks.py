@@ -32,7 +32,7 @@ from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 from tests.rules.fixtures import apis, batches, connections, histories, values, wire
 from tests.rules.fixtures.wire import CLUSTER, METADATA
-from tests.rules.scripted_connection import Dialogue, events_of, judged, key_of
+from tests.rules.scripted_connection import ScriptedConnection, events_of, judged, key_of
 from tests.support.batches import batch_bytes
 from tests.support.console import CAPTURES
 
@@ -181,9 +181,9 @@ def test_a_new_rule_is_shown_everything(rule: Rule, with_others: bool) -> None:
     )
 
 
-def _steady() -> Dialogue:
+def _steady() -> ScriptedConnection:
     """Exchanges that are alike, so that the next one is usual unless something differs."""
-    talk = Dialogue()
+    talk = ScriptedConnection()
     for _ in range(3):
         talk.exchange("Metadata", 12, METADATA, CLUSTER)
     return talk
@@ -201,7 +201,7 @@ def test_a_lower_correlation_id_is_not_usual(thorough: Callable[[Callable[[], Ju
 
 def test_many_in_flight_are_not_usual(thorough: Callable[[Callable[[], Judge]], object]) -> None:
     def run() -> Judge:
-        talk = Dialogue()
+        talk = ScriptedConnection()
         produce = {"acks": 1, "timeout_ms": 1000, "topic_data": []}
         for _ in range(3):
             talk.exchange("Produce", 9, produce, {"responses": []})
@@ -350,7 +350,7 @@ def test_an_odd_exchange_behind_usual_ones(
             continue
 
         def run(oddly: bool = True, version: int = version, usual: Any = usual, back: Any = back) -> Judge:
-            talk = Dialogue()
+            talk = ScriptedConnection()
             for _ in range(5):
                 talk.exchange(api, version, usual, back)
             if oddly:
@@ -367,7 +367,7 @@ def test_an_odd_exchange_behind_usual_ones(
 @pytest.mark.parametrize(("api", "version"), USUAL)
 def test_usual_exchanges_are_counted(api: str, version: int) -> None:
     def run(times: int) -> Judge:
-        talk = Dialogue()
+        talk = ScriptedConnection()
         for _ in range(times):
             talk.exchange(api, version, *USUAL[api, version])
         return judged(talk.close())
@@ -380,7 +380,7 @@ def test_usual_exchanges_are_counted(api: str, version: int) -> None:
 
 
 def test_a_judge_can_be_pickled_between_usual_exchanges() -> None:
-    talk = Dialogue()
+    talk = ScriptedConnection()
     for _ in range(6):
         talk.exchange("Produce", 7, _produce(), _acknowledge())
     judge, moved = Judge(), Judge()

@@ -11,14 +11,14 @@ from kdissect.rules import finding_evidence as evidence
 from kdissect.rules import judge
 from kdissect.rules.judge import Judge
 from kdissect.session.events import Event
-from tests.rules.scripted_connection import Dialogue, events_of
+from tests.rules.scripted_connection import ScriptedConnection, events_of
 from tests.support.traffic import request, response
 
 TIMES = 200
 
 
 def talk(asked: bytes, answered: Callable[[int], bytes], key: int) -> list[Event]:
-    dialogue = Dialogue()
+    dialogue = ScriptedConnection()
     for number in range(1, TIMES + 1):
         dialogue.talk.client(request(key, 1 if key == 3 else 0, number, asked)).broker(answered(number))
     return list(events_of(dialogue.close()))

@@ -10,18 +10,18 @@ from kdissect.rules.rule_coverage import Exercises, Software
 from kdissect.rules.traffic_counts import Traffic
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from tests.rules.scripted_connection import Dialogue, judged
+from tests.rules.scripted_connection import ScriptedConnection, judged
 
 
 def exchange() -> Exchange:
     analyzer = Analyzer()
-    events = [event for packet in Dialogue().close() for event in analyzer.feed(packet)]
+    events = [event for packet in ScriptedConnection().close() for event in analyzer.feed(packet)]
     (found,) = [event for event in [*events, *analyzer.close()] if isinstance(event, Exchange)]
     return found
 
 
 def test_subjects_count_for_the_software_of_the_connection() -> None:
-    talk = Dialogue().exchange("Metadata", 9, {"topics": []}, {"brokers": [], "topics": []})
+    talk = ScriptedConnection().exchange("Metadata", 9, {"topics": []}, {"brokers": [], "topics": []})
     exercises = judged(talk.close()).coverage.exercises
     clients = exercises.by_software(Who.CLIENT)
     assert list(clients) == [Software(Who.CLIENT, "tester", "1.0")]
