@@ -131,10 +131,7 @@ def _handshake(view: ExchangeView, known: SaslSession) -> list[Fact]:
     if answer.error_code:
         known.phase, known.failed_by = SaslPhase.FAILED, view.evidence
         kind = SaslFact.MECHANISM_REFUSED
-        return [
-            *facts,
-            Fact(kind, key, view.evidence, "response", "error_code", known.offered, mechanism),
-        ]
+        return [*facts, Fact(kind, key, view.evidence, "response", "error_code", known.offered, mechanism)]
     if known.authentications and known.mechanism not in (None, mechanism):
         facts.append(
             Fact(

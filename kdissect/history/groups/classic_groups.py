@@ -11,12 +11,7 @@ from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
-from kdissect.history.groups.classic_group import (
-    ClassicGroup,
-    ClassicMember,
-    ClassicState,
-    Rebalance,
-)
+from kdissect.history.groups.classic_group import ClassicGroup, ClassicMember, ClassicState, Rebalance
 from kdissect.history.groups.classic_steps import (
     ClassicFact,
     GroupKey,

@@ -124,9 +124,7 @@ class SeveralBatches(BatchRule):
         """The second batch of a partition."""
         if batch.version >= MAGIC_2_FROM and batch.index == 1:
             yield batch.violation(
-                "base_offset",
-                "one batch",
-                plural(len(batch.records.found.found.batches), "batch", "batches"),
+                "base_offset", "one batch", plural(len(batch.records.found.found.batches), "batch", "batches")
             )
 
 

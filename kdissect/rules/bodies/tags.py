@@ -131,8 +131,7 @@ class TagOfOtherVersion(NodeRule):
         for child in node.children:
             if is_unknown(child) and child.value in known:
                 yield Violation(
-                    f"no tag {child.value} in version {body.version}",
-                    plural(child.end - child.start, "byte"),
+                    f"no tag {child.value} in version {body.version}", plural(child.end - child.start, "byte")
                 )
 
 

@@ -20,10 +20,7 @@ class WrongSessionEpoch(FactRule):
     name = "wrong-session-epoch"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-227",
-        "org.apache.kafka.common.requests.FetchMetadata",
-    )
+    cites = ("KIP-227", "org.apache.kafka.common.requests.FetchMetadata")
     facts = (FetchFact.EPOCH_DIFFERS,)
 
 
@@ -82,10 +79,7 @@ class NamesAndIdsMixed(FactRule):
     name = "names-and-ids-mixed"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-516",
-        "KIP-227",
-    )
+    cites = ("KIP-516", "KIP-227")
     facts = (FetchFact.TOPIC_IDS_MIXED,)
 
 
@@ -103,10 +97,7 @@ class WrongShareEpoch(FactRule):
     name = "wrong-share-epoch"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-932",
-        "org.apache.kafka.common.requests.ShareRequestMetadata",
-    )
+    cites = ("KIP-932", "org.apache.kafka.common.requests.ShareRequestMetadata")
     facts = (ShareFact.EPOCH_DIFFERS,)
 
 
@@ -124,10 +115,7 @@ class AcknowledgedAtOpening(FactRule):
     name = "acknowledged-at-opening"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-932",
-        "org.apache.kafka.common.requests.ShareRequestMetadata",
-    )
+    cites = ("KIP-932", "org.apache.kafka.common.requests.ShareRequestMetadata")
     facts = (ShareFact.ACKNOWLEDGED_AT_OPENING,)
     expects = "no acknowledgements"
     sees = "acknowledgements"

@@ -27,11 +27,7 @@ class GenerationBack(FactRule):
     level = Level.SHOULD
     claim = Claim.DIFFERS
     who = Who.BROKER
-    cites = (
-        "spec/000 JoinGroup API",
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager",
-    )
+    cites = ("spec/000 JoinGroup API", "KIP-848", "org.apache.kafka.coordinator.group.GroupMetadataManager")
     facts = (ClassicFact.GENERATION_WENT_BACK, ModernFact.EPOCH_WENT_BACK)
     expects = "{} or more"
     sees = "{}"

@@ -19,10 +19,7 @@ class WrongGeneration(FactRule):
     name = "wrong-generation"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "spec/000 Heartbeat API",
-        "org.apache.kafka.coordinator.group.GroupMetadataManager",
-    )
+    cites = ("spec/000 Heartbeat API", "org.apache.kafka.coordinator.group.GroupMetadataManager")
     facts = (ClassicFact.GENERATION_DIFFERS,)
 
 
@@ -61,10 +58,7 @@ class AssignmentsOfFollower(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = (
-        "spec/000 SyncGroup API",
-        "org.apache.kafka.clients.consumer.internals.AbstractCoordinator",
-    )
+    cites = ("spec/000 SyncGroup API", "org.apache.kafka.clients.consumer.internals.AbstractCoordinator")
     facts = (ClassicFact.ASSIGNMENTS_OF_FOLLOWER,)
 
 

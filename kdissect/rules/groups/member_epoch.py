@@ -19,10 +19,7 @@ class WrongMemberEpoch(FactRule):
     name = "wrong-member-epoch"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-848",
-        "org.apache.kafka.coordinator.group.GroupCoordinatorService",
-    )
+    cites = ("KIP-848", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
     facts = (ModernFact.EPOCH_DIFFERS,)
 
 

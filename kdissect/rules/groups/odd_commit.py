@@ -54,7 +54,5 @@ class OddCommit(BodyRule):
                 size = len(metadata.encode() if isinstance(metadata, str) else metadata)
                 if size > METADATA_LIMIT:
                     yield body.violation(
-                        f"{path}.committed_metadata",
-                        f"at most {METADATA_LIMIT} bytes",
-                        plural(size, "byte"),
+                        f"{path}.committed_metadata", f"at most {METADATA_LIMIT} bytes", plural(size, "byte")
                     )

@@ -14,13 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from kdissect.decoders.payloads.records import record_log
-from kdissect.decoders.records.layout import (
-    CURRENT_MAGIC,
-    HEADER_V2,
-    LENGTH_AT,
-    MAGIC_AT,
-    OVERHEAD,
-)
+from kdissect.decoders.records.layout import CURRENT_MAGIC, HEADER_V2, LENGTH_AT, MAGIC_AT, OVERHEAD
 from kdissect.decoders.records.usual import is_latest, latest_delta
 from kdissect.engine.record_sets import LoneBatch, SectionBatches, lone_batch, record_batches
 from kdissect.history.topic_names import TopicNames

@@ -20,10 +20,7 @@ class WeakAcks(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = (
-        "KIP-98",
-        "KIP-679",
-    )
+    cites = ("KIP-98", "KIP-679")
     facts = (ProducerFact.WEAK_ACKS,)
 
 
@@ -43,14 +40,8 @@ class SequenceGap(FactRule):
     level = Level.SHOULD
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-98",
-        "org.apache.kafka.storage.internals.log.ProducerAppendInfo",
-    )
-    facts = (
-        ProducerFact.SEQUENCE_GAP,
-        ProducerFact.SEQUENCE_BACK,
-    )
+    cites = ("KIP-98", "org.apache.kafka.storage.internals.log.ProducerAppendInfo")
+    facts = (ProducerFact.SEQUENCE_GAP, ProducerFact.SEQUENCE_BACK)
     expects = "sequence {}"
     sees = "sequence {}"
 
@@ -90,10 +81,7 @@ class MixedProducerFields(FactRule):
     name = "mixed-producer-fields"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-98",
-        "org.apache.kafka.storage.internals.log.LogValidator",
-    )
+    cites = ("KIP-98", "org.apache.kafka.storage.internals.log.LogValidator")
     facts = (ProducerFact.MIXED_FIELDS,)
     expects = "producer id, epoch and sequence, or none"
     sees = "epoch and sequence {}"
@@ -113,10 +101,7 @@ class OtherTransactionalId(FactRule):
     name = "other-transactional-id"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-98",
-        "org.apache.kafka.common.protocol.Errors",
-    )
+    cites = ("KIP-98", "org.apache.kafka.common.protocol.Errors")
     facts = (ProducerFact.OTHER_TRANSACTIONAL_ID,)
 
 

@@ -43,10 +43,7 @@ class HandshakeAgain(FactRule):
     name = "handshake-again"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-368",
-        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",
-    )
+    cites = ("KIP-368", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
     facts = (SaslFact.HANDSHAKE_AGAIN,)
     expects = "SASL tokens"
     sees = "another SaslHandshake"
@@ -66,10 +63,7 @@ class NoHandshake(FactRule):
     name = "no-handshake"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-152",
-        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",
-    )
+    cites = ("KIP-152", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
     facts = (SaslFact.WITHOUT_HANDSHAKE,)
     expects = "SaslHandshake first"
     sees = "SaslAuthenticate without it"
@@ -89,10 +83,7 @@ class AuthenticateAfterV0(FactRule):
     name = "authenticate-after-v0"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-152",
-        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",
-    )
+    cites = ("KIP-152", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
     facts = (SaslFact.AFTER_RAW_HANDSHAKE,)
     expects = "bare tokens"
     sees = "SaslAuthenticate"
@@ -112,10 +103,7 @@ class MechanismChanged(FactRule):
     name = "mechanism-changed"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-368",
-        "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator",
-    )
+    cites = ("KIP-368", "org.apache.kafka.common.security.authenticator.SaslServerAuthenticator")
     facts = (SaslFact.MECHANISM_CHANGED,)
 
 
@@ -134,10 +122,7 @@ class SessionExpired(FactRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = (
-        "KIP-368",
-        "kafka.network.SocketServer",
-    )
+    cites = ("KIP-368", "kafka.network.SocketServer")
     facts = (SaslFact.SESSION_EXPIRED,)
 
 

@@ -45,10 +45,7 @@ class EndWithoutBegin(FactRule):
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = (
-        "KIP-98",
-        "org.apache.kafka.coordinator.transaction.TransactionState",
-    )
+    cites = ("KIP-98", "org.apache.kafka.coordinator.transaction.TransactionState")
     facts = (TransactionFact.END_WITHOUT_BEGIN,)
     expects = "a transaction to end"
     sees = "EndTxn, committed {}"
@@ -94,10 +91,7 @@ class OtherProducer(FactRule):
     name = "other-producer"
     claim = Claim.REFUSED
     who = Who.CLIENT
-    cites = (
-        "KIP-98",
-        "KIP-890",
-    )
+    cites = ("KIP-98", "KIP-890")
     facts = (TransactionFact.OTHER_PRODUCER,)
 
 
