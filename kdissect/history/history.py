@@ -134,7 +134,7 @@ class History:
         self.broker_epochs = BrokerEpochs()
         self.telemetry = Telemetry()
         self.connection_problems = ConnectionProblems()
-        self._tells_problems = only is None or "connection_problems" in only
+        self._reports_problems = only is None or "connection_problems" in only
         self._in_stream_order = self._chosen(_IN_STREAM_ORDER, only)
         self._as_completed = self._chosen(_AS_COMPLETED, only)
         self._watchers: dict[Kind, KindWatchers] = {}
@@ -174,11 +174,11 @@ class History:
 
     def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:
         """The connections that came to nothing, as far as the end of one completes it."""
-        return self.connection_problems.close(event) if self._tells_problems else []
+        return self.connection_problems.close(event) if self._reports_problems else []
 
     def take_problems(self) -> list[ConnectionProblem]:
         """`finish` for connections that came to nothing."""
-        return self.connection_problems.finish() if self._tells_problems else []
+        return self.connection_problems.finish() if self._reports_problems else []
 
     def take_exchange(
         self, exchange: Exchange, before: Exchange | None = None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Messages that say names of ids, by API key: True for the response, False for the request.
 # A test holds this equal to what the schema says.
-TELLING: dict[int, bool] = {
+ANNOUNCING: dict[int, bool] = {
     3: True,  # Metadata, 10+
     4: False,  # LeaderAndIsr, 5+
     6: False,  # UpdateMetadata, 7+
@@ -91,7 +91,7 @@ class TopicNames:
             return topics
         if METADATA_TOPIC_ID in ids:
             self._learn_records(exchange)
-        elif topics and exchange.api_key in TELLING:
+        elif topics and exchange.api_key in ANNOUNCING:
             self._note(exchange, topics, ids)
             if len(topics) >= len(ids):  # a name beside each id
                 return topics
@@ -99,7 +99,7 @@ class TopicNames:
 
     def pass_by(self, exchange: Exchange) -> None:
         """Learn from an exchange that is not shown; the same as `topics_of`, for the few that tell names."""
-        if exchange.api_key in TELLING or exchange.api_key == FETCH_SNAPSHOT:
+        if exchange.api_key in ANNOUNCING or exchange.api_key == FETCH_SNAPSHOT:
             self.topics_of(exchange, exchange.request_summary(), exchange.response_summary())
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
@@ -148,7 +148,7 @@ class TopicNames:
         if key in (FETCH, FETCH_SNAPSHOT):
             self._learn_records(exchange)
             return
-        is_response = TELLING.get(key)
+        is_response = ANNOUNCING.get(key)
         if is_response is None:
             return
         frame = exchange.response if is_response else exchange.request
@@ -261,10 +261,10 @@ class TopicNames:
                 self.learn(exchange)
 
 
-def may_tell_names(exchange: Exchange) -> bool:
+def may_announce_names(exchange: Exchange) -> bool:
     """Whether `TopicNames.learn` can have anything of an exchange."""
     if exchange.api_key not in (FETCH, FETCH_SNAPSHOT):
-        return exchange.api_key in TELLING
+        return exchange.api_key in ANNOUNCING
     request = exchange.request
     return request is not None and any(mark in request.data for mark in _METADATA_MARKS)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kdissect.engine.event_order import Placed
-from kdissect.history.topic_names import TELLING, may_tell_names
+from kdissect.history.topic_names import ANNOUNCING, may_announce_names
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.session.events import ConnectionClosed
@@ -100,11 +100,11 @@ class Relay:
 
     def _tells_names(self, exchange: Exchange) -> bool:
         """Whether an exchange tells names that no exchange before did."""
-        if not may_tell_names(exchange):
+        if not may_announce_names(exchange):
             return False
         asked, answered = exchange.request_summary(), exchange.response_summary()
         what = asked.topics, answered.topics, asked.topic_ids, answered.topic_ids
-        if exchange.api_key not in TELLING or not any(what):  # records, or a cluster's id
+        if exchange.api_key not in ANNOUNCING or not any(what):  # records, or a cluster's id
             return True
         told = hash((exchange.api_key, exchange.connection.broker_address, what))
         if told in self._told:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdissect.history.connections.connection_problems import TELLING, ConnectionProblem, ConnectionProblems
+from kdissect.history.connections.connection_problems import ANNOUNCING, ConnectionProblem, ConnectionProblems
 from kdissect.history.connections.sasl_login import SaslFact, SaslHistory
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
@@ -51,7 +51,7 @@ class Diagnosis:
 
     def _exchange(self, exchange: Exchange) -> None:
         # Hot, once an exchange: of nearly all nothing is to be learned.
-        if exchange.api_key in TELLING:
+        if exchange.api_key in ANNOUNCING:
             self._problems.feed(ExchangeView(exchange))
         elif exchange.api_key in _SASL or exchange.kind is ExchangeKind.SASL_TOKEN:
             for fact in self._sasl.feed(ExchangeView(exchange)):

@@ -184,13 +184,13 @@ def _under_way(group: ClassicGroup, log: GroupLog) -> Facts | None:
     last = group.rebalance
     done_ns = NEVER_NS if last is None else last.began.answered_ns
     tries = [one for one in group.attempts if one.is_join and one.sent_ns > done_ns]
-    if not tries and group.told_ns is None:
+    if not tries and group.notified_ns is None:
         return _syncing(group, log)
     names = _attempt_names(group)
     waiting = {one.who for one in tries if one.given_up_ns is None}
     is_given_up = tries and not waiting and not len(group.members)
     back = [one.sent_ns for one in tries if one.member_id in group.members]
-    shown_ns = earliest(group.told_ns, *back)
+    shown_ns = earliest(group.notified_ns, *back)
     causes: dict[Cause, dict[str, int]] = {
         Cause.MEMBER_LEFT: {who: evidence.sent_ns for who, evidence in group.left.items()},
         Cause.MEMBER_JOINED: {one.who: one.sent_ns for one in tries if one.member_id not in group.members},

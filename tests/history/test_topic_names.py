@@ -11,7 +11,7 @@ from crc32c import crc32c
 from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.decoders.naming import naming_of
-from kdissect.history.topic_names import FETCH_SNAPSHOT, TELLING, TopicNames
+from kdissect.history.topic_names import ANNOUNCING, FETCH_SNAPSHOT, TopicNames
 from kdissect.model import limits
 from kdissect.schema import registry
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
@@ -222,7 +222,7 @@ def test_every_message_that_tells_names_is_known() -> None:
             ):
                 told.setdefault(api.key, set()).add(is_response)
     # Requests of Metadata and DeleteTopics name a topic by one or the other.
-    assert {key: True in sides for key, sides in told.items()} | {DESCRIBE_CLUSTER: True} == TELLING
+    assert {key: True in sides for key, sides in told.items()} | {DESCRIBE_CLUSTER: True} == ANNOUNCING
 
 
 def test_names_of_a_cut_body_are_kept(tmp_path: Path) -> None:

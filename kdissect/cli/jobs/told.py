@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from kdissect.api import Dissection
 from kdissect.decoders.summary import Summary
 from kdissect.engine.rows import Row, union
-from kdissect.history.topic_names import DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TELLING, TopicNames
+from kdissect.history.topic_names import ANNOUNCING, DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TopicNames
 from kdissect.model.anomaly import Anomaly
 from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
@@ -62,7 +62,7 @@ class NamesLater(TopicNames):
             if exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics:
                 raise NeedsAllError
             return topics
-        if METADATA_TOPIC_ID in ids or (topics and exchange.api_key in TELLING):
+        if METADATA_TOPIC_ID in ids or (topics and exchange.api_key in ANNOUNCING):
             raise NeedsAllError
         info = exchange.connection
         self.question = info.capture_set, info.broker_address, topics, ids
@@ -122,7 +122,7 @@ class Teller:
 
     def pass_by(self, exchange: Exchange) -> Told:
         """What is told of one that is counted only."""
-        if exchange.api_key in TELLING or exchange.api_key == FETCH_SNAPSHOT:
+        if exchange.api_key in ANNOUNCING or exchange.api_key == FETCH_SNAPSHOT:
             return PASSED, _pickled(exchange)
         return (SKIPPED,)
 

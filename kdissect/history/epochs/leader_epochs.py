@@ -77,7 +77,7 @@ class LeaderEpochs:
 
     def concerns(self, api_key: int, api_version: int) -> bool:
         """Whether answers of this version may tell a leader."""
-        return api_key not in _WITH_LEADER or _can_tell_leaders(api_key, api_version)
+        return api_key not in _WITH_LEADER or _has_leaders(api_key, api_version)
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange that tells of leaders."""
@@ -91,14 +91,14 @@ class LeaderEpochs:
 
     def _learn(self, view: ExchangeView, report: _Report) -> list[Fact]:
         key: PartitionKey = view.info.capture_set, report.topic, report.partition
-        told = report.leader, report.epoch
+        now = report.leader, report.epoch
         known = self.partitions.get(key)
         if known is None:
             self.partitions.put(key, self._new(view, report))
-            return [_fact(LeaderFact.LEARNED, key, view, report, None, told, None)]
+            return [_fact(LeaderFact.LEARNED, key, view, report, None, now, None)]
         if report.topic_id is not None and known.topic_id not in (None, report.topic_id):
             old = self.partitions.put(key, self._new(view, report)) and known
-            return [_fact(LeaderFact.RECREATED, key, view, report, (old.leader, old.epoch), told, old.by)]
+            return [_fact(LeaderFact.RECREATED, key, view, report, (old.leader, old.epoch), now, old.by)]
         known.topic_id = known.topic_id or report.topic_id
         fact = _compare(key, view, report, known)
         broker = view.info.broker_address
@@ -113,19 +113,19 @@ class LeaderEpochs:
 
 
 def _compare(key: PartitionKey, view: ExchangeView, report: _Report, known: Leadership) -> Fact | None:
-    before, told = (known.leader, known.epoch), (report.leader, report.epoch)
+    before, now = (known.leader, known.epoch), (report.leader, report.epoch)
     earlier = known.by
     if report.epoch > known.epoch:
         known.leader, known.epoch, known.by = report.leader, report.epoch, view.evidence
         known.changes += 1
-        return _fact(LeaderFact.CHANGED, key, view, report, before, told, earlier)
+        return _fact(LeaderFact.CHANGED, key, view, report, before, now, earlier)
     if report.epoch < known.epoch:
         same = report.epoch < known.by_broker.get(view.info.broker_address, UNKNOWN_EPOCH)
         kind = LeaderFact.WENT_BACK if same else LeaderFact.STALE
-        return _fact(kind, key, view, report, before, told, earlier, sure=same)
+        return _fact(kind, key, view, report, before, now, earlier, sure=same)
     if report.leader != known.leader and min(report.leader, known.leader) >= 0:  # -1: no leader just now
         sure = report.epoch == known.by_broker.get(view.info.broker_address)  # not another cluster's topic
-        return _fact(LeaderFact.TWO_LEADERS, key, view, report, before, told, earlier, sure=sure)
+        return _fact(LeaderFact.TWO_LEADERS, key, view, report, before, now, earlier, sure=sure)
     known.leader = max(known.leader, report.leader)
     return None
 
@@ -149,7 +149,7 @@ def _reports(view: ExchangeView) -> Iterator[_Report]:
 
 
 @lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name
-def _can_tell_leaders(api_key: int, api_version: int) -> bool:
+def _has_leaders(api_key: int, api_version: int) -> bool:
     """Whether a response of this version has a current leader: most Produce and Fetch answers do not."""
     api = registry.api(api_key)
     return api is not None and _has_leader(api.response.root, api_version)

@@ -49,8 +49,8 @@ class QuorumEpochs:
         if view.key == apis.FETCH and not _is_of_quorum(view.exchange):
             return []
         facts = []
-        for side, told in (("request", _asked(view)), ("response", _answered(view))):
-            for topic, partition, epoch, path in told:
+        for side, epochs in (("request", _asked(view)), ("response", _answered(view))):
+            for topic, partition, epoch, path in epochs:
                 key: QuorumKey = view.info.id, side, topic, partition
                 known = self.epochs.get(key)
                 if known is None or epoch != known[0]:

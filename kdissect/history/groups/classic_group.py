@@ -44,9 +44,23 @@ class ClassicMember:
     """
 
     __slots__ = (
-        "assignment", "client", "client_id", "generation", "instance_id", "joined_by", "last_ns", "leads",
-        "member_id", "metadata", "overdue", "protocol", "protocols", "rebalance_timeout_ms", "refusals",
-        "session_timeout_ms", "told_ns",
+        "assignment",
+        "client",
+        "client_id",
+        "generation",
+        "instance_id",
+        "joined_by",
+        "last_ns",
+        "leads",
+        "member_id",
+        "metadata",
+        "notified_ns",
+        "overdue",
+        "protocol",
+        "protocols",
+        "rebalance_timeout_ms",
+        "refusals",
+        "session_timeout_ms",
     )  # fmt: skip
 
     def __init__(self, member_id: str) -> None:
@@ -69,7 +83,7 @@ class ClassicMember:
         self.last_ns = NEVER_NS
         self.refusals = 0
         """Heartbeats in a row that were answered with REBALANCE_IN_PROGRESS."""
-        self.told_ns: int | None = None
+        self.notified_ns: int | None = None
         """When the first of them was answered."""
         self.overdue = False
 
@@ -88,12 +102,12 @@ class Rebalance:
         "synced",
     )  # fmt: skip
 
-    def __init__(self, generation: int, began: Evidence, told_ns: int | None = None) -> None:
+    def __init__(self, generation: int, began: Evidence, notified_ns: int | None = None) -> None:
         self.generation = generation
         self.began = began
         self.first = ""
         self.first_ns: int | None = None
-        self.shown_ns = told_ns
+        self.shown_ns = notified_ns
         self.stable_ns = NEVER_NS
         self.members: set[str] = set()
         self.synced: set[str] = set()
@@ -150,13 +164,23 @@ class ClassicGroup:
 
     `roster` are the members its leader was told of, None before that was seen: then members may be missing
     in `members`, which were seen themselves. `left` are those that left since the last generation began, and
-    `told_ns` is when a member was first told since then to join again. `attempts` were not
+    `notified_ns` is when a member was first told since then to join again. `attempts` were not
     answered.
     """
 
     __slots__ = (
-        "attempts", "generation", "leader", "left", "members", "protocol", "protocol_type", "rebalances",
-        "roster", "state", "told_ns", "total_rebalances",
+        "attempts",
+        "generation",
+        "leader",
+        "left",
+        "members",
+        "notified_ns",
+        "protocol",
+        "protocol_type",
+        "rebalances",
+        "roster",
+        "state",
+        "total_rebalances",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -168,7 +192,7 @@ class ClassicGroup:
         self.members: Table[str, ClassicMember] = Table(MEMBERS_KEPT)
         self.roster: set[str] | None = None
         self.left: dict[str, Evidence] = {}
-        self.told_ns: int | None = None
+        self.notified_ns: int | None = None
         self.attempts: list[Attempt] = []
         self.rebalances: deque[Rebalance] = deque(maxlen=REBALANCES_KEPT)
         self.total_rebalances = 0
@@ -178,9 +202,9 @@ class ClassicGroup:
         """The one that led to the current generation."""
         return self.rebalances[-1] if self.rebalances else None
 
-    def told(self, time_ns: int) -> None:
+    def notified(self, time_ns: int) -> None:
         """A member was told to join again."""
-        self.told_ns = earliest(self.told_ns, time_ns)
+        self.notified_ns = earliest(self.notified_ns, time_ns)
 
     def attempt(self, attempt: Attempt) -> None:
         """A JoinGroup or SyncGroup was not answered.
@@ -221,5 +245,5 @@ class ClassicGroup:
             if len(self.left) < MEMBERS_KEPT:
                 self.left[member_id] = evidence
             if not len(self.members):
-                self.state, self.told_ns = ClassicState.EMPTY, None
+                self.state, self.notified_ns = ClassicState.EMPTY, None
         return member

@@ -73,7 +73,7 @@ class ClassicGroups:
         answer = view.response
         asked = group.members.get(view.request.member_id)
         if asked is not None:
-            asked.refusals, asked.told_ns, asked.overdue = 0, None, False
+            asked.refusals, asked.notified_ns, asked.overdue = 0, None, False
         if answer is None:
             return facts
         if answer.error_code == codes.MEMBER_ID_REQUIRED:
@@ -135,9 +135,9 @@ def _new_generation(
 ) -> Fact:
     before = group.generation
     earlier = None if group.rebalance is None else group.rebalance.began
-    began = Rebalance(generation, view.evidence, group.told_ns)
+    began = Rebalance(generation, view.evidence, group.notified_ns)
     group.rebalances.append(began)
-    group.told_ns = None
+    group.notified_ns = None
     for attempt in group.attempts:
         if attempt.is_join and (earlier is None or attempt.sent_ns > earlier.answered_ns):
             group.tried(attempt, began)
@@ -192,7 +192,7 @@ def _refused(view: ExchangeView, key: GroupKey, group: ClassicGroup, error: int)
     if error == codes.REBALANCE_IN_PROGRESS:
         if group.state is not ClassicState.EMPTY:
             group.state = ClassicState.REBALANCING
-        group.told(view.evidence.answered_ns)
+        group.notified(view.evidence.answered_ns)
         return []
     who = getattr(view.request, "member_id", "")
     if error in (codes.UNKNOWN_MEMBER_ID, codes.FENCED_INSTANCE_ID):
@@ -249,10 +249,10 @@ def _heartbeat(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[F
         _accepted(view, group, request.generation_id).last_ns = view.sent_ns
     if answer.error_code == codes.REBALANCE_IN_PROGRESS and member is not None:
         member.refusals += 1
-        if member.told_ns is None:
-            member.told_ns = view.evidence.answered_ns
+        if member.notified_ns is None:
+            member.notified_ns = view.evidence.answered_ns
         seen = member.refusals
-        facts.append(view.fact(ClassicFact.TOLD_TO_REJOIN, key, "error_code", side="response", seen=seen))
+        facts.append(view.fact(ClassicFact.REJOIN_REQUESTED, key, "error_code", side="response", seen=seen))
     return [*facts, *_refused(view, key, group, answer.error_code)] if answer.error_code else facts
 
 
@@ -290,10 +290,10 @@ def _overdue(
 
     The group waits as long as the most patient member allows.
     """
-    if member is None or member.told_ns is None or member.overdue:
+    if member is None or member.notified_ns is None or member.overdue:
         return []
     allowed_ms = max(known.rebalance_timeout_ms for known in group.members)
-    waited_ms = (view.sent_ns - member.told_ns) // _MS
+    waited_ms = (view.sent_ns - member.notified_ns) // _MS
     if not 0 < allowed_ms < waited_ms:
         return []
     member.overdue = True  # said once

@@ -21,7 +21,7 @@ class ClassicFact(StrEnum):
     JOINED = "joined"  # seen: the member's id
     GENERATION_BEGAN = "generation_began"  # generations before and now
     ASSIGNED = "assigned"  # SyncGroup's answer; seen: the bytes, detail: the member
-    TOLD_TO_REJOIN = "told_to_rejoin"  # REBALANCE_IN_PROGRESS; seen: how often in a row
+    REJOIN_REQUESTED = "rejoin_requested"  # REBALANCE_IN_PROGRESS; seen: how often in a row
     REJOIN_OVERDUE = "rejoin_overdue"  # still not joined again; milliseconds: the rebalance timeout, the time
     LEFT = "left"  # seen: the member's id, detail: its reason
     FENCED = "fenced"  # another member has the instance id; detail: the member

@@ -37,7 +37,7 @@ class ModernFact(StrEnum):
     """What can be learned of these groups. `detail` names the member."""
 
     JOINED = "joined"  # seen: the epoch
-    EPOCH_TOLD = "epoch_told"  # the coordinator told another epoch
+    EPOCH_GIVEN = "epoch_given"  # the coordinator gave another epoch
     GROUP_EPOCH = "group_epoch"  # the highest epoch of the group's members rose
     ASSIGNED = "assigned"  # holdings before and now
     LEFT = "left"  # seen: -1, or -2 of a static member
@@ -102,11 +102,11 @@ def _against(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fa
     """What differs between a heartbeat and what the coordinator told the member."""
     facts = []
     epoch = view.request.member_epoch
-    told = member.epoch
-    if told is not None and epoch not in (told, member.before, JOIN, LEAVE, STATIC_LEAVE):
+    given = member.epoch
+    if given is not None and epoch not in (given, member.before, JOIN, LEAVE, STATIC_LEAVE):
         facts.append(
             _fact(
-                ModernFact.EPOCH_DIFFERS, view, key, member, "member_epoch", expected=told, seen=epoch,
+                ModernFact.EPOCH_DIFFERS, view, key, member, "member_epoch", expected=given, seen=epoch,
                 earlier=member.last,
             )
         )  # fmt: skip
@@ -174,11 +174,11 @@ def _answered(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mod
     if answer.error_code:
         return [_refused(view, key, group, member, answer.error_code)]
     facts = []
-    told = getattr(answer, "member_id", None)
-    if told and view.request.member_id and told != view.request.member_id:
+    given = getattr(answer, "member_id", None)
+    if given and view.request.member_id and given != view.request.member_id:
         expected = view.request.member_id
         kind, path = ModernFact.OTHER_MEMBER_ID, "member_id"
-        facts.append(_fact(kind, view, key, member, path, side="response", expected=expected, seen=told))
+        facts.append(_fact(kind, view, key, member, path, side="response", expected=expected, seen=given))
     epoch = view.request.member_epoch
     if epoch in (LEAVE, STATIC_LEAVE):
         if epoch == STATIC_LEAVE and member.instance_id is not None and len(group.away) < MEMBERS_KEPT:
@@ -204,8 +204,8 @@ def _goes_on(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mode
         facts.append(_fact(ModernFact.JOINED, view, key, member, path, side="response", seen=epoch))
     elif member.epoch is not None and epoch != member.epoch:
         expected = member.epoch
-        told = _fact(ModernFact.EPOCH_TOLD, view, key, member, path, expected=expected, seen=epoch)
-        facts.append(told._replace(side="response", earlier=member.last))
+        fact = _fact(ModernFact.EPOCH_GIVEN, view, key, member, path, expected=expected, seen=epoch)
+        facts.append(fact._replace(side="response", earlier=member.last))
     member.is_joined = True
     member.learn(epoch)
     member.interval_ms = answer.heartbeat_interval_ms
@@ -241,14 +241,14 @@ def _unraised(view: ExchangeView, group: ModernGroup, member: ModernMember) -> N
     comes back makes none (KIP-848).
     """
     last = group.rebalances[-1] if group.rebalances else None
-    is_told = last is not None and view.sent_ns <= last.shown_ns and not last.causes
+    is_given = last is not None and view.sent_ns <= last.shown_ns and not last.causes
     for cause in list(group.causes):
-        if not is_told and cause is not Cause.MEMBER_RESTARTED:
+        if not is_given and cause is not Cause.MEMBER_RESTARTED:
             continue
         sent_ns = group.causes[cause].pop(member.member_id, None)
         if not group.causes[cause]:
             del group.causes[cause]
-        if sent_ns is not None and last is not None and is_told:
+        if sent_ns is not None and last is not None and is_given:
             last.because(cause, member.member_id, sent_ns)
 
 
@@ -280,12 +280,12 @@ def _hold(view: ExchangeView, group: ModernGroup, member: ModernMember, before: 
 
 def _back(view: ExchangeView, key: GroupKey, member: ModernMember, epoch: int) -> list[Fact]:
     """Whether the coordinator tells an epoch that no member can have."""
-    told = None if view.request.member_epoch == JOIN else member.epoch
-    least = _FIRST_EPOCH if told is None else told
+    given = None if view.request.member_epoch == JOIN else member.epoch
+    least = _FIRST_EPOCH if given is None else given
     if epoch >= least:
         return []
     kind, path = ModernFact.EPOCH_WENT_BACK, "member_epoch"
-    earlier = None if told is None else member.last
+    earlier = None if given is None else member.last
     side = "response"
     return [_fact(kind, view, key, member, path, side=side, expected=least, seen=epoch, earlier=earlier)]
 

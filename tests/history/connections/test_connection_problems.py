@@ -27,7 +27,7 @@ def told(packets: Iterable[Packet]) -> list[ConnectionProblem]:
     machine, found = ConnectionProblems(), []
     for event in events(packets):
         if isinstance(event, Exchange):
-            if event.api_key in connection_problems.TELLING:
+            if event.api_key in connection_problems.ANNOUNCING:
                 machine.feed(ExchangeView(event))
         elif isinstance(event, ConnectionClosed):
             found += machine.close(event)

@@ -34,7 +34,7 @@ def test_join_epochs_assignment_leave(key: int) -> None:
         beat(talk, 1, 2, holds=(0,), key=key), beat(talk, 2, 2, key=key), beat(talk, -1, -1, key=key),
     )  # fmt: skip
     assert kinds(facts) == [
-        "joined", "group_epoch", "assigned", "epoch_told", "group_epoch", "assigned", "left",
+        "joined", "group_epoch", "assigned", "epoch_given", "group_epoch", "assigned", "left",
     ]  # fmt: skip
     assert facts[5].expected - facts[5].seen == {(UUID, 1)}
     (group,) = machine.groups
@@ -89,7 +89,7 @@ def test_a_member_seen_from_the_middle() -> None:
     talk, machine = Talk(), ModernGroups()
     assert kinds(feed(machine, beat(talk, 8, 8), beat(talk, 8, 9))) == [
         "group_epoch",
-        "epoch_told",
+        "epoch_given",
         "group_epoch",
     ]
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.api import Dissection
-from kdissect.history.topic_names import TELLING
+from kdissect.history.topic_names import ANNOUNCING
 from kdissect.model.packet import NUMBER_MASK, Packet
 from kdissect.session.exchange import Exchange
 from tests.pipeline.parquet import of_stream
@@ -24,7 +24,7 @@ def _silent() -> list[Packet]:
     """The packets of a capture without those that tell names."""
     lost: set[int] = set()
     for event in Dissection([str(CAPTURES / NAME)]).events():
-        if isinstance(event, Exchange) and event.api_key in TELLING and event.response is not None:
+        if isinstance(event, Exchange) and event.api_key in ANNOUNCING and event.response is not None:
             first, last = event.response.first_ref & NUMBER_MASK, event.response.last_ref & NUMBER_MASK
             lost |= set(range(first, last + 1))
     return [packet for number, packet in enumerate(packets_of(NAME), 1) if number not in lost]
