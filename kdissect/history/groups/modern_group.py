@@ -114,10 +114,10 @@ class ModernRebalance:
 
     def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
         """Something that may have brought it about, at a time; NEVER_NS: nobody knows when."""
-        note(self.causes, cause, member_id, time_ns)
+        _note(self.causes, cause, member_id, time_ns)
 
 
-def note(causes: dict[Cause, dict[str, int]], cause: Cause, member_id: str, time_ns: int) -> None:
+def _note(causes: dict[Cause, dict[str, int]], cause: Cause, member_id: str, time_ns: int) -> None:
     """Keep a cause with its member and time."""
     members = causes.setdefault(cause, {})
     if len(members) < MEMBERS_KEPT:
@@ -155,7 +155,7 @@ class ModernGroup:
 
     def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
         """Something happened that raises the epoch."""
-        note(self.causes, cause, member_id, time_ns)
+        _note(self.causes, cause, member_id, time_ns)
 
     def explained(self, cause: Cause, member_id: str, after_ns: int, until_ns: int) -> None:
         """Something is known to have happened between two times, by what it led to.

@@ -10,11 +10,11 @@ from kdissect.rules.kinds import BatchRule
 from kdissect.rules.rule import BOTH_FRAMES, Once, Violation
 from kdissect.rules.views.batch_view import Batch
 
-MAGIC_2_FROM = 3  # version of Produce (org.apache.kafka.common.requests.ProduceRequest)
+_MAGIC_2_FROM = 3  # version of Produce (org.apache.kafka.common.requests.ProduceRequest)
 # Versions of Fetch (kafka.server.KafkaApis before 4.0, KIP-724).
-MAGIC_0_UNTIL, MAGIC_1_UNTIL = 1, 3
-PRODUCE_ZSTD = 7  # version of Produce (KIP-110)
-FETCH_ZSTD = 10  # version of Fetch (KIP-110)
+_MAGIC_0_UNTIL, _MAGIC_1_UNTIL = 1, 3
+_PRODUCE_ZSTD = 7  # version of Produce (KIP-110)
+_FETCH_ZSTD = 10  # version of Fetch (KIP-110)
 
 
 class OldMagicProduced(BatchRule):
@@ -38,7 +38,7 @@ class OldMagicProduced(BatchRule):
         """The first batch of each partition."""
         if (
             batch.records.is_produce
-            and batch.version >= MAGIC_2_FROM
+            and batch.version >= _MAGIC_2_FROM
             and batch.index == 0
             and not batch.is_current
         ):
@@ -67,7 +67,7 @@ class NewMagicProduced(BatchRule):
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The magic of batches in versions before 3."""
-        most = (0, 0, 1)[batch.version] if batch.version < MAGIC_2_FROM else CURRENT_MAGIC
+        most = (0, 0, 1)[batch.version] if batch.version < _MAGIC_2_FROM else CURRENT_MAGIC
         if batch.batch.magic > most:
             yield batch.violation("magic", f"{most} at most", batch.batch.magic)
 
@@ -92,9 +92,9 @@ class NewMagicFetched(BatchRule):
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The magic of what clients fetched."""
-        if batch.body.api.name != "Fetch" or batch.version > MAGIC_1_UNTIL:
+        if batch.body.api.name != "Fetch" or batch.version > _MAGIC_1_UNTIL:
             return
-        most = 0 if batch.version <= MAGIC_0_UNTIL else 1
+        most = 0 if batch.version <= _MAGIC_0_UNTIL else 1
         asked = batch.body.other()
         if batch.batch.magic > most and asked is not None and asked.replica_id < 0:
             yield batch.violation("magic", f"{most} at most", batch.batch.magic)
@@ -122,7 +122,7 @@ class SeveralBatches(BatchRule):
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The second batch of a partition."""
-        if batch.version >= MAGIC_2_FROM and batch.index == 1:
+        if batch.version >= _MAGIC_2_FROM and batch.index == 1:
             yield batch.violation(
                 "base_offset", "one batch", plural(len(batch.records.found.found.batches), "batch", "batches")
             )
@@ -147,8 +147,8 @@ class ZstdProducedTooEarly(BatchRule):
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The codec of batches in versions before 7."""
-        if batch.version < PRODUCE_ZSTD and batch.batch.codec == Codec.ZSTD:
-            yield batch.violation("attributes", f"zstd from Produce v{PRODUCE_ZSTD} on", f"v{batch.version}")
+        if batch.version < _PRODUCE_ZSTD and batch.batch.codec == Codec.ZSTD:
+            yield batch.violation("attributes", f"zstd from Produce v{_PRODUCE_ZSTD} on", f"v{batch.version}")
 
 
 class ZstdFetchedTooEarly(BatchRule):
@@ -173,5 +173,5 @@ class ZstdFetchedTooEarly(BatchRule):
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The codec of batches in versions before 10."""
-        if batch.body.api.name == "Fetch" and batch.version < FETCH_ZSTD and batch.batch.codec == Codec.ZSTD:
-            yield batch.violation("attributes", f"zstd from Fetch v{FETCH_ZSTD} on", f"v{batch.version}")
+        if batch.body.api.name == "Fetch" and batch.version < _FETCH_ZSTD and batch.batch.codec == Codec.ZSTD:
+            yield batch.violation("attributes", f"zstd from Fetch v{_FETCH_ZSTD} on", f"v{batch.version}")

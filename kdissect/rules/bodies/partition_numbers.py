@@ -47,12 +47,12 @@ class NegativePartition(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Every field that is a partition's number."""
-        for path, value in numbers(body.value):
+        for path, value in _numbers(body.value):
             if value < 0:
                 yield body.violation(path, "0 or more", str(value))
 
 
-def numbers(value: Any, path: str = "") -> Iterator[tuple[str, int]]:
+def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, int]]:
     """Partition numbers below a value, with their paths."""
     for name, item in items(value):
         here = f"{path}.{name}" if path else name
@@ -61,7 +61,7 @@ def numbers(value: Any, path: str = "") -> Iterator[tuple[str, int]]:
         elif isinstance(item, (list, tuple)) and item:
             for index, element in enumerate(item):
                 if isinstance(element, Value):
-                    yield from numbers(element, f"{here}[{index}]")
+                    yield from _numbers(element, f"{here}[{index}]")
                 elif name in ("partitions", "partition_indexes") and isinstance(element, int):
                     yield f"{here}[{index}]", element
 

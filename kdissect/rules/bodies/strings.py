@@ -9,7 +9,7 @@ from kdissect.rules.rule import Violation
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 
-LIMIT = 0x7FFF  # the length of a classic string is an int16
+_LIMIT = 0x7FFF  # the length of a classic string is an int16
 
 
 class NotUtf8(NodeRule):
@@ -57,5 +57,5 @@ class StringTooLong(NodeRule):
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Bytes of the content."""
         content = node.children[-1] if node.children else node
-        if content.end - content.start > LIMIT:
-            yield Violation(f"at most {LIMIT} bytes", plural(content.end - content.start, "byte"))
+        if content.end - content.start > _LIMIT:
+            yield Violation(f"at most {_LIMIT} bytes", plural(content.end - content.start, "byte"))

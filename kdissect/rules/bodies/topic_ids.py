@@ -10,7 +10,7 @@ from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
 
-ZERO = bytes(16)
+_ZERO = bytes(16)
 # From these versions on requests name topics by id alone (KIP-516).
 _BY_ID = {
     "Produce": 13,
@@ -21,7 +21,7 @@ _BY_ID = {
     "ShareAcknowledge": 0,
 }
 # Fetch is left out: controllers fetch their log with it.
-CLIENT_APIS = frozenset(
+_CLIENT_APIS = frozenset(
     {"Produce", "Metadata", "OffsetCommit", "OffsetFetch", "ShareFetch", "ShareAcknowledge", "DeleteTopics",
      "CreateTopics", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "DescribeTopicPartitions"}
 )  # fmt: skip
@@ -47,7 +47,7 @@ class ZeroTopicId(NodeRule):
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Topic ids of requests that have no names."""
         first = _BY_ID.get(body.api.name)
-        if first is None or body.side != REQUEST or body.version < first or node.value != ZERO:
+        if first is None or body.side != REQUEST or body.version < first or node.value != _ZERO:
             return
         if node.field is not None and node.field.entity == "topicId":
             yield Violation("the id of a topic", "zero")
@@ -72,7 +72,7 @@ class ReservedTopicId(NodeRule):
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Topic ids in APIs between clients and brokers."""
-        if node.value != METADATA_TOPIC_ID or body.api.name not in CLIENT_APIS or node.field is None:
+        if node.value != METADATA_TOPIC_ID or body.api.name not in _CLIENT_APIS or node.field is None:
             return
         if node.field.entity == "topicId":
             yield Violation("a random id", "the id of __cluster_metadata")

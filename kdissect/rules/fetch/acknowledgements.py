@@ -8,7 +8,7 @@ from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
-GAP, RENEW = 0, 4  # acknowledgeType
+_GAP, RENEW = 0, 4  # acknowledgeType
 
 
 def batches(body: Body) -> Iterator[tuple[str, Any, list[Any]]]:
@@ -55,7 +55,7 @@ def _wrong(batch: Any, last: int) -> tuple[str, str] | None:
         return f"offsets above {last}", f"{first} to {end}"
     if len(types) not in (1, end - first + 1):
         return f"1 or {end - first + 1} types", f"{len(types)} types"
-    odd = [kind for kind in types if not GAP <= kind <= RENEW]
+    odd = [kind for kind in types if not _GAP <= kind <= RENEW]
     return ("types 0 to 4", f"type {odd[0]}") if odd else None
 
 

@@ -10,9 +10,9 @@ from kdissect.rules.rule import Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, ExchangeKind
 
-REQUEST_MOST = 100 << 20  # socket.request.max.bytes (SocketServerConfigs)
-SASL_MOST = 512 << 10  # sasl.server.max.receive.size (BrokerSecurityConfigs)
-SASL_APIS = (17, 36)  # SaslHandshake, SaslAuthenticate
+_REQUEST_MOST = 100 << 20  # socket.request.max.bytes (SocketServerConfigs)
+_SASL_MOST = 512 << 10  # sasl.server.max.receive.size (BrokerSecurityConfigs)
+_SASL_APIS = (17, 36)  # SaslHandshake, SaslAuthenticate
 
 
 class BadFrameSize(ConnectionRule):
@@ -65,13 +65,13 @@ class RequestTooLarge(ExchangeRule):
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """By its size."""
-        return exchange.request is not None and exchange.request.size > REQUEST_MOST
+        return exchange.request is not None and exchange.request.size > _REQUEST_MOST
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Size of the request's frame."""
-        if exchange.request is not None and exchange.request.size > REQUEST_MOST:
+        if exchange.request is not None and exchange.request.size > _REQUEST_MOST:
             yield Violation(
-                f"at most {REQUEST_MOST} bytes", plural(exchange.request.size, "byte"), start=0, end=0
+                f"at most {_REQUEST_MOST} bytes", plural(exchange.request.size, "byte"), start=0, end=0
             )
 
 
@@ -96,14 +96,14 @@ class SaslFrameTooLarge(ExchangeRule):
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """SASL, with a header or without."""
-        return api_key is None or api_key in SASL_APIS
+        return api_key is None or api_key in _SASL_APIS
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Size of handshakes and tokens."""
         request = exchange.request
         if request is None or (
-            exchange.kind is not ExchangeKind.SASL_TOKEN and exchange.api_key not in SASL_APIS
+            exchange.kind is not ExchangeKind.SASL_TOKEN and exchange.api_key not in _SASL_APIS
         ):
             return
-        if request.size > SASL_MOST:
-            yield Violation(f"at most {SASL_MOST} bytes", plural(request.size, "byte"), start=0, end=0)
+        if request.size > _SASL_MOST:
+            yield Violation(f"at most {_SASL_MOST} bytes", plural(request.size, "byte"), start=0, end=0)

@@ -9,7 +9,7 @@ from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, State
 
 # Java clients take ids from here on for SASL requests between others (SaslClientAuthenticator).
-FIRST_RESERVED = 2147483640
+_FIRST_RESERVED = 2147483640
 JAVA = "apache-kafka-java"  # as ApiVersions names it (KIP-511)
 
 
@@ -92,5 +92,5 @@ class CorrelationIdOrder(ExchangeRule):
         if before is None or previous.ordinal > exchange.ordinal:  # it waited for its answer in vain
             return
         is_java = exchange.connection.software_name in (None, JAVA)  # older ones have no name
-        if before < FIRST_RESERVED and (now == before or (now < before and not is_java)):
+        if before < _FIRST_RESERVED and (now == before or (now < before and not is_java)):
             yield Violation(f"more than {before}", str(now), start=4, end=8)

@@ -21,7 +21,7 @@ Earliest = tuple[int, str, int]
 """Where an exchange stands on the wire: time, connection, ordinal."""
 
 
-def earliest_of(exchange: Exchange) -> Earliest:
+def _earliest_of(exchange: Exchange) -> Earliest:
     """The place of an exchange, by which the first of a kind is chosen."""
     frame = exchange.request or exchange.response
     return 0 if frame is None else frame.time_ns, exchange.connection.id, exchange.ordinal
@@ -63,11 +63,11 @@ class BodyKind:
 
     def is_first(self, exchange: Exchange) -> bool:
         """Whether no plain body was seen that stands before this one."""
-        return self.first is None or earliest_of(exchange) < self.first
+        return self.first is None or _earliest_of(exchange) < self.first
 
     def lead(self, exchange: Exchange) -> None:
         """This one stands first."""
-        self.first = earliest_of(exchange)
+        self.first = _earliest_of(exchange)
         self.first_ns = self.first[0]
         self.pieces.clear()
 

@@ -86,7 +86,7 @@ _REPLICA_ID_UP_TO = 14  # later versions have it in a tagged field (KIP-903)
 _MS = 1_000_000
 
 
-def usual_fetch(version: int) -> Callable[[Any, Any, Exchange], bool] | None:
+def _usual_fetch(version: int) -> Callable[[Any, Any, Exchange], bool] | None:
     """The look at Fetch in a version; None for those that are not looked at."""
     if version < _FIRST_VERSION:
         return None
@@ -139,7 +139,7 @@ def _answers_usually(asked: Any, answered: Any, exchange: Exchange, wanted: int)
 _LOOKS: dict[int, tuple[Callable[[int], Look | None], frozenset[str]]] = {
     0: (_produce, frozenset({"BDY021", "BDY022", "BDY024", "PRD001", "PRD002", "PAI008"})),
     1: (
-        usual_fetch,
+        _usual_fetch,
         frozenset(
             {"BDY021", "BDY022", "BDY024", "BDY027", "FET001", "FET002", "FET003", "FET004", "FET005",
              "FET006", "FET007", "FET008"}

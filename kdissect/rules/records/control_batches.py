@@ -10,15 +10,15 @@ from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
 
-ABORT, COMMIT = 0, 1  # org.apache.kafka.common.record.internal.ControlRecordType
+_ABORT, _COMMIT = 0, 1  # org.apache.kafka.common.record.internal.ControlRecordType
 
 
-def marker_of(batch: Batch) -> int | None:
+def _marker_of(batch: Batch) -> int | None:
     """The type of the first record of a control batch that a broker gives, if it commits or aborts."""
     if not batch.batch.is_control or not batch.content:
         return None
     key = control_key(batch.content[0].key)
-    return key.type if key is not None and key.type in (ABORT, COMMIT) else None
+    return key.type if key is not None and key.type in (_ABORT, _COMMIT) else None
 
 
 class SeveralMarkers(RecordRule):
@@ -41,7 +41,7 @@ class SeveralMarkers(RecordRule):
 
     def check(self, batch: Batch) -> Iterator[Violation]:
         """The count of batches whose first record commits or aborts."""
-        if marker_of(batch) is not None and batch.batch.count != 1:
+        if _marker_of(batch) is not None and batch.batch.count != 1:
             yield batch.violation("count", 1, batch.batch.count)
 
 
@@ -96,7 +96,7 @@ class MarkerWithoutProducer(RecordRule):
     def check(self, batch: Batch) -> Iterator[Violation]:
         """Transactional bit and producer id of markers."""
         found = batch.batch
-        if marker_of(batch) is None:
+        if _marker_of(batch) is None:
             return
         if not found.is_transactional:
             yield batch.violation("attributes", "transactional", f"{found.attributes & 0xFFFF:#06x}")

@@ -11,7 +11,7 @@ from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.batch_view import Batch
 from kdissect.schema import registry
 
-CONTROL_TYPES = range(7)  # org.apache.kafka.common.record.internal.ControlRecordType
+_CONTROL_TYPES = range(7)  # org.apache.kafka.common.record.internal.ControlRecordType
 
 
 class MalformedOwnRecord(RecordRule):
@@ -75,7 +75,7 @@ class UnknownOwnRecord(RecordRule):
         if batch.batch.is_control:
             for index, record in enumerate(batch.content):
                 key = control_key(record.key)
-                if key is not None and key.type not in CONTROL_TYPES:
+                if key is not None and key.type not in _CONTROL_TYPES:
                     yield batch.inside(f"records[{index}].key", "a type of this schema", f"type {key.type}")
 
 

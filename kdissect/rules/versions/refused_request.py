@@ -12,26 +12,26 @@ from kdissect.schema.releases import history
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 
-PROMPT_NS = 1_000_000_000  # a later close has causes of its own: shutdown, idle connections
-PRODUCE = 0
-FIRST_TAKEN = 3  # by Kafka 4 (KIP-896)
-LAST_BEFORE_4 = 11  # Kafka 4.0 brought Produce v12 (KIP-890)
+_PROMPT_NS = 1_000_000_000  # a later close has causes of its own: shutdown, idle connections
+_PRODUCE = 0
+_FIRST_TAKEN = 3  # by Kafka 4 (KIP-896)
+_LAST_BEFORE_4 = 11  # Kafka 4.0 brought Produce v12 (KIP-890)
 # SASL mechanisms fail by design. Fetch, JoinGroup, SyncGroup, ShareFetch and FetchSnapshot wait on purpose:
 # a broker that shuts down leaves them. An Envelope's own request may be what the broker could not read.
-LEFT_OUT = frozenset({36, 1, 11, 14, 78, 59, 58})
+_LEFT_OUT = frozenset({36, 1, 11, 14, 78, 59, 58})
 # SaslHandshake and ApiVersions, which every listener answers.
-PRELIMINARY = frozenset({17, 18})
+_PRELIMINARY = frozenset({17, 18})
 # Brokers send these to brokers of their own cluster, and leave them when they shut down.
-BETWEEN_BROKERS = frozenset({4, 5, 6, 7})
+_BETWEEN_BROKERS = frozenset({4, 5, 6, 7})
 
 
-def prompt_close(exchange: Exchange) -> str:
+def _prompt_close(exchange: Exchange) -> str:
     """How, and how soon: `fin after 2.0 ms`; empty where the broker did not close, or later."""
     close, request = exchange.close, exchange.request
     if close is None or close.by != Who.BROKER or request is None:
         return ""
     after_ns = close.time_ns - request.end_time_ns
-    return f"{close.how} after {after_ns / 1e6:.1f} ms" if after_ns <= PROMPT_NS else ""
+    return f"{close.how} after {after_ns / 1e6:.1f} ms" if after_ns <= _PROMPT_NS else ""
 
 
 class OldProduceRefused(ExchangeRule):
@@ -59,14 +59,14 @@ class OldProduceRefused(ExchangeRule):
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Produce v0 to v2."""
-        return api_key == PRODUCE and api_version is not None and 0 <= api_version < FIRST_TAKEN
+        return api_key == _PRODUCE and api_version is not None and 0 <= api_version < _FIRST_TAKEN
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What was advertised, and what became of the request."""
-        found, version = advertised_range(view, PRODUCE), exchange.api_version
+        found, version = advertised_range(view, _PRODUCE), exchange.api_version
         if found is None or version is None or not self.concerns(exchange.api_key, version):
             return
-        if found[1] <= LAST_BEFORE_4 or not found[0] <= version or exchange.request is None:
+        if found[1] <= _LAST_BEFORE_4 or not found[0] <= version or exchange.request is None:
             return
         refusal = _refusal(exchange)
         if refusal:
@@ -77,7 +77,7 @@ class OldProduceRefused(ExchangeRule):
 def _refusal(exchange: Exchange) -> str:
     """How the broker refused; empty where it did not."""
     if exchange.response is None:
-        return prompt_close(exchange)
+        return _prompt_close(exchange)
     errors = exchange.response_summary().errors
     return "UNSUPPORTED_VERSION" if UNSUPPORTED_VERSION in errors else ""
 
@@ -107,16 +107,16 @@ class AdvertisedButDropped(ExchangeRule):
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """An unanswered request that nothing else explains."""
-        closed, key, version = prompt_close(exchange), exchange.api_key, exchange.api_version
+        closed, key, version = _prompt_close(exchange), exchange.api_key, exchange.api_version
         if exchange.state is not State.UNANSWERED or not closed:
             return
-        if key is None or version is None or key in LEFT_OUT or view.in_flight:
+        if key is None or version is None or key in _LEFT_OUT or view.in_flight:
             return
         found = advertised_range(view, key)
         if found is None or not found[0] <= version <= found[1]:
             return
         body = body_of(exchange, REQUEST)
-        if body is not None and body.fits and key not in PRELIMINARY and _may_lack_login(view.info):
+        if body is not None and body.fits and key not in _PRELIMINARY and _may_lack_login(view.info):
             yield Violation(inconclusive="a listener with SASL closes at what comes before a login, too")
         elif body is not None and body.fits:
             what = f"{body.api.name} v{version} is advertised ({found[0]} to {found[1]})"
@@ -125,7 +125,7 @@ class AdvertisedButDropped(ExchangeRule):
 
 def _may_lack_login(info: ConnectionInfo) -> bool:
     """Whether nothing shows that requests are taken without SASL: no more than ApiVersions was answered."""
-    kinds = [key for key, _ in info.api_versions_seen if key in PRELIMINARY]
+    kinds = [key for key, _ in info.api_versions_seen if key in _PRELIMINARY]
     return info.mechanism is None and info.complete <= len(kinds)
 
 
@@ -156,10 +156,10 @@ class RefusedByClose(ExchangeRule):
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """A request without an answer, in a version that was dropped."""
-        closed, key = prompt_close(exchange), exchange.api_key
+        closed, key = _prompt_close(exchange), exchange.api_key
         if exchange.response is not None or not closed:
             return
-        if key is None or key in BETWEEN_BROKERS or view.advertised is not None:
+        if key is None or key in _BETWEEN_BROKERS or view.advertised is not None:
             return
         known = history(key)
         if known is not None and exchange.api_version in known.gone:

@@ -10,7 +10,7 @@ from kdissect.rules.kinds import UndecodableRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
-MIN_BODY = 16  # shorter bodies fit several versions by chance
+_MIN_BODY = 16  # shorter bodies fit several versions by chance
 
 
 class ResponseInOtherVersion(UndecodableRule):
@@ -31,7 +31,7 @@ class ResponseInOtherVersion(UndecodableRule):
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """The other versions of the API, if those that explain every byte give the same reading."""
-        if body.side != RESPONSE or len(body.data) - body.offset < MIN_BODY:
+        if body.side != RESPONSE or len(body.data) - body.offset < _MIN_BODY:
             return
         fitting = [version for version in _others(body) if _fits(body, version)]
         if fitting and len({_reading(body, version) for version in fitting}) == 1:

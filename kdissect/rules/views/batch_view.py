@@ -128,7 +128,7 @@ class Batch:
     @property
     def is_usual(self) -> bool:
         """Whether no rule about records could speak of it (`records.usual`): then nobody needs them."""
-        return has_usual_records(self.batch, self.records.name, dense=self.records.is_produce)
+        return _has_usual_records(self.batch, self.records.name, dense=self.records.is_produce)
 
     @property
     def content(self) -> list[Record]:
@@ -194,7 +194,7 @@ class Batch:
         return f"{self.records.path}.batches[{self.index}].{part}"
 
 
-def has_usual_records(batch: RecordBatch, topic: str | None, *, dense: bool) -> bool:
+def _has_usual_records(batch: RecordBatch, topic: str | None, *, dense: bool) -> bool:
     """Whether no rule about records could speak of a batch of a topic (`records.usual`)."""
     if batch.magic != CURRENT_MAGIC or batch.is_control or record_log(topic) is not None:
         return False
