@@ -48,7 +48,7 @@ def _parse_lines(text: str) -> dict[bytes, str]:
 
 
 def _parse_json(text: str) -> dict[bytes, str]:
-    import json
+    import json  # at first use: start-up
 
     try:
         document = json.loads(text)

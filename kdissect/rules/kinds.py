@@ -12,6 +12,7 @@ from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.model.finding import Level
 from kdissect.model.record_batch import RecordFault
 from kdissect.rules.rule import BOTH_FRAMES, Once, Rule, Violation
 from kdissect.rules.views.batch_view import Batch
@@ -185,6 +186,7 @@ class ProblemRule(Rule):
     """
 
     needs = "the connection from its first byte, and what shows that its end speaks Kafka"
+    level = Level.INFO
     once = Once.PARTY
     reasons: ClassVar[tuple[Reason, ...]] = ()
     expects: ClassVar[str] = ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.history.connections.connection_problems import ConnectionProblem
-from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import ProblemRule
 from kdissect.rules.rule import Violation
 from kdissect.session.info import ConnectionKind
@@ -26,7 +26,6 @@ class TlsToPlaintext(ProblemRule):
 
     code = "CON001"
     name = "tls-to-plaintext"
-    level = Level.INFO
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
@@ -50,7 +49,6 @@ class PlaintextToTls(ProblemRule):
 
     code = "CON002"
     name = "plaintext-to-tls"
-    level = Level.INFO
     claim = Claim.REFUSED
     severity = Severity.WARNING
     who = Who.CLIENT
@@ -74,7 +72,6 @@ class CertificateName(ProblemRule):
 
     code = "CON003"
     name = "certificate-name"
-    level = Level.INFO
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER
@@ -98,7 +95,6 @@ class TlsRefused(ProblemRule):
 
     code = "CON004"
     name = "tls-refused"
-    level = Level.INFO
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     cites = ("RFC 8446 section 6.2",)
@@ -124,7 +120,6 @@ class HttpRequest(ProblemRule):
 
     code = "CON005"
     name = "http-request"
-    level = Level.INFO
     claim = Claim.REFUSED
     severity = Severity.INFO
     who = Who.CLIENT
@@ -146,7 +141,6 @@ class ClosedAtOnce(ProblemRule):
 
     code = "CON006"
     name = "closed-at-once"
-    level = Level.INFO
     claim = Claim.DIFFERS
     severity = Severity.INFO
     who = Who.BROKER

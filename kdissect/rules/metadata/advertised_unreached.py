@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.history.connections.connection_problems import ConnectionProblem
-from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import ProblemRule
 from kdissect.rules.rule import Violation
 from kdissect.session.problem import Reason
@@ -23,7 +23,6 @@ class AdvertisedUnreached(ProblemRule):
 
     code = "MET007"
     name = "advertised-unreached"
-    level = Level.INFO
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER

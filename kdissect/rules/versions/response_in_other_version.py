@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.headers import response_body_offset
+from kdissect.decoders.messages import body_fits
 from kdissect.decoders.spanned import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
@@ -60,8 +61,6 @@ def _reading(body: Body, version: int) -> tuple[tuple[str, int, int], ...]:
 
 
 def _fits(body: Body, version: int) -> bool:
-    from kdissect.decoders.messages import body_fits  # only bodies that do not fit get here
-
     try:
         offset = response_body_offset(body.data, body.api.key, version)
     except DecodeError:
