@@ -11,13 +11,6 @@ from kdissect.rules.views.body_view import Body
 _GAP, RENEW = 0, 4  # acknowledgeType
 
 
-def batches(body: Body) -> Iterator[tuple[str, Any, list[Any]]]:
-    """Path, partition and acknowledgement batches of each partition of a share request."""
-    for at, topic in enumerate(body.value.topics):
-        for index, partition in enumerate(topic.partitions):
-            yield f"topics[{at}].partitions[{index}]", partition, partition.acknowledgement_batches
-
-
 class BadAckBatches(BodyRule):
     """Acknowledgement batches must ascend, not overlap, and hold one type or one for each offset.
 
@@ -38,9 +31,9 @@ class BadAckBatches(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Each batch of each partition."""
-        for path, _, found in batches(body):
+        for _, partition, path in body.partitions("topics"):
             last = -1
-            for index, batch in enumerate(found):
+            for index, batch in enumerate(partition.acknowledgement_batches):
                 why = _wrong(batch, last)
                 if why:
                     yield body.violation(f"{path}.acknowledgement_batches[{index}]", why[0], why[1])
@@ -80,8 +73,8 @@ class RenewTooEarly(BodyRule):
         """Type 4 where the request does not say it renews."""
         if getattr(body.value, "is_renew_ack", False):
             return
-        for path, _, found in batches(body):
-            for index, batch in enumerate(found):
+        for _, partition, path in body.partitions("topics"):
+            for index, batch in enumerate(partition.acknowledgement_batches):
                 if RENEW in batch.acknowledge_types:
                     yield body.violation(
                         f"{path}.acknowledgement_batches[{index}]", "is_renew_ack beside type 4", "type 4"

@@ -40,8 +40,7 @@ class OddLimits(BodyRule):
             yield body.violation("min_bytes", "0 or more", str(least))
         if most is not None and (most <= 0 or least > most):
             yield body.violation("max_bytes", f"more than 0 and at least min_bytes {least}", str(most))
-        for at, topic in enumerate(body.value.topics):
-            for index, partition in enumerate(topic.partitions):
-                if partition.partition_max_bytes < 0:
-                    path = f"topics[{at}].partitions[{index}].partition_max_bytes"
-                    yield body.violation(path, "0 or more", str(partition.partition_max_bytes))
+        for _, partition, at in body.partitions("topics"):
+            if partition.partition_max_bytes < 0:
+                path = f"{at}.partition_max_bytes"
+                yield body.violation(path, "0 or more", str(partition.partition_max_bytes))

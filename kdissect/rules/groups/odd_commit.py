@@ -43,16 +43,12 @@ class OddCommit(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Offset and metadata of each partition."""
-        for at, topic in enumerate(body.value.topics):
-            for index, partition in enumerate(topic.partitions):
-                path = f"topics[{at}].partitions[{index}]"
-                if partition.committed_offset < -1:
-                    yield body.violation(
-                        f"{path}.committed_offset", "-1 or more", str(partition.committed_offset)
-                    )
-                metadata = partition.committed_metadata or ""
-                size = len(metadata.encode() if isinstance(metadata, str) else metadata)
-                if size > METADATA_LIMIT:
-                    yield body.violation(
-                        f"{path}.committed_metadata", f"at most {METADATA_LIMIT} bytes", plural(size, "byte")
-                    )
+        for _, partition, at in body.partitions("topics"):
+            if partition.committed_offset < -1:
+                yield body.violation(f"{at}.committed_offset", "-1 or more", str(partition.committed_offset))
+            metadata = partition.committed_metadata or ""
+            size = len(metadata.encode() if isinstance(metadata, str) else metadata)
+            if size > METADATA_LIMIT:
+                yield body.violation(
+                    f"{at}.committed_metadata", f"at most {METADATA_LIMIT} bytes", plural(size, "byte")
+                )
