@@ -8,7 +8,7 @@ from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
-_GAP, RENEW = 0, 4  # acknowledgeType
+_GAP, _RENEW = 0, 4  # acknowledgeType
 
 
 class BadAckBatches(BodyRule):
@@ -48,7 +48,7 @@ def _wrong(batch: Any, last: int) -> tuple[str, str] | None:
         return f"offsets above {last}", f"{first} to {end}"
     if len(types) not in (1, end - first + 1):
         return f"1 or {end - first + 1} types", f"{len(types)} types"
-    odd = [kind for kind in types if not _GAP <= kind <= RENEW]
+    odd = [kind for kind in types if not _GAP <= kind <= _RENEW]
     return ("types 0 to 4", f"type {odd[0]}") if odd else None
 
 
@@ -75,7 +75,7 @@ class RenewTooEarly(BodyRule):
             return
         for _, partition, path in body.partitions("topics"):
             for index, batch in enumerate(partition.acknowledgement_batches):
-                if RENEW in batch.acknowledge_types:
+                if _RENEW in batch.acknowledge_types:
                     yield body.violation(
                         f"{path}.acknowledgement_batches[{index}]", "is_renew_ack beside type 4", "type 4"
                     )
