@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kdissect.decoders import compiled
-from kdissect.rules import judge
+from kdissect.rules import finding_evidence, judge
 from kdissect.rules.judge import Judge
 from kdissect.session.events import Event
 from tests.rules.scripted_connection import ScriptedConnection, events_of
