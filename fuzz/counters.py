@@ -2,8 +2,8 @@
 
 import json
 
-from kdissect.history.topic_names import TopicNames
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.topic_names import TopicNames
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots

@@ -1,7 +1,7 @@
 """An exchange on its way through the histories: its two bodies decoded once, for all of them."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kdissect.decoders.bodies import decode_once
 from kdissect.decoders.records.records_fields import Section
@@ -18,6 +18,7 @@ _LOSSES = (
     AnomalyKind.PENDING_LIMIT, AnomalyKind.REASSEMBLY_LIMIT,
 )  # fmt: skip
 
+_UNREAD = object()
 PartitionKey = tuple[str | bytes, int]
 """Name or id of a topic, whichever the message has, and the number of the partition."""
 
@@ -31,11 +32,10 @@ class ExchangeView:
     when first asked for.
     """
 
-    request: Any
-    response: Any
-
     __slots__ = (
         "_evidence",
+        "_request",
+        "_response",
         "exchange",
         "info",
         "is_misread",
@@ -43,8 +43,6 @@ class ExchangeView:
         "key",
         "losses",
         "others_whole",
-        "request",
-        "response",
         "version",
     )
 
@@ -63,29 +61,35 @@ class ExchangeView:
         self._evidence: Evidence | None = None
         self.is_read = False
         """Whether neither body is left to read: what there is was decoded before, and fits."""
+        self._request: Any = _UNREAD
+        self._response: Any = _UNREAD
         if exchange.bodies_cache is not None:
             request, response = exchange.bodies_cache
             if response is None:
                 is_read = exchange.response is None
                 if is_read:
-                    self.response = None
+                    self._response = None
             else:
                 is_read = response.fits
                 if is_read:
-                    self.response = response.value
+                    self._response = response.value
             if request is not None and request.fits:
-                self.request = request.value
+                self._request = request.value
                 self.is_read = is_read
 
-    if not TYPE_CHECKING:  # else every misspelt attribute of a turn would pass the type check
+    @property
+    def request(self) -> Any:
+        """The decoded request; read when first asked for."""
+        if self._request is _UNREAD:
+            self._request = self._read(False)
+        return self._request
 
-        def __getattr__(self, name: str) -> Any:
-            """A body that nobody read yet: read when first asked for."""
-            if name not in ("request", "response"):
-                raise AttributeError(name)
-            value = self._read(name == "response")
-            setattr(self, name, value)
-            return value
+    @property
+    def response(self) -> Any:
+        """The decoded response, in the same way."""
+        if self._response is _UNREAD:
+            self._response = self._read(True)
+        return self._response
 
     @property
     def batches(self) -> list[tuple[PartitionKey, RecordBatch]]:

@@ -1,13 +1,15 @@
 """All histories together, fed with the analyzer's events."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from collections.abc import Set as AbstractSet
 from copy import copy
+from typing import Any
 
 from kdissect.history.api_keys import API_VERSIONS
 from kdissect.history.connections.connection_problems import ConnectionProblem, ConnectionProblems
-from kdissect.history.connections.negotiated_versions import NegotiatedVersions
+from kdissect.history.connections.negotiated_versions import NegotiatedVersions, Negotiation
 from kdissect.history.connections.sasl_login import SaslHistory
-from kdissect.history.connections.throttling import Throttling
+from kdissect.history.connections.throttling import Throttling, has_throttle
 from kdissect.history.epochs.broker_epochs import BrokerEpochs
 from kdissect.history.epochs.leader_epochs import LeaderEpochs
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
@@ -15,15 +17,14 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.groups.modern_groups import ModernGroups
-from kdissect.history.machine import Machine
+from kdissect.history.machine import Choosy, Machine, Passing
 from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.sessions.fetch_sessions import FetchSessions
 from kdissect.history.sessions.share_sessions import ShareSessions
 from kdissect.history.sessions.snapshot_fetches import SnapshotFetches
 from kdissect.history.sessions.telemetry_pushes import Telemetry
-from kdissect.history.track import Kind, Track
-from kdissect.history.watchers import KindWatchers, Watchers
+from kdissect.history.stream_order import StreamOrder
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
@@ -40,6 +41,72 @@ MISSED_KEPT = 50_000
 # Pairs of API and version whose machines are known; Kafka has 368, hostile requests can name 2^32.
 KINDS_KEPT = 4096
 _NO_BODIES = (None, None)
+Kind = tuple[int | None, int | None]
+"""API key and version."""
+_NOTHING: frozenset[Kind] = frozenset()
+
+
+class Track(StreamOrder):
+    """One connection: the order of its exchanges, and the kinds of them that are settled.
+
+    Of a settled kind the machines that watch every exchange learn nothing: its version was used as offered,
+    and the connection is neither one with SASL nor throttled.
+    """
+
+    __slots__ = ("negotiation", "settled")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.negotiation: Negotiation | None = None
+        self.settled: AbstractSet[Kind] | AbstractSet[tuple[int, int]] = _NOTHING
+
+    def is_offered_by(self, exchange: Exchange, versions: NegotiatedVersions) -> bool:
+        """Whether the versions known of a quiet connection come from an exchange."""
+        if exchange.api_key != API_VERSIONS or self.settled is _NOTHING:
+            return False
+        known = versions.connections.peek(exchange.connection.id)
+        by = None if known is None else known.offered_by
+        return by is not None and by.ordinal == exchange.ordinal
+
+    def unsettle(self) -> None:
+        """Every exchange is shown to all machines."""
+        self.settled = _NOTHING
+
+
+Feed = Callable[[ExchangeView], list[Fact]]
+Passes = Callable[[Exchange, Any, Any], bool]
+
+
+class Watchers:
+    """`machines` watch an API; `feeds` are those of the ones that can learn anything from the version.
+
+    `own` leaves out those that watch every exchange; beside each feed stands what tells that an exchange
+    passes the machine by, None where nothing does.
+    """
+
+    __slots__ = ("feeds", "machines", "own")
+
+    def __init__(self, machines: tuple[Machine, ...], key: int, version: int) -> None:
+        self.machines = tuple(m for m in machines if m.api_keys is None or key in m.api_keys)
+        learning = [m for m in self.machines if not isinstance(m, Choosy) or m.concerns(key, version)]
+        self.feeds: tuple[Feed, ...] = tuple(m.feed for m in learning)
+        self.own: tuple[tuple[Passes | None, Feed], ...] = tuple(
+            (m.passes if isinstance(m, Passing) else None, m.feed) for m in learning if m.api_keys is not None
+        )
+
+
+class KindWatchers:
+    """Those of one API and version by their order, and whether its answers have a throttle time."""
+
+    __slots__ = ("as_completed", "has_throttle", "in_stream_order", "own")
+
+    def __init__(
+        self, as_completed: tuple[Machine, ...], in_stream_order: tuple[Machine, ...], key: int, version: int
+    ) -> None:
+        self.as_completed = Watchers(as_completed, key, version)
+        self.in_stream_order = Watchers(in_stream_order, key, version)
+        self.own = self.as_completed.own + self.in_stream_order.own
+        self.has_throttle = has_throttle(key, version)
 
 
 class History:
@@ -130,11 +197,11 @@ class History:
             facts = self._take_settled(exchange, track)
             if facts is not None:
                 return [exchange], facts
-        turn = self._turn(exchange)
-        facts = self._feed(self._watching(turn.key, turn.version).as_completed, turn)
+        view = self._view(exchange)
+        facts = self._feed(self._watching(view.key, view.version).as_completed, view)
         due = track.add(exchange)
         for other in due:
-            facts += self._feed_in_order(turn if other is exchange else self._turn(other), track)
+            facts += self._feed_in_order(view if other is exchange else self._view(other), track)
         return due, facts
 
     def _take_settled(self, exchange: Exchange, track: Track) -> list[Fact] | None:
@@ -160,11 +227,11 @@ class History:
         if kind[0] == API_VERSIONS:
             self.versions.offer_again(exchange)
         facts: list[Fact] = []
-        turn = None
+        view = None
         for passes, feed in watchers.own:
             if passes is None or not passes(exchange, request, response):
-                turn = turn or self._turn(exchange)
-                facts += feed(turn)
+                view = view or self._view(exchange)
+                facts += feed(view)
         return facts
 
     def finish(self) -> list[Fact]:
@@ -178,22 +245,22 @@ class History:
         due = [exchange for exchanges, _ in flushed for exchange in exchanges]
         return due, [fact for _, facts in flushed for fact in facts]
 
-    def _turn(self, exchange: Exchange) -> ExchangeView:
+    def _view(self, exchange: Exchange) -> ExchangeView:
         capture_set = exchange.connection.capture_set
-        turn = ExchangeView(exchange, not self._holed or capture_set not in self._holed)
-        if turn.losses:
+        view = ExchangeView(exchange, not self._holed or capture_set not in self._holed)
+        if view.losses:
             self._holed.add(capture_set)
-        return turn
+        return view
 
     def _flush(self, track: Track) -> tuple[list[Exchange], list[Fact]]:
         due = track.flush()
-        return due, [fact for exchange in due for fact in self._feed_in_order(self._turn(exchange), track)]
+        return due, [fact for exchange in due for fact in self._feed_in_order(self._view(exchange), track)]
 
-    def _feed_in_order(self, turn: ExchangeView, track: Track) -> list[Fact]:
-        connection, negotiations = turn.info.id, self.versions.connections
+    def _feed_in_order(self, view: ExchangeView, track: Track) -> list[Fact]:
+        connection, negotiations = view.info.id, self.versions.connections
         if track.negotiation is not None and connection not in negotiations:
             negotiations.put(connection, copy(track.negotiation))  # settled ones do not count as used
-        facts = self._feed(self._watching(turn.key, turn.version).in_stream_order, turn)
+        facts = self._feed(self._watching(view.key, view.version).in_stream_order, view)
         known = negotiations.peek(connection)
         track.negotiation = None if known is None else known.at_rest()
         if known is None or connection in self.sasl.connections or connection in self.throttling.connections:
@@ -202,21 +269,21 @@ class History:
             track.settled = known.settled
         return facts
 
-    def _feed(self, watchers: Watchers, turn: ExchangeView) -> list[Fact]:
+    def _feed(self, watchers: Watchers, view: ExchangeView) -> list[Fact]:
         facts: list[Fact] = []
-        if turn.is_read and not self._missed:  # nearly always
+        if view.is_read and not self._missed:  # nearly always
             for feed in watchers.feeds:
-                facts += feed(turn)
+                facts += feed(view)
             return facts
-        others_whole = turn.others_whole
+        others_whole = view.others_whole
         for machine in watchers.machines:
-            place = machine, turn.info.capture_set, str(turn.info.client.host)
+            place = machine, view.info.capture_set, str(view.info.client.host)
             if machine.api_keys is not None:
-                turn.others_whole = others_whole and place not in self._missed
-            facts += machine.feed(turn)
-            if turn.is_misread and self._counts_missed(machine):
+                view.others_whole = others_whole and place not in self._missed
+            facts += machine.feed(view)
+            if view.is_misread and self._counts_missed(machine):
                 self._missed.add(place)
-        turn.others_whole = others_whole
+        view.others_whole = others_whole
         return facts
 
     def _counts_missed(self, machine: Machine) -> bool:

@@ -21,7 +21,7 @@ def parse_topic_ids(text: str) -> dict[bytes, str]:
     return _parse_json(stripped) if stripped[:1] in ("{", "[") else _parse_lines(text)
 
 
-def parse_topic_id(text: str) -> bytes:
+def _parse_topic_id(text: str) -> bytes:
     """An id's 16 bytes. Raises ValueError."""
     bare = text.replace("-", "")
     if _HEX_FORM.fullmatch(bare):
@@ -41,21 +41,21 @@ def _parse_lines(text: str) -> dict[bytes, str]:
         if len(words) != 2:
             raise ValueError(f"line {number}: a line is 'ID NAME'")
         try:
-            found[parse_topic_id(words[0])] = words[1]
+            found[_parse_topic_id(words[0])] = words[1]
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None
     return found
 
 
 def _parse_json(text: str) -> dict[bytes, str]:
-    import json
+    import json  # at first use: start-up
 
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"this is no JSON: {error}") from None
     entries = document.items() if isinstance(document, dict) else map(_entry, document)
-    return {parse_topic_id(str(topic_id)): str(name) for topic_id, name in entries}
+    return {_parse_topic_id(str(topic_id)): str(name) for topic_id, name in entries}
 
 
 def _entry(item: Any) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ class Machine(Protocol):
     api_keys: ClassVar[frozenset[int] | None]
     """The APIs it watches; None: every exchange, orphans and SASL tokens too."""
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange in canonical order; gives what it shows. Raises nothing."""
 
 

@@ -154,7 +154,7 @@ class TopicNames:
         frame = exchange.response if is_response else exchange.request
         if frame is None:
             return
-        from kdissect.decoders.generated.naming import naming_of  # many captures never ask for a name
+        from kdissect.decoders.generated.naming import naming_of  # at first use: start-up
 
         offset = exchange.response_body_offset if is_response else exchange.request_body_offset
         names, cluster = naming_of(frame.data, offset, key, version, is_response)
@@ -205,7 +205,7 @@ class TopicNames:
         request = exchange.request
         if request is None or not any(mark in request.data for mark in _METADATA_MARKS):
             return
-        # Few captures have a controller's traffic.
+        # At first use: start-up. Few captures have the traffic of a controller.
         from kdissect.engine.records.snapshot_pieces import SnapshotPieces
         from kdissect.history.metadata_log import topic_records
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from kdissect.model.plural import plural
 from kdissect.report.verdict import Verdict
+from kdissect.rules.registry import ruleset_version
 from kdissect.rules.rule import Rule
-from kdissect.rules.ruleset import ruleset_version
 from kdissect.schema.releases import newest_release
 
 _NUMBER = 3  # digits at the end of a code

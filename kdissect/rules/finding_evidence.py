@@ -26,7 +26,7 @@ def label_of(info: ConnectionInfo, who: Who, labels: Labels) -> str | None:
     return labels.get(str(endpoint)) or labels.get(endpoint.host) or labels.get(who)
 
 
-def party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
+def _party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
     """The client or broker of a connection."""
     label = label_of(info, who, labels)
     if who is Who.BROKER:  # brokers do not say what they are
@@ -34,7 +34,7 @@ def party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
     return Party(who, info.client_text, info.software_name, info.software_version, info.client_id, label)
 
 
-class Told(NamedTuple):
+class Occurrence(NamedTuple):
     """A fault with what makes a finding equal to others: for most that is enough (`FindingLog.repeats`)."""
 
     side: str
@@ -43,13 +43,13 @@ class Told(NamedTuple):
     time_ns: int
 
 
-def told(
+def occurrence_of(
     rule: Rule, fault: Violation, info: ConnectionInfo, exchange: Exchange | None, labels: Labels
-) -> Told:
+) -> Occurrence:
     """Who is at fault, and the key of the finding."""
     side = fault.side or _side_of(rule, fault, exchange)
     who = fault.who or rule.who or (Who.CLIENT if side == REQUEST else Who.BROKER)
-    party = party_of(info, who, labels)
+    party = _party_of(info, who, labels)
     where: tuple[int | None, int | None, str, str] = None, None, "", ""
     time_ns = info.start_ns
     if exchange is not None:
@@ -58,17 +58,17 @@ def told(
         where = exchange.api_key, exchange.api_version, side, path
         time_ns = 0 if frame is None else frame.time_ns
     key = key_from(rule.once, rule.code, rule.claim, party, where, fault.expected, fault.seen)
-    return Told(side, party, key, time_ns)
+    return Occurrence(side, party, key, time_ns)
 
 
 def finding_of(
-    rule: Rule, fault: Violation, info: ConnectionInfo, exchange: Exchange | None, found: Told
+    rule: Rule, fault: Violation, info: ConnectionInfo, exchange: Exchange | None, found: Occurrence
 ) -> Finding:
     """The finding that a fault makes."""
     place = place_of(info, exchange, found.side, fault)
     finding = Finding(
         rule.code, rule.name, rule.level, rule.claim, rule.effective_severity(), found.party, place,
-        fault.expected, fault.seen, consequence_of(exchange, found.party.role),
+        fault.expected, fault.seen, _consequence_of(exchange, found.party.role),
     )  # fmt: skip
     finding.earlier = fault.earlier
     finding.capture_set = info.capture_set
@@ -121,7 +121,7 @@ def _span(exchange: Exchange, side: str, fault: Violation) -> tuple[int, int, st
     return node.start, node.end, path
 
 
-def consequence_of(exchange: Exchange | None, who: Who) -> str:
+def _consequence_of(exchange: Exchange | None, who: Who) -> str:
     """What the other end was seen to do. Only brokers answer; what a client makes of an answer is unseen."""
     if exchange is None or who is Who.BROKER or exchange.request is None:
         return ""

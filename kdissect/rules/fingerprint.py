@@ -33,7 +33,7 @@ _AGAIN = re.compile(r"(#|'')(?:,? (?:#|''))+")
 
 def fingerprint(finding: Finding) -> str:
     """16 hex digits."""
-    from hashlib import blake2b  # loads OpenSSL: only where fingerprints are asked for
+    from hashlib import blake2b  # at first use: start-up (OpenSSL)
 
     text = "\0".join(_parts(finding)).encode("utf-8", "backslashreplace")
     return blake2b(text, digest_size=LENGTH).hexdigest()

@@ -5,7 +5,7 @@ Rules of the game:
 - Capture quality first: frames that are cut are not judged as bodies; a rule that needs the start of the
   connection, or all of it, is inconclusive where the capture lacks that.
 - One cause, one finding: a header that does not fit silences the body, a body that does not fit silences
-  its values, and a rule silences those it shadows, for the same exchange. The order is that of the registry.
+  its values, and a rule silences those it overrides, for the same exchange. The registry has the order.
 - What the schema does not know (API, version) is not judged.
 """
 
@@ -24,7 +24,7 @@ from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
 from kdissect.model.plural import plural
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.finding_evidence import Told, finding_of, has_no_error, told
+from kdissect.rules.finding_evidence import Occurrence, finding_of, has_no_error, occurrence_of
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.judging.batch_judge import BatchJudge
 from kdissect.rules.judging.body_kind import BodyKind
@@ -38,8 +38,7 @@ from kdissect.rules.rule_coverage import Exercise
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
-from kdissect.rules.views.kept_exchanges import RecentExchanges
-from kdissect.rules.views.large_exchanges import LargeExchanges
+from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo, ConnectionKind
@@ -72,9 +71,11 @@ class Judge:
         self._views: dict[str, JudgedConnection] = {}
         self._large = LargeExchanges()
         self._recent = RecentExchanges(self._rest)
-        self._muted: set[str] = set()  # codes shadowed for the exchange being judged
+        self._suppressed: set[str] = set()  # codes suppressed for the exchange being judged
         self._at_ns = 0  # its time
-        self._counted: list[Told] | None = None  # of an exchange that came again, if no finding was made
+        self._counted: list[Occurrence] | None = (
+            None  # of an exchange that came again, if no finding was made
+        )
         self._subjects = Subjects(rules)
         self._history = History(machines, increments=False)  # no rule speaks of them
         self._batches = BatchJudge(rules, self.coverage)
@@ -144,7 +145,7 @@ class Judge:
             self._exchange(exchange, view)
             exchange.forget_bodies()
         self.coverage.at(info)
-        self._muted.clear()
+        self._suppressed.clear()
         for rule in self._subjects.connection_rules:
             self._apply(rule, view, None, rule.check(view))
         self.coverage.exercises.close(info)
@@ -177,17 +178,17 @@ class Judge:
             self._closely(exchange, view, sort)
             return
         before = Before(self.coverage.exercises.at(view.info), self.inconclusive, view)
-        noted: list[Told] = []
+        noted: list[Occurrence] = []
         self._counted = noted
         self._closely(exchange, view, sort)
         if self._counted is noted:
-            repeated.outcome = outcome_of(exchange, view, before, self.inconclusive, noted, self._muted)
+            repeated.outcome = outcome_of(exchange, view, before, self.inconclusive, noted, self._suppressed)
         self._counted = None
 
     def _count_again(self, exchange: Exchange, view: ConnectionView, outcome: Outcome) -> None:
         """What came of the exchange before comes of this one too."""
         outcome.count(exchange, self.coverage, self.findings)
-        self._muted = set(outcome.muted)
+        self._suppressed = set(outcome.suppressed)
         if outcome.has_ranges and exchange.response is not None:
             view.learn_again(exchange.response)
         self._judged(exchange, view)
@@ -235,7 +236,7 @@ class Judge:
         self.coverage.add_exchange(exchange)
         frame = exchange.request or exchange.response
         self._at_ns = 0 if frame is None else frame.time_ns
-        self._muted.clear()
+        self._suppressed.clear()
         if sort != USUAL or self._subjects.look_at_usual:
             self._headers(exchange, view, sort)
         if exchange.kind is ExchangeKind.KAFKA and not (sort == ODD and _has_bad_header(exchange)):
@@ -243,14 +244,14 @@ class Judge:
         self._judged(exchange, view)
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
-        """An exchange was judged; `_muted` are the codes that must not speak of it any more."""
-        view.end(exchange, self._muted)
+        """An exchange was judged; `_suppressed` are the codes that must not speak of it any more."""
+        view.end(exchange, self._suppressed)
 
     def _headers(self, exchange: Exchange, view: ConnectionView, sort: str) -> None:
-        muted = self._muted
+        suppressed = self._suppressed
         settled = True
         for rule, is_suspect in self._subjects.exchange_checks(exchange, sort):
-            if muted and rule.code in muted:
+            if suppressed and rule.code in suppressed:
                 self.coverage.pass_over(rule.code)
             elif is_suspect(exchange, view):
                 settled = False
@@ -289,15 +290,15 @@ class Judge:
         looked_at = self.coverage.exercises.now
         looked_at.bodies += 1
         if not body.fits:
-            self._misfit(body, body.error or _left_over(body), view)
+            self._undecodable(body, body.error or _left_over(body), view)
             return
         kind = looked_at.kinds.get((exchange.api_key, side, body.version)) or self._subjects.body_kind(
             exchange, side, body.version, looked_at
         )
         kind.bodies += 1
-        muted = self._muted
+        suppressed = self._suppressed
         for rule, is_suspect in kind.plain_checks if is_plain else kind.checks:
-            if (muted and rule.code in muted) or (rule.refusable and not has_no_error(body)):
+            if (suppressed and rule.code in suppressed) or (rule.refusable and not has_no_error(body)):
                 self.coverage.pass_over(rule.code)
             elif is_suspect(body):
                 self._speak_all(rule, rule.check(body), view, exchange)
@@ -320,8 +321,8 @@ class Judge:
             with self.coverage.aside(kind.pieces):
                 self._pieces(body, self._subjects.node_rules, view)
 
-    def _misfit(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
-        """The first rule that explains the bytes has the word."""
+    def _undecodable(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
+        """The first rule that explains the bytes reports it."""
         for rule in self._subjects.undecodable_rules:
             if error.kind not in rule.kinds:
                 continue
@@ -342,18 +343,18 @@ class Judge:
         """Judge what the histories found; `event` is the exchange that completed it, most of the time."""
         by_kind = self._subjects.fact_rules
         pairs = [(fact, rule) for fact in facts for rule in by_kind.get(_kind(fact), ())]
-        shadowed = {(_place(fact), code) for fact, rule in pairs if fact.sure for code in rule.shadows}
+        suppressed = {(_place(fact), code) for fact, rule in pairs if fact.sure for code in rule.overrides}
         for fact, rule in pairs:
             found = self._views.get(fact.evidence.connection)
             if found is None:  # the connection is over, and what is left of it unsure
                 self.inconclusive[rule.code, "the connection was over"] += 1
-            elif (_place(fact), rule.code) not in shadowed:
+            elif (_place(fact), rule.code) not in suppressed:
                 self._fact(rule, fact, found, event)
 
     def _fact(self, rule: FactRule, fact: Fact, view: ConnectionView, event: Exchange | None) -> None:
         ordinal = fact.evidence.ordinal
         self.coverage.at(view.info)
-        self._muted = set(view.shadowed.get(ordinal, ()))
+        self._suppressed = set(view.suppressed.get(ordinal, ()))
         is_own = event is not None and (event.connection.id, event.ordinal) == _place(fact)
         self._apply(rule, view, event if is_own else view.recent(ordinal), rule.check(fact))
 
@@ -362,7 +363,7 @@ class Judge:
         for one in found:
             for rule in self._subjects.problem_rules.get(one.problem.reason, ()) if one.is_kafka else ():
                 self.coverage.at(one.connection)
-                self._muted.clear()
+                self._suppressed.clear()
                 view = ConnectionView(one.connection, self._large, self._recent)
                 self._apply(rule, view, None, rule.check(one))
 
@@ -372,7 +373,7 @@ class Judge:
         self, rule: Rule, view: ConnectionView, exchange: Exchange | None, faults: Iterable[Violation]
     ) -> bool:
         """Run one check; whether it spoke."""
-        if rule.code in self._muted:
+        if rule.code in self._suppressed:
             return False
         self.coverage.exercise(rule.code)
         return self._speak_all(rule, faults, view, exchange)
@@ -391,12 +392,12 @@ class Judge:
         if why:
             self.inconclusive[rule.code, why] += 1
             return
-        if rule.code in self._muted or rule.code in view.spoken:
+        if rule.code in self._suppressed or rule.code in view.spoken:
             return
-        self._muted.update(rule.shadows)
+        self._suppressed.update(rule.overrides)
         if rule.once == Once.CONNECTION:
             view.spoken |= {rule.code}
-        found = told(rule, fault, view.info, exchange, self._labels)
+        found = occurrence_of(rule, fault, view.info, exchange, self._labels)
         if self.who is not None and found.party.role is not self.who:
             return
         if self.findings.repeats(found.key, found.time_ns):

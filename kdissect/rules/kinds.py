@@ -12,6 +12,7 @@ from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.model.finding import Level
 from kdissect.model.record_batch import RecordFault
 from kdissect.rules.rule import BOTH_FRAMES, Once, Rule, Violation
 from kdissect.rules.views.batch_view import Batch
@@ -56,21 +57,23 @@ class ExchangeRule(Rule):
 class UndecodableRule(Rule):
     """Judges a body that does not fit the schema. `kinds` are the faults it owns.
 
-    Behind a hole frames begin where they seem to: what does not fit may be none.
+    `expected` is what should stand there. Behind a hole frames begin where they seem to: what does
+    not fit may be none.
     """
 
     needs_whole = True
     kinds: ClassVar[frozenset[FaultKind]] = frozenset()
+    expected: ClassVar[str] = ""
 
     def check(self, body: Body, error: DecodeError) -> Iterable[Violation]:
         """What is wrong; nothing if another cause explains the bytes."""
-        raise NotImplementedError
+        yield body.undecodable(error, self.expected)
 
 
 class NodeRule(Rule):
     """Judges pieces of any body that fits. `nodes` are the sorts of pieces (`rules.pieces`) it looks at.
 
-    It is shown every body, unless `rules.subjects` says that it cannot speak of plain ones.
+    It is shown every body, unless `judging.rule_index` says that it cannot speak of plain ones.
     """
 
     nodes: ClassVar[tuple[str, ...]] = ()
@@ -129,13 +132,13 @@ class RecordFaultRule(BatchSubject):
 
     def check(self, fault: RecordFault, batch: Batch) -> Iterable[Violation]:
         """What is wrong within a batch; nothing if another cause explains the bytes."""
-        yield batch.misfit(fault, self.expected)
+        yield batch.malformed(fault, self.expected)
 
 
 class BatchRule(BatchSubject):
     """Judges a batch whose checksum is right by its header.
 
-    It is shown every batch, unless `rules.plain_batch` says which it cannot speak of.
+    It is shown every batch, unless `judging.canonical_batch` says which it cannot speak of.
     """
 
     def check(self, batch: Batch) -> Iterable[Violation]:
@@ -146,7 +149,7 @@ class BatchRule(BatchSubject):
 class RecordRule(BatchSubject):
     """Judges the records of a batch, all of which fit.
 
-    It is shown every batch, unless `rules.batches` says that it cannot speak of usual records.
+    It is shown every batch, unless `judging.batch_judge` says that it cannot speak of usual records.
     """
 
     def check(self, batch: Batch) -> Iterable[Violation]:
@@ -183,6 +186,7 @@ class ProblemRule(Rule):
     """
 
     needs = "the connection from its first byte, and what shows that its end speaks Kafka"
+    level = Level.INFO
     once = Once.PARTY
     reasons: ClassVar[tuple[Reason, ...]] = ()
     expects: ClassVar[str] = ""

@@ -38,8 +38,8 @@ def rule_markdown(rule: Rule) -> str:
 def index_markdown(rules: Sequence[Rule]) -> str:
     """The list of pages."""
     rows = "".join(
-        f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.effective_severity()} | {rule.level} | {rule.claim} | "
-        f"{page(rule).splitlines()[0]} |\n"
+        f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.effective_severity()} | {rule.level} | "
+        f"{rule.claim} | {page(rule).splitlines()[0]} |\n"
         for rule in rules
     )
     return (

@@ -1,7 +1,8 @@
 """What a rule is: a code that is never reused, a claim with its source, and a check of one kind of subject.
 
 A rule is a class without state, of one of the `kinds`; what it must remember stands in the `ConnectionView`
-or in `history`. Checks yield a `Violation` for each thing wrong; the judge adds who, where and what came of it.
+or in `history`. Checks yield a `Violation` for each thing wrong; the judge adds who, where and what came of
+it.
 """
 
 from typing import ClassVar, NamedTuple
@@ -50,8 +51,8 @@ class Rule:
     `who` is None where both ends can break it. `needs` says what of the traffic must be in the capture, where
     it is less than the connection. `needs_start`: a rule that the unseen beginning of a
     connection could explain; `needs_whole`: one that bytes missing from the capture could explain. Both are
-    then inconclusive. `shadows` are codes that stay silent about an exchange this rule has spoken of: they
-    would tell of the same cause.
+    then inconclusive. `overrides` are codes that stay silent about an exchange this rule has spoken of: they
+    would report the same cause.
     """
 
     code: ClassVar[str]
@@ -65,7 +66,7 @@ class Rule:
     needs_start: ClassVar[bool] = False
     needs_whole: ClassVar[bool] = False
     once: ClassVar[str] = Once.EACH
-    shadows: ClassVar[tuple[str, ...]] = ()
+    overrides: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def effective_severity(cls) -> Severity:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from kdissect.model.finding import Party, Who
 from kdissect.rules.finding_evidence import Labels, label_of
-from kdissect.rules.judging.body_kind import BodyKind, Earliest, KindKey
-from kdissect.rules.judging.body_pair import BodyPair, PairKey
+from kdissect.rules.judging.body_kind import BodyKind, BodyPair, Earliest, KindKey, PairKey
 from kdissect.rules.kinds import ExchangeRule, UndecodableRule
 from kdissect.session.info import ConnectionInfo
 

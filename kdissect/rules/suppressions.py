@@ -27,7 +27,7 @@ class Suppressions:
         self._used: set[int] = set()
 
     def split(self, findings: Iterable[Finding]) -> tuple[list[Finding], list[Suppressed]]:
-        """Findings that stand, and those that are suppressed; the first entry that matches has the word."""
+        """Findings that stand, and those that are suppressed; the first entry that matches decides."""
         kept: list[Finding] = []
         suppressed: list[Suppressed] = []
         for finding in findings:
@@ -44,12 +44,12 @@ class Suppressions:
         return [entry for index, entry in enumerate(self._entries) if index not in self._used]
 
     def _by(self, finding: Finding) -> Suppression | None:
-        matching = [index for index, entry in enumerate(self._entries) if matches(entry, finding)]
+        matching = [index for index, entry in enumerate(self._entries) if _matches(entry, finding)]
         self._used.update(matching)  # an entry that another one makes superfluous is not called unused
         return self._entries[matching[0]] if matching else None
 
 
-def matches(entry: Suppression, finding: Finding) -> bool:
+def _matches(entry: Suppression, finding: Finding) -> bool:
     """Whether an entry is about a finding: its rule, and all of its matchers."""
     return fits(entry.rule, finding) and all(
         any(_fits(pattern, value) for pattern in patterns for value in _VALUES[name](finding))

@@ -82,7 +82,7 @@ class FlowJudge(Judge):
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
         super()._judged(exchange, view)
-        self._told(exchange, view.shadowed.get(exchange.ordinal, NO_CODES))
+        self._told(exchange, view.suppressed.get(exchange.ordinal, NO_CODES))
 
     def _passed(
         self, exchange: Exchange, view: ConnectionView, request: Frame, response: Frame | None
@@ -108,7 +108,7 @@ class CaptureSetJudge(Judge):
 
     def _exchange(self, exchange: Exchange, view: JudgedConnection, repeated: Repeated | None = None) -> None:
         view.begin(exchange)
-        self._muted = set(self._silenced.pop((exchange.connection.id, exchange.ordinal), ()))
+        self._suppressed = set(self._silenced.pop((exchange.connection.id, exchange.ordinal), ()))
         self._judged(exchange, view)
 
     def _close(self, event: ConnectionClosed, due: list[Exchange]) -> None:

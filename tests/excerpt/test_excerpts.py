@@ -20,7 +20,7 @@ from kdissect.net.parser import SegmentParser
 from kdissect.report.evidence_files import collect_evidence, file_comment
 from kdissect.rules.judge import Judge
 from kdissect.session.exchange import Exchange
-from tests.rules.scripted_connection import Dialogue
+from tests.rules.scripted_connection import ScriptedConnection
 from tests.support.console import CAPTURES
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 from tests.support.packets.pcaps import write_pcap
@@ -100,7 +100,7 @@ def test_a_hole_inside_of_a_frame_stays(tmp_path: Path) -> None:
 
 
 def test_bytes_in_no_frame_are_overwritten_behind_the_first(tmp_path: Path) -> None:
-    dialogue = Dialogue().exchange("Metadata", 12, {"topics": None}, {"brokers": []})
+    dialogue = ScriptedConnection().exchange("Metadata", 12, {"topics": None}, {"brokers": []})
     packets = dialogue.send(CLIENT, b"\xff\xff\xff\xff" + bytes(60) + SECRET).close()
     path = write_pcap(tmp_path / "lost.pcap", packets)
     (item,) = {event.connection.id for event in Dissection(path)}

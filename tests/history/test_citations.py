@@ -10,7 +10,7 @@ CITATION = re.compile(r'(spec/\d{3}) "([^"]+)"')
 
 def test_sections_exist() -> None:
     cited = set()
-    for path in (CHECKOUT / "kdissect" / "history").glob("*.py"):
+    for path in (CHECKOUT / "kdissect" / "history").rglob("*.py"):
         cited |= {" ".join(found) for found in CITATION.findall(path.read_text())}
     assert len(cited) >= 2
     assert not [citation for citation in sorted(cited) if resolve(citation) is None]

@@ -23,7 +23,7 @@ from kdissect.model.packets.packet import PlainPacket
 from kdissect.model.ports import ANY_PORTS
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.views import kept_exchanges as recent_exchanges
+from kdissect.rules.views import kept_exchanges
 from kdissect.session import info
 from kdissect.session.events import Event
 from kdissect.session.info import connection_id
@@ -81,7 +81,7 @@ def test_an_open_connection_with_exchanges() -> None:
 
 def test_an_open_connection_that_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those that spoke last more is kept, of a few thousand: here of a few, all others are at rest."""
-    monkeypatch.setattr(recent_exchanges, "CONNECTIONS_KEPT", 50)
+    monkeypatch.setattr(kept_exchanges, "CONNECTIONS_KEPT", 50)
     monkeypatch.setattr(negotiated_versions, "CONNECTIONS_KEPT", 50)
     for bound in ("ASKING_KEPT", "CLIENTS_KEPT", "ENDS_KEPT"):
         monkeypatch.setattr(connection_problems, bound, 50)

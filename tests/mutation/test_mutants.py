@@ -70,7 +70,7 @@ def _imports(path: Path) -> Iterator[str]:
 
 def test_mutators_import_no_rule() -> None:
     """They know rules by their codes alone; `talk` drives the judge that tells what became of mutants."""
-    for path in HERE.glob("*.py"):
+    for path in HERE.rglob("*.py"):
         if path.name not in ("talk.py", Path(__file__).name):
             assert not [name for name in _imports(path) if name.startswith("kdissect.rules")], path.name
 

@@ -9,7 +9,7 @@ from kdissect.api import Dissection
 from kdissect.model.finding import Finding
 from kdissect.model.packets.packet import Packet
 from kdissect.report.evidence_files import Evidence, collect_evidence, file_comment
-from kdissect.rules.headers import correlation_id_order
+from kdissect.rules.headers import correlation_ids
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
@@ -85,7 +85,7 @@ def ports_of(packet: Packet) -> set[int]:
 def test_what_was_tls_is_plaintext_and_shows_again_without_its_key_log(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(correlation_id_order, "JAVA", "another")  # whose order of ids would be a finding
+    monkeypatch.setattr(correlation_ids, "JAVA", "another")  # whose order of ids would be a finding
     capture, keys = CAPTURES / f"{name}.pcapng", (str(CAPTURES / f"{name}.keys"),)
     brokers = {
         event.connection.broker.port

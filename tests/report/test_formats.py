@@ -9,7 +9,7 @@ from kdissect.report.github import report_github
 from kdissect.report.junit import report_junit
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import quality_of
-from tests.rules.scripted_connection import Dialogue, judged
+from tests.rules.scripted_connection import ScriptedConnection, judged
 from tests.support.console import CAPTURES
 
 EVIL = "a\n::error::x\x1b[2J</failure><b>%0A"
@@ -17,7 +17,7 @@ ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")
 
 
 def evil() -> Verdict:
-    talk = Dialogue()
+    talk = ScriptedConnection()
     talk.ask("Produce", 9, {"acks": 7, "timeout_ms": 1, "topic_data": []}, client_id=EVIL)
     judge = judged(talk.answer("Produce", 9, {"responses": []}).close())
     assert any(finding.code == "PRD001" for finding in judge.findings.all())

@@ -6,7 +6,7 @@ from kdissect.api import Dissection
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
-from tests.rules.scripted_connection import VERSIONS, Dialogue
+from tests.rules.scripted_connection import VERSIONS, ScriptedConnection
 from tests.support.console import CAPTURES
 
 # Clean, partial, many clients, no software named, errors of clients and of brokers.
@@ -51,7 +51,7 @@ def verdict_on(text: str, path: str | None = None) -> Verdict:
     """A verdict with a text wherever a peer, a user or a file system may put one."""
     from kdissect.engine.analyzer import Analyzer
 
-    talk = Dialogue()  # the first frame must look like Kafka
+    talk = ScriptedConnection()  # the first frame must look like Kafka
     software = {"client_software_name": text, "client_software_version": text}
     talk.ask("ApiVersions", 3, software, client_id=text)
     talk.answer("ApiVersions", 3, VERSIONS)

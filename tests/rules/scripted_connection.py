@@ -17,7 +17,7 @@ Fields = Mapping[str, Any]
 RANGES = [(0, 0, 13), (1, 4, 18), (3, 0, 13), (18, 0, 5), (21, 0, 2)]
 
 
-class Dialogue:
+class ScriptedConnection:
     """One connection. `ask` and `answer` take fields; correlation ids count up by themselves."""
 
     def __init__(self, negotiate: bool = True, handshake: bool = True) -> None:
@@ -36,22 +36,22 @@ class Dialogue:
         self.talk.client(encode_request(key_of(api), version, self._id, client_id, fields))
         return self._id
 
-    def answer(self, api: str, version: int, fields: Fields, id_: int | None = None) -> "Dialogue":
+    def answer(self, api: str, version: int, fields: Fields, id_: int | None = None) -> "ScriptedConnection":
         """Send a response to the last request, or to `id_`."""
         self.talk.broker(encode_response(key_of(api), version, self._id if id_ is None else id_, fields))
         return self
 
-    def exchange(self, api: str, version: int, asked: Fields, answered: Fields) -> "Dialogue":
+    def exchange(self, api: str, version: int, asked: Fields, answered: Fields) -> "ScriptedConnection":
         """A request and its response."""
         self.ask(api, version, asked)
         return self.answer(api, version, answered)
 
-    def raw(self, side: int, content: bytes) -> "Dialogue":
+    def raw(self, side: int, content: bytes) -> "ScriptedConnection":
         """A frame of any bytes."""
         data = len(content).to_bytes(4) + content
         return self.send(side, data)
 
-    def send(self, side: int, data: bytes) -> "Dialogue":
+    def send(self, side: int, data: bytes) -> "ScriptedConnection":
         """Bytes without a frame around them."""
         (self.talk.client if side == CLIENT else self.talk.broker)(data)
         return self

@@ -13,7 +13,7 @@ from tests.history.sessions import test_fetch_sessions as sessions
 from tests.history.talk import Talk
 from tests.rules.fixtures.apis import fetch_answer, full_fetch
 from tests.rules.fixtures.wire import ALL, CLUSTER, METADATA, PRODUCE, old_produce
-from tests.rules.scripted_connection import SOFTWARE, VERSIONS, Dialogue, findings, versions
+from tests.rules.scripted_connection import SOFTWARE, VERSIONS, ScriptedConnection, findings, versions
 from tests.support.messages.traffic import BROKER, CLIENT, RST, Conversation, request
 
 SNAP = 96
@@ -33,7 +33,7 @@ def snapped(packets: list[Packet], kept: int = SNAP) -> list[Packet]:
 
 
 def test_a_frame_that_a_snap_length_cut_was_sent_whole() -> None:
-    talk = Dialogue().exchange("Metadata", 12, {"topics": [{"name": "a" * 200}]}, CLUSTER)
+    talk = ScriptedConnection().exchange("Metadata", 12, {"topics": [{"name": "a" * 200}]}, CLUSTER)
     for packets in (talk.close(CLIENT), talk.talk.packet(CLIENT, flags=RST).packets):
         assert "FRM005" not in codes(snapped(packets, 150))
 
@@ -41,8 +41,8 @@ def test_a_frame_that_a_snap_length_cut_was_sent_whole() -> None:
 def test_a_frame_of_which_a_snap_length_hides_how_it_ends() -> None:
     """Its sender did cut it, but how much of it was sent the capture does not show."""
     half = request(3, 8, 2, bytes(300))[:-100]
-    assert "FRM005" in codes(Dialogue().send(CLIENT, half).close(CLIENT))
-    assert "FRM005" not in codes(snapped(Dialogue().send(CLIENT, half).close(CLIENT)))
+    assert "FRM005" in codes(ScriptedConnection().send(CLIENT, half).close(CLIENT))
+    assert "FRM005" not in codes(snapped(ScriptedConnection().send(CLIENT, half).close(CLIENT)))
 
 
 # HDR003
@@ -51,14 +51,14 @@ def test_a_frame_of_which_a_snap_length_hides_how_it_ends() -> None:
 def test_a_null_topic_is_no_header_without_tags() -> None:
     """DescribeLogDirs v2 with a null name: read a byte earlier, it would have tag 0 twice."""
     content = bytes.fromhex("0023 0002 00000002 0004 74657374 00 02 00 00 00 00")
-    found = codes(Dialogue().raw(CLIENT, content).close())
+    found = codes(ScriptedConnection().raw(CLIENT, content).close())
     assert "HDR003" not in found
     assert "BDY003" in found
 
 
 def test_a_header_without_tags_is_told_still() -> None:
     content = bytes.fromhex("0003 000c 00000002 0004 74657374 00 01 00 00")  # Metadata v12 with header v1
-    assert "HDR003" in codes(Dialogue().raw(CLIENT, content).close())
+    assert "HDR003" in codes(ScriptedConnection().raw(CLIENT, content).close())
 
 
 # VER001, VER014, VER017, PAI005
@@ -73,7 +73,7 @@ def test_nobody_advertised_less_than_was_advertised() -> None:
 
 
 def test_a_broker_that_serves_old_produce_is_left_alone() -> None:
-    talk = Dialogue(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, versions(ALL, (0, 0, 13)))
+    talk = ScriptedConnection(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, versions(ALL, (0, 0, 13)))
     talk.exchange("Produce", 2, {**PRODUCE, "acks": 1}, {"responses": []})
     assert codes(talk.close()) == {"VER016"}
 
@@ -81,17 +81,17 @@ def test_a_broker_that_serves_old_produce_is_left_alone() -> None:
 def test_records_lost_with_acks_0_are_told() -> None:
     """The client cannot know: it waits for no answer (Java 0.8.2.2 against Kafka 4.4)."""
     assert codes(old_produce(BROKER, acks=0)) == {"VER017"}
-    talk = Dialogue(negotiate=False)
+    talk = ScriptedConnection(negotiate=False)
     talk.ask("Produce", 0, PRODUCE)
     assert codes(talk.close(BROKER)) == {"VER003", "VER014"}
-    talk = Dialogue(negotiate=False)
+    talk = ScriptedConnection(negotiate=False)
     talk.ask("Produce", 0, PRODUCE)
     assert codes(talk.close(CLIENT)) == {"VER003"}
 
 
 def test_a_close_without_a_word_blames_no_client() -> None:
     """A broker that advertises a version elsewhere and drops it looks like Kafka 4 and a client too old."""
-    talk = Dialogue(negotiate=False)
+    talk = ScriptedConnection(negotiate=False)
     talk.ask("Produce", 1, {**PRODUCE, "acks": 1})
     (found,) = [f for f in findings(talk.close(BROKER)) if f.code == "VER014"]
     assert (found.party.role, found.claim) == ("broker", "differs")
@@ -99,7 +99,7 @@ def test_a_close_without_a_word_blames_no_client() -> None:
 
 def test_a_handshake_that_is_advertised_must_be_answered() -> None:
     """An unknown mechanism gets error 33 and the list of those enabled, not a close."""
-    talk = Dialogue()
+    talk = ScriptedConnection()
     talk.ask("SaslHandshake", 1, {"mechanism": "SCRAM-SHA-256"})
     found = {f.code: f.party.role for f in findings(talk.close(BROKER))}
     assert found == {"VER013": "broker"}
@@ -112,9 +112,9 @@ def test_an_empty_answer_of_old_fetches_is_an_error() -> None:
     """Up to v6 there is no error code for the whole: brokers answer no partition at all."""
     asked = {**full_fetch([0]), "min_bytes": 1, "max_wait_ms": 500}
     for version, expected in ((4, False), (6, False), (7, True)):
-        talk = Dialogue().exchange("Fetch", version, asked, {"responses": []})
+        talk = ScriptedConnection().exchange("Fetch", version, asked, {"responses": []})
         assert ("FET008" in codes(talk.close())) is expected
-    talk = Dialogue().exchange("Fetch", 4, asked, fetch_answer(0))
+    talk = ScriptedConnection().exchange("Fetch", 4, asked, fetch_answer(0))
     assert "FET008" in codes(talk.close())
 
 
@@ -123,7 +123,7 @@ def test_an_empty_answer_of_old_fetches_is_an_error() -> None:
 
 def test_a_bad_fallback_is_read_as_what_it_should_be() -> None:
     """librdkafka's mock broker: error 35, a compact count, and one element."""
-    talk = Dialogue()
+    talk = ScriptedConnection()
     talk.raw(CLIENT, bytes.fromhex("0012 0003 00000009 0004 74657374 00 0274 0275 00"))
     talk.raw(BROKER, bytes.fromhex("00000009 0023 01 0012 0000 0002 00000000"))
     (found,) = [finding for finding in findings(talk.close()) if finding.code == "VER004"]
@@ -136,7 +136,7 @@ def test_a_bad_fallback_is_read_as_what_it_should_be() -> None:
 
 def offsets_answer(content: str) -> dict[str, tuple[str | None, str]]:
     """What is found in an answer of ListOffsets v0: place and what was seen."""
-    talk = Dialogue(negotiate=False)
+    talk = ScriptedConnection(negotiate=False)
     id_ = talk.ask("ListOffsets", 0, {"replica_id": -1, "topics": []})
     talk.raw(BROKER, id_.to_bytes(4) + bytes.fromhex(content))
     return {f.code: (f.place.path, f.seen) for f in findings(talk.close()) if f.code.startswith("BDY")}
@@ -220,7 +220,7 @@ def test_a_session_named_beside_an_error_is_no_clients_invention() -> None:
 
 
 def test_a_range_upside_down_is_the_brokers() -> None:
-    talk = Dialogue(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, versions(ALL, (3, 13, 9)))
+    talk = ScriptedConnection(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, versions(ALL, (3, 13, 9)))
     found = findings(talk.exchange("Metadata", 12, {"topics": None}, CLUSTER).close())
     assert {f.code: f.party.role for f in found} == {"VER007": "broker"}
 
@@ -231,7 +231,7 @@ def test_a_range_upside_down_is_the_brokers() -> None:
 @pytest.mark.parametrize("later", [5, 1100])
 def test_a_lost_answer_is_told_once(later: int) -> None:
     """What follows is in order; also behind so many requests that the lost one is waited for no more."""
-    talk = Dialogue()
+    talk = ScriptedConnection()
     talk.ask("Metadata", 12, METADATA)
     for _ in range(later):
         talk.exchange("Metadata", 12, METADATA, CLUSTER)
@@ -242,7 +242,7 @@ def test_a_lost_answer_is_told_once(later: int) -> None:
 
 
 def test_two_lost_answers_are_told_once() -> None:
-    talk = Dialogue()
+    talk = ScriptedConnection()
     for _ in range(2):
         talk.ask("Metadata", 12, METADATA)
     for _ in range(3):
@@ -252,7 +252,7 @@ def test_two_lost_answers_are_told_once() -> None:
 
 
 def test_each_answer_that_overtakes_another_is_told() -> None:
-    talk = Dialogue()
+    talk = ScriptedConnection()
     first, second, third = (talk.ask("Metadata", 12, METADATA) for _ in range(3))
     for id_ in (third, second, first):
         talk.answer("Metadata", 12, CLUSTER, id_)
@@ -271,7 +271,7 @@ def test_what_apache_accepts_is_not_malformed() -> None:
         ("ListOffsets", 5, old, "ADM001"),
         ("OffsetCommit", 8, commit, "GRP008"),
     ):
-        talk = Dialogue().exchange(api, version, asked, {"topics": []})
+        talk = ScriptedConnection().exchange(api, version, asked, {"topics": []})
         (found,) = [f for f in findings(talk.close()) if f.code == code]
         assert (found.claim, found.severity) == ("differs", "warning")
 
@@ -280,7 +280,7 @@ def test_what_apache_accepts_is_not_malformed() -> None:
 
 
 def test_an_orphan_response_is_called_one() -> None:
-    talk = Dialogue().exchange("Metadata", 12, METADATA, CLUSTER)
+    talk = ScriptedConnection().exchange("Metadata", 12, METADATA, CLUSTER)
     (found,) = [f for f in findings(talk.answer("Metadata", 12, CLUSTER, 77).close()) if f.code == "PAI001"]
     text = finding_text(found, ("a.pcap",))
     assert "Metadata v12 response, orphan response 0 of connection" in text
@@ -293,7 +293,7 @@ def test_an_orphan_response_is_called_one() -> None:
 @pytest.mark.parametrize("software", ["apache-kafka-java", "tester"])
 def test_java_sends_requests_later_than_it_numbers_them(software: str) -> None:
     asked = {"client_software_name": software, "client_software_version": "4.4.0"}
-    talk = Dialogue(negotiate=False).exchange("ApiVersions", 3, asked, VERSIONS)
+    talk = ScriptedConnection(negotiate=False).exchange("ApiVersions", 3, asked, VERSIONS)
     for id_ in (5, 3):
         talk.ask("Metadata", 12, METADATA, id_=id_)
         talk.answer("Metadata", 12, CLUSTER, id_)
@@ -302,7 +302,7 @@ def test_java_sends_requests_later_than_it_numbers_them(software: str) -> None:
 
 def test_clients_that_do_not_say_what_they_are_get_the_benefit() -> None:
     for ids, expected in (((5, 3), False), ((0, 0), True)):
-        talk = Dialogue(negotiate=False)
+        talk = ScriptedConnection(negotiate=False)
         for id_ in ids:
             talk.ask("Metadata", 8, METADATA, id_=id_)
             talk.answer("Metadata", 8, CLUSTER, id_)
@@ -313,7 +313,7 @@ def test_one_line_for_each_software() -> None:
     """Not one for each client id, API and version; another version is another line."""
 
     def asks(software: str, port: int, client_id: str) -> list[Packet]:
-        talk = Dialogue(negotiate=False)
+        talk = ScriptedConnection(negotiate=False)
         talk.talk = Conversation(ports=(port, 9092)).handshake()
         name, _, version = software.partition(" ")
         asked = {"client_software_name": name, "client_software_version": version}

@@ -6,7 +6,7 @@ import pytest
 
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.finding import Finding
-from tests.rules.scripted_connection import Dialogue, findings
+from tests.rules.scripted_connection import ScriptedConnection, findings
 from tests.support.messages.traffic import CLIENT
 
 METADATA, OFFSET_COMMIT, HEARTBEAT, SYNC_GROUP, DESCRIBE_GROUPS, LIST_GROUPS = 3, 8, 12, 14, 15, 16
@@ -41,21 +41,23 @@ def of_headers(found: list[Finding]) -> list[Finding]:
 )
 def test_a_header_without_its_tag_section(key: int, version: int, body: dict[str, Any], code: str) -> None:
     """Whatever the first bytes of the body look like where tags should stand."""
-    (found,) = of_headers(findings(Dialogue().raw(CLIENT, without_tags(key, version, body)).close()))
+    (found,) = of_headers(
+        findings(ScriptedConnection().raw(CLIENT, without_tags(key, version, body)).close())
+    )
     assert (found.code, found.party.role) == (code, "client")
     assert "right behind the client id" in found.seen or "earlier" in found.seen
 
 
 def test_a_header_that_is_another_kind_of_wrong() -> None:
     bad = without_tags(OFFSET_COMMIT, 8, COMMIT)[:-4] + b"\xff\xff\xff\xff"
-    (found,) = of_headers(findings(Dialogue().raw(CLIENT, bad).close()))
+    (found,) = of_headers(findings(ScriptedConnection().raw(CLIENT, bad).close()))
     assert "right behind" not in found.seen
 
 
 def test_a_body_that_lacks_a_byte_may_be_a_header_that_does() -> None:
     body = {"topics": None, "allow_auto_topic_creation": True}
     short = encode_request(METADATA, 12, 2, "test", body)[4:-1]
-    (found,) = of_headers(findings(Dialogue().raw(CLIENT, short).close()))
+    (found,) = of_headers(findings(ScriptedConnection().raw(CLIENT, short).close()))
     assert found.code == "HDR003"
     assert found.seen.endswith("or lacks its last byte")
 
@@ -66,7 +68,7 @@ COMMITTED = {"topics": [{"name": "orders-of-all", "partitions": [{"partition_ind
 @pytest.mark.parametrize(("answered", "told"), [(7, "3 to 7"), (3, "3 to 7"), (0, "0 to 2")])
 def test_an_answer_in_another_version(answered: int, told: str) -> None:
     """Several versions share a layout: which of them it is nobody can tell, that it is another all can."""
-    talk = Dialogue()
+    talk = ScriptedConnection()
     talk.ask("OffsetCommit", 8, COMMIT)
     answer = encode_response(OFFSET_COMMIT, answered, 2, COMMITTED)[4:]
     talk.raw(1 - CLIENT, answer)

@@ -3,7 +3,7 @@
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.packets.packet import Packet
 from kdissect.rules.views.body_view import body_of
-from tests.rules.scripted_connection import Dialogue, findings, judged
+from tests.rules.scripted_connection import ScriptedConnection, findings, judged
 from tests.support.messages.batches import batch_bytes, record_bytes
 from tests.support.messages.traffic import BROKER, CLIENT
 from tests.support.run import exchanges_of
@@ -17,7 +17,7 @@ def codes(packets: list[Packet]) -> set[str]:
 
 def raw(content: str) -> list[Packet]:
     """A request in hex as the second of a connection, unanswered."""
-    return Dialogue().raw(CLIENT, bytes.fromhex(content)).close()
+    return ScriptedConnection().raw(CLIENT, bytes.fromhex(content)).close()
 
 
 def test_a_boolean_with_names_is_a_boolean() -> None:
@@ -49,13 +49,13 @@ def test_partitions_twice_in_one_transaction() -> None:
     one = {"transactional_id": "a", "producer_id": 1, "topics": [topic]}
     other = {"transactional_id": "b", "producer_id": 2, "topics": [once]}
     for transactions, expected in (([one], True), ([other, other], False)):
-        dialogue = Dialogue()
+        dialogue = ScriptedConnection()
         dialogue.ask("AddPartitionsToTxn", 4, {"transactions": transactions})
         assert ("BDY022" in codes(dialogue.close())) is expected
 
 
 def test_reserved_topic_in_acknowledgements() -> None:
-    dialogue = Dialogue()
+    dialogue = ScriptedConnection()
     fields = {"group_id": "g", "member_id": "m", "topics": [{"topic_id": METADATA_TOPIC, "partitions": []}]}
     dialogue.ask("ShareAcknowledge", 1, fields)
     assert "BDY020" in codes(dialogue.close())
@@ -63,7 +63,9 @@ def test_reserved_topic_in_acknowledgements() -> None:
 
 def test_the_array_of_the_draft_in_every_version_without_a_body() -> None:
     """KIP-35's array, empty, behind ApiVersions v2: told once, as that."""
-    packets = Dialogue(negotiate=False).raw(CLIENT, bytes.fromhex("00120002 00000001 000474657374 00000000"))
+    packets = ScriptedConnection(negotiate=False).raw(
+        CLIENT, bytes.fromhex("00120002 00000001 000474657374 00000000")
+    )
     assert codes(packets.close()) == {"VER010"}
 
 
@@ -72,7 +74,7 @@ def test_an_unreadable_client_id_is_not_missing() -> None:
 
 
 def test_a_request_without_a_name_is_no_other_name() -> None:
-    dialogue = Dialogue()
+    dialogue = ScriptedConnection()
     dialogue.ask("Metadata", 1, {"topics": []}, client_id="")
     assert codes(dialogue.close()) == {"HDR005"}
 
@@ -80,7 +82,7 @@ def test_a_request_without_a_name_is_no_other_name() -> None:
 def test_an_epoch_that_no_member_has() -> None:
     member = {"group_id": "g", "member_id": "m"}
     told = {"member_id": "m", "member_epoch": 3, "heartbeat_interval_ms": 1000}
-    dialogue = Dialogue().exchange("ShareGroupHeartbeat", 1, {**member, "member_epoch": 3}, told)
+    dialogue = ScriptedConnection().exchange("ShareGroupHeartbeat", 1, {**member, "member_epoch": 3}, told)
     dialogue.ask("ShareGroupHeartbeat", 1, {**member, "member_epoch": -3})
     assert codes(dialogue.close()) == {"GRP007"}
 
@@ -89,7 +91,7 @@ def test_acks_that_do_not_exist_are_not_weak_too() -> None:
     times = {"base_timestamp": 5, "max_timestamp": 5}
     batch = batch_bytes(record_bytes(), producer_id=1, epoch=0, sequence=0, **times)
     topic = {"name": "t", "partition_data": [{"index": 0, "records": batch}]}
-    dialogue = Dialogue()
+    dialogue = ScriptedConnection()
     dialogue.ask("Produce", 9, {"acks": 2, "timeout_ms": 1, "topic_data": [topic]})
     assert codes(dialogue.close()) == {"PRD001"}
 
@@ -99,7 +101,7 @@ FETCH = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1000, "topics": []}
 
 def test_what_a_misread_body_told_is_unknown() -> None:
     """The Fetch that opens session 7 has three bytes too many: session 7 is not one that nobody gave."""
-    dialogue = Dialogue()
+    dialogue = ScriptedConnection()
     request = encode_request(1, 12, 2, "test", {**FETCH, "session_epoch": 0})[4:] + b"abc"
     dialogue.raw(CLIENT, request).answer("Fetch", 12, {"session_id": 7, "responses": []}, 2)
     dialogue.ask("Fetch", 12, {**FETCH, "session_id": 7, "session_epoch": 1}, id_=3)
@@ -111,7 +113,7 @@ def test_what_a_misread_body_told_is_unknown() -> None:
 
 def test_a_login_that_nobody_could_read_may_have_ended() -> None:
     """The answer to the token does not fit: what follows was not sent before authentication was over."""
-    dialogue = Dialogue()
+    dialogue = ScriptedConnection()
     dialogue.exchange("SaslHandshake", 1, {"mechanism": "PLAIN"}, {"mechanisms": ["PLAIN"]})
     dialogue.ask("SaslAuthenticate", 1, {"auth_bytes": b"\0user\0secret"})
     dialogue.raw(BROKER, encode_response(36, 1, 3, {})[4:-1])
@@ -122,13 +124,13 @@ def test_a_login_that_nobody_could_read_may_have_ended() -> None:
 def test_a_control_batch_from_a_client_is_only_that() -> None:
     batch = batch_bytes(record_bytes(key=b"k"), attributes=0x20, max_timestamp=1_700_000_000_000)
     topic = {"name": "t", "partition_data": [{"index": 0, "records": batch}]}
-    dialogue = Dialogue()
+    dialogue = ScriptedConnection()
     dialogue.ask("Produce", 9, {"acks": -1, "timeout_ms": 1, "topic_data": [topic]})
     assert codes(dialogue.close()) == {"REC024"}
 
 
 def test_metrics_of_an_unknown_codec_may_be_metrics() -> None:
-    dialogue = Dialogue()
+    dialogue = ScriptedConnection()
     dialogue.ask(
         "PushTelemetry", 0, {"client_instance_id": bytes(16), "compression_type": 9, "metrics": b"x"}
     )
@@ -141,7 +143,7 @@ def test_an_acknowledge_type_is_told_once() -> None:
         "topic_id": bytes(range(16)),
         "partitions": [{"partition_index": 0, "acknowledgement_batches": [batch]}],
     }
-    dialogue = Dialogue()
+    dialogue = ScriptedConnection()
     dialogue.ask(
         "ShareAcknowledge",
         1,
@@ -156,7 +158,7 @@ def test_a_transaction_may_have_begun_elsewhere() -> None:
     """With EndTxn v5 a batch to any leader begins it, and that leader's connection need not be captured."""
     given = {"producer_id": 1, "producer_epoch": 0}
     for version, expected in ((4, True), (5, False)):
-        dialogue = Dialogue()
+        dialogue = ScriptedConnection()
         asked = {"transactional_id": "t", "transaction_timeout_ms": 1000}
         dialogue.exchange("InitProducerId", 4, asked, given)
         dialogue.exchange("EndTxn", version, {"transactional_id": "t", "committed": True, **given}, given)

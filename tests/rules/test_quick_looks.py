@@ -21,8 +21,7 @@ from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.coverage import Coverage
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging import rule_index as subjects
-from kdissect.rules.judging.body_kind import BodyKind
-from kdissect.rules.judging.body_pair import PairKey
+from kdissect.rules.judging.body_kind import BodyKind, PairKey
 from kdissect.rules.kinds import BatchRule, ExchangeRule, NodeRule, RecordRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule, Violation
@@ -33,7 +32,7 @@ from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 from tests.rules.fixtures import apis, batches, connections, histories, values, wire
 from tests.rules.fixtures.wire import CLUSTER, METADATA
-from tests.rules.scripted_connection import Dialogue, events_of, judged, key_of
+from tests.rules.scripted_connection import ScriptedConnection, events_of, judged, key_of
 from tests.support.console import CAPTURES
 from tests.support.messages.batches import batch_bytes
 
@@ -182,9 +181,9 @@ def test_a_new_rule_is_shown_everything(rule: Rule, with_others: bool) -> None:
     )
 
 
-def _steady() -> Dialogue:
+def _steady() -> ScriptedConnection:
     """Exchanges that are alike, so that the next one is usual unless something differs."""
-    talk = Dialogue()
+    talk = ScriptedConnection()
     for _ in range(3):
         talk.exchange("Metadata", 12, METADATA, CLUSTER)
     return talk
@@ -202,7 +201,7 @@ def test_a_lower_correlation_id_is_not_usual(thorough: Callable[[Callable[[], Ju
 
 def test_many_in_flight_are_not_usual(thorough: Callable[[Callable[[], Judge]], object]) -> None:
     def run() -> Judge:
-        talk = Dialogue()
+        talk = ScriptedConnection()
         produce = {"acks": 1, "timeout_ms": 1000, "topic_data": []}
         for _ in range(3):
             talk.exchange("Produce", 9, produce, {"responses": []})
@@ -217,7 +216,7 @@ def test_many_in_flight_are_not_usual(thorough: Callable[[Callable[[], Judge]], 
 
 PRODUCE_VERSIONS = [2, 3, 6, 7, 9]
 FETCH_VERSIONS = [3, 4, 9, 10, 11]
-# Each on one side of what makes a header plain (`rules.plain_batch`), and the codes that say so.
+# Each on one side of what makes a header plain (`judging.canonical_batch`), and the codes that say so.
 HEADERS: list[tuple[dict[str, int], set[str]]] = [
     ({}, set()), ({"base_offset": 1}, {"REC022"}), ({"base_offset": -1}, {"REC022"}),
     ({"last_delta": 0}, {"REC021"}), ({"last_delta": 2}, {"REC021"}),
@@ -351,7 +350,7 @@ def test_an_odd_exchange_behind_usual_ones(
             continue
 
         def run(oddly: bool = True, version: int = version, usual: Any = usual, back: Any = back) -> Judge:
-            talk = Dialogue()
+            talk = ScriptedConnection()
             for _ in range(5):
                 talk.exchange(api, version, usual, back)
             if oddly:
@@ -368,7 +367,7 @@ def test_an_odd_exchange_behind_usual_ones(
 @pytest.mark.parametrize(("api", "version"), USUAL)
 def test_usual_exchanges_are_counted(api: str, version: int) -> None:
     def run(times: int) -> Judge:
-        talk = Dialogue()
+        talk = ScriptedConnection()
         for _ in range(times):
             talk.exchange(api, version, *USUAL[api, version])
         return judged(talk.close())
@@ -381,7 +380,7 @@ def test_usual_exchanges_are_counted(api: str, version: int) -> None:
 
 
 def test_a_judge_can_be_pickled_between_usual_exchanges() -> None:
-    talk = Dialogue()
+    talk = ScriptedConnection()
     for _ in range(6):
         talk.exchange("Produce", 7, _produce(), _acknowledge())
     judge, moved = Judge(), Judge()

@@ -68,6 +68,12 @@ def test_new_files_go_to_the_end_of_their_family(
     assert completed(listed, there) == wanted
 
 
-def test_a_file_holds_one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="must define one rule, and defines 0"):
-        registry._rule_in("findings")
+def test_a_file_in_the_list_holds_a_rule() -> None:
+    with pytest.raises(ValueError, match="defines no rule"):
+        registry._rules_in("findings")
+
+
+def test_rules_of_a_file_keep_their_order() -> None:
+    codes = [rule.code for rule in registry._rules_in("bodies.tags")]
+    assert codes == sorted(codes)
+    assert len(codes) > 1

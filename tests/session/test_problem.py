@@ -9,7 +9,7 @@ from kdissect.model.packets.packet import Packet
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.problem import names_address
 from tests.rules.fixtures.connections import ALERT, INTERNAL_ERROR, client_hello, plaintext, server_hello
-from tests.rules.scripted_connection import SOFTWARE, VERSIONS, Dialogue, findings
+from tests.rules.scripted_connection import SOFTWARE, VERSIONS, ScriptedConnection, findings
 from tests.support.messages.traffic import ACK, BROKER, CLIENT, RST, SYN, Conversation, request, response
 
 RETRY_NS = 10**9
@@ -86,7 +86,7 @@ def test_a_server_that_speaks_tls_is_no_plaintext_port() -> None:
 
 def asked(*answered: int, closer: int = BROKER) -> list[Packet]:
     """Requests of Metadata, of which some are answered."""
-    talk = Dialogue(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, VERSIONS)
+    talk = ScriptedConnection(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, VERSIONS)
     for number in (2, 3):
         talk.ask("Metadata", 12, {"topics": None})
         if number in answered:
@@ -122,7 +122,7 @@ def test_http_is_no_frame_of_the_broker() -> None:
 
 
 def test_a_bad_size_behind_an_answer_is_one() -> None:
-    talk = Dialogue().send(BROKER, ALERT + bytes([2, INTERNAL_ERROR]))
+    talk = ScriptedConnection().send(BROKER, ALERT + bytes([2, INTERNAL_ERROR]))
     assert "FRM001" in {finding.code for finding in findings(talk.close(BROKER))}
 
 

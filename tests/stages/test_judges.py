@@ -104,14 +104,14 @@ def test_what_the_first_stage_silenced_is_silent_in_the_second(code: str) -> Non
 
 
 def test_the_first_stage_tells_what_it_silenced() -> None:
-    rules = [rule for rule in ALL_RULES if isinstance(rule, ExchangeRule | BodyRule) and rule.shadows]
+    rules = [rule for rule in ALL_RULES if isinstance(rule, ExchangeRule | BodyRule) and rule.overrides]
     told: set[str] = set()
     for rule in rules:
         judge = FlowJudge(lambda _, silenced: told.update(silenced))
         for _, event in _placed(CASES[rule.code].violating()):
             judge.add(event)
         judge.finish()
-    assert told & {code for rule in rules for code in rule.shadows}
+    assert told & {code for rule in rules for code in rule.overrides}
 
 
 @pytest.mark.parametrize("code", ["TXN004", "GRP013", "FET012"])

@@ -81,9 +81,9 @@ def test_rules_about_facts_shadow_within_their_stage() -> None:
     }
     for rule in ALL_RULES:
         if isinstance(rule, FactRule):
-            for code in rule.shadows:
+            for code in rule.overrides:
                 assert machine_of[code] == machine_of[rule.code]
-    assert any(rule.shadows for rule in ALL_RULES if isinstance(rule, FactRule))
+    assert any(rule.overrides for rule in ALL_RULES if isinstance(rule, FactRule))
 
 
 def _machines(rule: FactRule) -> set[str]:

@@ -59,7 +59,7 @@ class Advertised(NamedTuple):
         return f"{self.host}:{self.port}"
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """Who told it, in words."""
         api = api_name(self.by.api_key or 0)
         return f"{self.broker} told the client in {api} that node {self.node} is at {self}"
@@ -85,11 +85,11 @@ End = tuple[str, Endpoint]
 class _Asking:
     """A connection that asks where the brokers are."""
 
-    __slots__ = ("answers", "told")
+    __slots__ = ("advertised", "answers")
 
     def __init__(self) -> None:
         self.answers = 0
-        self.told: dict[tuple[str, int], Advertised] = {}
+        self.advertised: dict[tuple[str, int], Advertised] = {}
 
 
 class ConnectionProblems:
@@ -111,23 +111,23 @@ class ConnectionProblems:
         self._in_vain: list[tuple[ConnectionClosed, Advertised]] = []
         """Attempts at addresses that were advertised."""
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next answer that tells addresses; a fact is nothing of it."""
-        if turn.response is not None:
-            self._learn(turn)
+        if view.response is not None:
+            self._learn(view)
         return []
 
-    def _learn(self, turn: ExchangeView) -> None:
-        info = turn.info
+    def _learn(self, view: ExchangeView) -> None:
+        info = view.info
         known = self._advertised.get_or((info.capture_set, info.client.host), dict)
         asking = self._asking.get_or(info.id, _Asking)
         asking.answers += 1
-        for node, host, port in _addresses(turn.key, turn.response):
+        for node, host, port in _addresses(view.key, view.response):
             place = host, port
             if place not in known and len(known) < ADDRESSES_KEPT:
-                known[place] = Advertised(host, port, node, turn.evidence, info.broker_text)
+                known[place] = Advertised(host, port, node, view.evidence, info.broker_text)
             if place in known:
-                asking.told[place] = known[place]
+                asking.advertised[place] = known[place]
 
     def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:
         """Take a connection that is over; gives what is known of connections that came to nothing."""
@@ -135,10 +135,10 @@ class ConnectionProblems:
         self._note_tried(info)
         if info.tcp is not None and info.tcp.broker_bytes:
             self._reached.put((info.capture_set, info.broker), None)
-        told = self._told_of(info) if info.complete and info.kind is ConnectionKind.KAFKA else []
+        given = self._of_addresses(info) if info.complete and info.kind is ConnectionKind.KAFKA else []
         if event.problem is None:
-            return told
-        return [*told, *self._judge(event, event.problem)]
+            return given
+        return [*given, *self._judge(event, event.problem)]
 
     def forget(self, info: ConnectionInfo) -> None:
         """Tell nothing of a connection for what it asked."""
@@ -152,7 +152,7 @@ class ConnectionProblems:
             return
         self._tried.get_or((info.capture_set, info.client.host), set).add(info.broker.port)
 
-    def _told_of(self, info: ConnectionInfo) -> list[ConnectionProblem]:
+    def _of_addresses(self, info: ConnectionInfo) -> list[ConnectionProblem]:
         """What waited for the proof that an end speaks Kafka."""
         end = info.capture_set, info.broker
         if end in self._kafka:
@@ -172,7 +172,7 @@ class ConnectionProblems:
             return []
         end = info.capture_set, info.broker
         if problem.reason is Reason.PLAINTEXT_TO_TLS:  # a client of Kafka was told to go there
-            return [*self._told_of(info), _problem(event, True)]
+            return [*self._of_addresses(info), _problem(event, True)]
         if advertised is not None or end in self._kafka or info.kind is ConnectionKind.KAFKA:
             return [_problem(event, True)]
         self._pending.setdefault(end, []).append(event)
@@ -187,12 +187,12 @@ class ConnectionProblems:
 
     def _advertised_as(self, info: ConnectionInfo) -> Advertised | None:
         """Where the client was told of the end it connected to."""
-        told = self._advertised.peek((info.capture_set, info.client.host))
-        if not told:
+        given = self._advertised.peek((info.capture_set, info.client.host))
+        if not given:
             return None
         port = info.broker.port
         for host in _names(info):
-            found = told.get((host, port))
+            found = given.get((host, port))
             if found is not None and found.by.answered_ns <= info.start_ns:
                 return found
         return None
@@ -213,20 +213,20 @@ class ConnectionProblems:
                 yield _problem(event, True)
                 continue
             problem = Problem(
-                Reason.ADVERTISED_UNREACHED, f"{problem.fact}; {advertised.told}", problem.age_ns
+                Reason.ADVERTISED_UNREACHED, f"{problem.fact}; {advertised.sentence}", problem.age_ns
             )
             yield ConnectionProblem(info, problem, True, advertised)
 
     def _untried(self) -> Iterator[ConnectionProblem]:
         for info, asking in self._asked:
             tried = self._tried.peek((info.capture_set, info.client.host)) or set()
-            told = list(asking.told.values())
-            if not told or any(one.port in tried or _may_be(one, info) for one in told):
+            given = list(asking.advertised.values())
+            if not given or any(one.port in tried or _may_be(one, info) for one in given):
                 continue
-            where = ", ".join(map(str, told))
-            fact = f"the client was told of {where}, and connected to none of them; {told[0].told}"
+            where = ", ".join(map(str, given))
+            fact = f"the client was told of {where}, and connected to none of them; {given[0].sentence}"
             problem = Problem(Reason.ADVERTISED_UNTRIED, fact, info.end_ns - info.start_ns)
-            yield ConnectionProblem(info, problem, True, told[0])
+            yield ConnectionProblem(info, problem, True, given[0])
 
 
 def _problem(event: ConnectionClosed, is_kafka: bool) -> ConnectionProblem:
@@ -263,12 +263,12 @@ def _names(info: ConnectionInfo) -> Iterator[str]:
         yield _LOCAL
 
 
-def _may_be(told: Advertised, info: ConnectionInfo) -> bool:
+def _may_be(given: Advertised, info: ConnectionInfo) -> bool:
     """Whether an address may be that of a connection: of a name nobody knows what it stands for."""
-    if told.port != info.broker.port:
+    if given.port != info.broker.port:
         return False
     try:
-        return ip_address(told.host) == ip_address(info.broker.host)
+        return ip_address(given.host) == ip_address(info.broker.host)
     except ValueError:
         return True
 

@@ -98,27 +98,27 @@ class NegotiatedVersions:
     def __init__(self) -> None:
         self.connections: Table[str, Negotiation] = Table(CONNECTIONS_KEPT)
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange of a connection."""
-        exchange = turn.exchange
-        if exchange.kind is not _KAFKA or exchange.state is _ORPHAN_RESPONSE or turn.key < 0:
+        exchange = view.exchange
+        if exchange.kind is not _KAFKA or exchange.state is _ORPHAN_RESPONSE or view.key < 0:
             return []
-        known = self.connections.get(turn.info.id)
-        pair = turn.key, turn.version
+        known = self.connections.get(view.info.id)
+        pair = view.key, view.version
         if known is not None and pair in known.settled:
             return []
         facts: list[Fact] = []
         if known is None:
-            known = self.connections.put(turn.info.id, Negotiation())
-            facts += self._first(turn)
+            known = self.connections.put(view.info.id, Negotiation())
+            facts += self._first(view)
         different = []
-        if turn.key == apis.API_VERSIONS:
-            facts += self._asked(turn, known)
+        if view.key == apis.API_VERSIONS:
+            facts += self._asked(view, known)
         else:
-            different = _used(turn, known)
+            different = _used(view, known)
         if len(known.used) < USES_KEPT or pair in known.used:
             known.used = _with(known.used, pair)
-            if turn.key != apis.API_VERSIONS and not different:
+            if view.key != apis.API_VERSIONS and not different:
                 known.settled = _with(known.settled, pair)
         return facts + different
 
@@ -129,30 +129,30 @@ class NegotiatedVersions:
             known.asked_in = (*known.asked_in[-7:], exchange.api_version or 0)
             known.offered_by = evidence_of(exchange)
 
-    def _first(self, turn: ExchangeView) -> list[Fact]:
-        asks = turn.key in (apis.API_VERSIONS, apis.SASL_HANDSHAKE)
-        if asks or turn.exchange.ordinal or not turn.is_whole:
+    def _first(self, view: ExchangeView) -> list[Fact]:
+        asks = view.key in (apis.API_VERSIONS, apis.SASL_HANDSHAKE)
+        if asks or view.exchange.ordinal or not view.is_whole:
             return []
-        return [Fact(VersionFact.NOT_ASKED, (turn.info.id,), turn.evidence)]
+        return [Fact(VersionFact.NOT_ASKED, (view.info.id,), view.evidence)]
 
-    def _asked(self, turn: ExchangeView, known: Negotiation) -> list[Fact]:
+    def _asked(self, view: ExchangeView, known: Negotiation) -> list[Fact]:
         facts = []
-        key = (turn.info.id,)
+        key = (view.info.id,)
         if known.fallback is not None and known.refused is not None and known.offered is None:
             facts.append(
                 Fact(
-                    VersionFact.RETRIED, key, turn.evidence, "request", "request_api_version",
-                    known.fallback, turn.version, known.refused, turn.is_whole,
+                    VersionFact.RETRIED, key, view.evidence, "request", "request_api_version",
+                    known.fallback, view.version, known.refused, view.is_whole,
                 )
             )  # fmt: skip
-        known.asked_in = (*known.asked_in[-7:], turn.version)  # a client asks once or twice
-        request = turn.request
+        known.asked_in = (*known.asked_in[-7:], view.version)  # a client asks once or twice
+        request = view.request
         if hasattr(request, "client_software_name"):
             known.software = (str(request.client_software_name), str(request.client_software_version))
-        answer = turn.response
+        answer = view.response
         if answer is None:
             return facts
-        return [*facts, _answered(turn, known, answer)]
+        return [*facts, _answered(view, known, answer)]
 
 
 def _with(pairs: Pairs, pair: tuple[int, int]) -> Pairs:
@@ -164,24 +164,24 @@ def _with(pairs: Pairs, pair: tuple[int, int]) -> Pairs:
     return _shared.setdefault(more, more)
 
 
-def _answered(turn: ExchangeView, known: Negotiation, answer: Any) -> Fact:
+def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
     known.settled = _NO_PAIRS
     ranges = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys or ()}
     if answer.error_code == codes.NONE:
         known.offered = _honest(ranges)
-        known.offered_by = turn.evidence
+        known.offered_by = view.evidence
         known.features = {
             row.name: row.max_version_level for row in getattr(answer, "finalized_features", ())
         }
-        return Fact(VersionFact.OFFERED, (turn.info.id,), turn.evidence, "response", "api_keys", None, ranges)
-    known.refused = turn.evidence
+        return Fact(VersionFact.OFFERED, (view.info.id,), view.evidence, "response", "api_keys", None, ranges)
+    known.refused = view.evidence
     kind = VersionFact.REFUSED
     if answer.error_code == codes.UNSUPPORTED_VERSION:
         kind = VersionFact.FALLBACK
         # The refusal names ApiVersions alone; brokers before 2.4 name nothing (KIP-511).
         known.fallback = ranges.get(apis.API_VERSIONS)
     return Fact(
-        kind, (turn.info.id,), turn.evidence, "response", "error_code", turn.version, answer.error_code
+        kind, (view.info.id,), view.evidence, "response", "error_code", view.version, answer.error_code
     )
 
 
@@ -192,23 +192,23 @@ def _honest(ranges: dict[int, Range]) -> dict[int, Range]:
     return ranges
 
 
-def _used(turn: ExchangeView, known: Negotiation) -> list[Fact]:
+def _used(view: ExchangeView, known: Negotiation) -> list[Fact]:
     if known.offered is None:
         return []
-    key = (turn.info.id,)
-    offered = known.offered.get(turn.key)
+    key = (view.info.id,)
+    offered = known.offered.get(view.key)
     if offered is None:
         return [
             Fact(
-                VersionFact.NOT_OFFERED, key, turn.evidence, "request", "request_api_key", None, turn.key,
+                VersionFact.NOT_OFFERED, key, view.evidence, "request", "request_api_key", None, view.key,
                 known.offered_by,
             )
         ]  # fmt: skip
-    if offered[0] <= turn.version <= offered[1]:
+    if offered[0] <= view.version <= offered[1]:
         return []
     return [
         Fact(
-            VersionFact.OUTSIDE, key, turn.evidence, "request", "request_api_version", offered, turn.version,
+            VersionFact.OUTSIDE, key, view.evidence, "request", "request_api_version", offered, view.version,
             known.offered_by,
         )
     ]  # fmt: skip

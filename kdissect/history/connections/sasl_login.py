@@ -92,121 +92,118 @@ class SaslHistory:
     def __init__(self) -> None:
         self.connections: Table[str, SaslSession] = Table(CONNECTIONS_KEPT)
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange of a connection."""
-        if turn.exchange.state is State.ORPHAN_RESPONSE:
+        if view.exchange.state is State.ORPHAN_RESPONSE:
             return []
-        if turn.key not in _SASL_APIS and not len(self.connections):
+        if view.key not in _SASL_APIS and not len(self.connections):
             return []  # nearly always
-        known = self.connections.get(turn.info.id)
-        if turn.key == apis.SASL_HANDSHAKE:
-            known = known or self.connections.put(turn.info.id, SaslSession())
-            return [*_after_failure(turn, known), *_handshake(turn, known)]
-        if turn.key == apis.SASL_AUTHENTICATE:
+        known = self.connections.get(view.info.id)
+        if view.key == apis.SASL_HANDSHAKE:
+            known = known or self.connections.put(view.info.id, SaslSession())
+            return [*_after_failure(view, known), *_handshake(view, known)]
+        if view.key == apis.SASL_AUTHENTICATE:
             unknown = known is None
-            known = known or self.connections.put(turn.info.id, SaslSession())
-            return [*_after_failure(turn, known), *_authenticate(turn, known, unknown)]
+            known = known or self.connections.put(view.info.id, SaslSession())
+            return [*_after_failure(view, known), *_authenticate(view, known, unknown)]
         if known is None:
             return []
-        if turn.exchange.kind is ExchangeKind.SASL_TOKEN:
-            return _raw_token(turn, known)
-        return [*_after_failure(turn, known), *_other_request(turn, known)]
+        if view.exchange.kind is ExchangeKind.SASL_TOKEN:
+            return _raw_token(view, known)
+        return [*_after_failure(view, known), *_other_request(view, known)]
 
 
-def _handshake(turn: ExchangeView, known: SaslSession) -> list[Fact]:
-    request, answer = turn.request, turn.response
+def _handshake(view: ExchangeView, known: SaslSession) -> list[Fact]:
+    request, answer = view.request, view.response
     if request is None:
         return []
-    facts, key = [], (turn.info.id,)
+    facts, key = [], (view.info.id,)
     mechanism = str(request.mechanism)
     if known.phase is SaslPhase.HANDSHAKEN:
         facts.append(
-            Fact(SaslFact.HANDSHAKE_AGAIN, key, turn.evidence, earlier=known.handshake, sure=turn.is_whole)
+            Fact(SaslFact.HANDSHAKE_AGAIN, key, view.evidence, earlier=known.handshake, sure=view.is_whole)
         )
     if answer is None:
-        return _unread(turn, known, facts)
+        return _unread(view, known, facts)
     known.offered = tuple(map(str, answer.mechanisms or ()))
     if answer.error_code == codes.ILLEGAL_SASL_STATE:
-        return [*facts, _no_sasl(turn, known)]
+        return [*facts, _no_sasl(view, known)]
     if answer.error_code:
-        known.phase, known.failed_by = SaslPhase.FAILED, turn.evidence
+        known.phase, known.failed_by = SaslPhase.FAILED, view.evidence
         kind = SaslFact.MECHANISM_REFUSED
-        return [
-            *facts,
-            Fact(kind, key, turn.evidence, "response", "error_code", known.offered, mechanism),
-        ]
+        return [*facts, Fact(kind, key, view.evidence, "response", "error_code", known.offered, mechanism)]
     if known.authentications and known.mechanism not in (None, mechanism):
         facts.append(
             Fact(
-                SaslFact.MECHANISM_CHANGED, key, turn.evidence, "request", "mechanism", known.mechanism,
+                SaslFact.MECHANISM_CHANGED, key, view.evidence, "request", "mechanism", known.mechanism,
                 mechanism, known.handshake,
             )
         )  # fmt: skip
-    known.phase, known.mechanism, known.handshake = SaslPhase.HANDSHAKEN, mechanism, turn.evidence
+    known.phase, known.mechanism, known.handshake = SaslPhase.HANDSHAKEN, mechanism, view.evidence
     known.is_raw = (
-        turn.version == 0
+        view.version == 0
     )  # KIP-43: bare tokens follow; from version 1 on SaslAuthenticate (KIP-152)
     known.tokens, known.first_token = 0, b""
     known.scram = ScramExchange() if mechanism.startswith("SCRAM-") else None
-    return [*facts, Fact(SaslFact.HANDSHAKE, key, turn.evidence, "request", "mechanism", None, mechanism)]
+    return [*facts, Fact(SaslFact.HANDSHAKE, key, view.evidence, "request", "mechanism", None, mechanism)]
 
 
-def _unread(turn: ExchangeView, known: SaslSession, facts: list[Fact]) -> list[Fact]:
+def _unread(view: ExchangeView, known: SaslSession, facts: list[Fact]) -> list[Fact]:
     """A side is missing. Where it was there and cannot be read, nobody knows how it went on."""
-    if turn.is_misread:
+    if view.is_misread:
         known.phase = SaslPhase.UNKNOWN
     return facts
 
 
-def _authenticate(turn: ExchangeView, known: SaslSession, unknown: bool) -> list[Fact]:
-    key = (turn.info.id,)
+def _authenticate(view: ExchangeView, known: SaslSession, unknown: bool) -> list[Fact]:
+    key = (view.info.id,)
     facts = []
-    if unknown and turn.is_whole:
-        facts.append(Fact(SaslFact.WITHOUT_HANDSHAKE, key, turn.evidence))
+    if unknown and view.is_whole:
+        facts.append(Fact(SaslFact.WITHOUT_HANDSHAKE, key, view.evidence))
     if known.phase is SaslPhase.HANDSHAKEN and known.is_raw:
-        facts.append(Fact(SaslFact.AFTER_RAW_HANDSHAKE, key, turn.evidence, earlier=known.handshake))
-    request, answer = turn.request, turn.response
+        facts.append(Fact(SaslFact.AFTER_RAW_HANDSHAKE, key, view.evidence, earlier=known.handshake))
+    request, answer = view.request, view.response
     if request is not None:
-        facts += _token(turn, known, bytes(request.auth_bytes))
+        facts += _token(view, known, bytes(request.auth_bytes))
     if answer is None or request is None:
-        return _unread(turn, known, facts)
+        return _unread(view, known, facts)
     if answer.error_code == codes.ILLEGAL_SASL_STATE:
-        return [*facts, _no_sasl(turn, known)]
+        return [*facts, _no_sasl(view, known)]
     if answer.error_code:
-        known.phase, known.failed_by = SaslPhase.FAILED, turn.evidence
-        return [*facts, _refused(turn, known, answer.error_code)]
+        known.phase, known.failed_by = SaslPhase.FAILED, view.evidence
+        return [*facts, _refused(view, known, answer.error_code)]
     known.lifetime_ms = getattr(answer, "session_lifetime_ms", None)
     server_token = bytes(answer.auth_bytes)
-    return [*facts, *_server_token(turn, known, server_token), *_maybe_done(turn, known, server_token)]
+    return [*facts, *_server_token(view, known, server_token), *_maybe_done(view, known, server_token)]
 
 
-def _refused(turn: ExchangeView, known: SaslSession, code: int) -> Fact:
+def _refused(view: ExchangeView, known: SaslSession, code: int) -> Fact:
     principal = principal_of(known.mechanism, known.first_token)  # None where the mechanism hides it
     tried = " as ".join(part for part in (known.mechanism, principal) if part)
     known.first_token = b""  # it may hold a password
-    key = (turn.info.id,)
-    return Fact(SaslFact.FAILED, key, turn.evidence, "response", "error_code", 0, code, detail=tried)
+    key = (view.info.id,)
+    return Fact(SaslFact.FAILED, key, view.evidence, "response", "error_code", 0, code, detail=tried)
 
 
-def _no_sasl(turn: ExchangeView, known: SaslSession) -> Fact:
+def _no_sasl(view: ExchangeView, known: SaslSession) -> Fact:
     if known.phase is SaslPhase.HANDSHAKEN:
         known.phase = SaslPhase.UNKNOWN
-    seen = turn.response.error_code
-    return Fact(SaslFact.NO_SASL, (turn.info.id,), turn.evidence, "response", "error_code", 0, seen)
+    seen = view.response.error_code
+    return Fact(SaslFact.NO_SASL, (view.info.id,), view.evidence, "response", "error_code", 0, seen)
 
 
-def _raw_token(turn: ExchangeView, known: SaslSession) -> list[Fact]:
-    exchange = turn.exchange
+def _raw_token(view: ExchangeView, known: SaslSession) -> list[Fact]:
+    exchange = view.exchange
     facts: list[Fact] = []
     if exchange.request is not None:
-        facts = [] if exchange.request.is_cut else _token(turn, known, exchange.request.data)
+        facts = [] if exchange.request.is_cut else _token(view, known, exchange.request.data)
     if exchange.response is None or exchange.response.is_cut:
         return facts
     token = exchange.response.data
-    return [*facts, *_server_token(turn, known, token), *_maybe_done(turn, known, token)]
+    return [*facts, *_server_token(view, known, token), *_maybe_done(view, known, token)]
 
 
-def _token(turn: ExchangeView, known: SaslSession, token: bytes) -> list[Fact]:
+def _token(view: ExchangeView, known: SaslSession, token: bytes) -> list[Fact]:
     known.tokens += 1
     if known.tokens == 1:
         known.first_token = token[:TOKEN_KEPT]
@@ -215,51 +212,51 @@ def _token(turn: ExchangeView, known: SaslSession, token: bytes) -> list[Fact]:
         why = plain_fault(token)
     elif known.scram is not None:
         why = known.scram.client(token)
-    return _token_differs(turn, known, why, "request")
+    return _token_differs(view, known, why, "request")
 
 
-def _server_token(turn: ExchangeView, known: SaslSession, token: bytes) -> list[Fact]:
+def _server_token(view: ExchangeView, known: SaslSession, token: bytes) -> list[Fact]:
     why = None if known.scram is None else known.scram.server(token)
-    return _token_differs(turn, known, why, "response")
+    return _token_differs(view, known, why, "response")
 
 
-def _token_differs(turn: ExchangeView, known: SaslSession, why: str | None, side: str) -> list[Fact]:
+def _token_differs(view: ExchangeView, known: SaslSession, why: str | None, side: str) -> list[Fact]:
     if why is None:
         return []
     return [
         Fact(
-            SaslFact.TOKEN_DIFFERS, (turn.info.id,), turn.evidence, side, "auth_bytes", known.mechanism,
-            earlier=known.handshake, sure=turn.is_whole, detail=why,
+            SaslFact.TOKEN_DIFFERS, (view.info.id,), view.evidence, side, "auth_bytes", known.mechanism,
+            earlier=known.handshake, sure=view.is_whole, detail=why,
         )
     ]  # fmt: skip
 
 
-def _maybe_done(turn: ExchangeView, known: SaslSession, server_token: bytes) -> list[Fact]:
+def _maybe_done(view: ExchangeView, known: SaslSession, server_token: bytes) -> list[Fact]:
     """Authenticated after as many tokens as the mechanism has; others show it by what follows."""
     if known.phase is SaslPhase.HANDSHAKEN and has_succeeded(known.mechanism, known.tokens, server_token):
-        return _done(turn, known)
+        return _done(view, known)
     return []
 
 
-def _done(turn: ExchangeView, known: SaslSession) -> list[Fact]:
+def _done(view: ExchangeView, known: SaslSession) -> list[Fact]:
     principal = principal_of(known.mechanism, known.first_token)
     known.phase = SaslPhase.AUTHENTICATED
     known.authentications += 1
     before, known.principal = known.principal, principal
-    earlier, known.authenticated_by = known.authenticated_by, turn.evidence
-    known.authenticated_ns = turn.evidence.answered_ns or turn.sent_ns
+    earlier, known.authenticated_by = known.authenticated_by, view.evidence
+    known.authenticated_ns = view.evidence.answered_ns or view.sent_ns
     known.expired = False
     known.first_token = b""  # it may hold a password
     again = known.authentications > 1
     kind = SaslFact.REAUTHENTICATED if again else SaslFact.AUTHENTICATED
-    key = (turn.info.id,)
-    facts = [Fact(kind, key, turn.evidence, "request", "auth_bytes", before, principal, earlier)]
+    key = (view.info.id,)
+    facts = [Fact(kind, key, view.evidence, "request", "auth_bytes", before, principal, earlier)]
     if again and before != principal:
         facts.append(
             Fact(
                 SaslFact.PRINCIPAL_CHANGED,
                 key,
-                turn.evidence,
+                view.evidence,
                 "request",
                 "auth_bytes",
                 before,
@@ -270,44 +267,44 @@ def _done(turn: ExchangeView, known: SaslSession) -> list[Fact]:
     return facts
 
 
-def _other_request(turn: ExchangeView, known: SaslSession) -> list[Fact]:
-    key = (turn.info.id,)
-    if turn.exchange.api_key is None:  # a header that does not fit
+def _other_request(view: ExchangeView, known: SaslSession) -> list[Fact]:
+    key = (view.info.id,)
+    if view.exchange.api_key is None:  # a header that does not fit
         return []
     if known.phase is SaslPhase.HANDSHAKEN:
-        if (known.mechanism or "") in ROUNDS or turn.response is None:
-            late = turn.key == apis.API_VERSIONS
+        if (known.mechanism or "") in ROUNDS or view.response is None:
+            late = view.key == apis.API_VERSIONS
             kind = SaslFact.API_VERSIONS_LATE if late else SaslFact.REQUEST_BEFORE_END
-            path, earlier, sure = "request_api_key", known.handshake, turn.is_whole
-            return [Fact(kind, key, turn.evidence, "request", path, None, turn.key, earlier, sure)]
-        return _done(turn, known)  # of GSSAPI and others nobody knows the rounds; an answered request does
+            path, earlier, sure = "request_api_key", known.handshake, view.is_whole
+            return [Fact(kind, key, view.evidence, "request", path, None, view.key, earlier, sure)]
+        return _done(view, known)  # of GSSAPI and others nobody knows the rounds; an answered request does
     if known.phase is SaslPhase.AUTHENTICATED and known.lifetime_ms and not known.expired:
-        return _expiry(turn, known, known.lifetime_ms)
+        return _expiry(view, known, known.lifetime_ms)
     return []
 
 
-def _expiry(turn: ExchangeView, known: SaslSession, lifetime_ms: int) -> list[Fact]:
-    age_ms = (turn.sent_ns - known.authenticated_ns) // _MS
+def _expiry(view: ExchangeView, known: SaslSession, lifetime_ms: int) -> list[Fact]:
+    age_ms = (view.sent_ns - known.authenticated_ns) // _MS
     if age_ms <= lifetime_ms:
         return []
     known.expired = True  # said once
     return [
         Fact(
-            SaslFact.SESSION_EXPIRED, (turn.info.id,), turn.evidence, "request", "", lifetime_ms, age_ms,
-            known.authenticated_by, not turn.losses,
+            SaslFact.SESSION_EXPIRED, (view.info.id,), view.evidence, "request", "", lifetime_ms, age_ms,
+            known.authenticated_by, not view.losses,
         )
     ]  # fmt: skip
 
 
-def _after_failure(turn: ExchangeView, known: SaslSession) -> list[Fact]:
+def _after_failure(view: ExchangeView, known: SaslSession) -> list[Fact]:
     if known.phase is not SaslPhase.FAILED or known.failed_by is None:
         return []
-    if turn.sent_ns <= known.failed_by.answered_ns:
+    if view.sent_ns <= known.failed_by.answered_ns:
         return []  # under way before the client could know
-    seen: Any = turn.key
+    seen: Any = view.key
     return [
         Fact(
-            SaslFact.USED_AFTER_FAILURE, (turn.info.id,), turn.evidence, "request", "request_api_key", None,
+            SaslFact.USED_AFTER_FAILURE, (view.info.id,), view.evidence, "request", "request_api_key", None,
             seen, known.failed_by,
         )
     ]  # fmt: skip

@@ -79,40 +79,40 @@ class Throttling:
     def __init__(self) -> None:
         self.connections: Table[str, Throttle] = Table(CONNECTIONS_KEPT)
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange of a connection."""
-        known = self.connections.get(turn.info.id) if len(self.connections) else None
-        facts = [] if known is None else _next_request(turn, known)
-        if not has_throttle(turn.key, turn.version):
+        known = self.connections.get(view.info.id) if len(self.connections) else None
+        facts = [] if known is None else _next_request(view, known)
+        if not has_throttle(view.key, view.version):
             return facts
-        throttle_ms = getattr(turn.response, "throttle_time_ms", 0)
+        throttle_ms = getattr(view.response, "throttle_time_ms", 0)
         if not throttle_ms:
             return facts
-        key = (turn.info.id,)
+        key = (view.info.id,)
         path = "throttle_time_ms"
         if throttle_ms < 0:
-            return [*facts, Fact(ThrottleFact.NEGATIVE, key, turn.evidence, "response", path, 0, throttle_ms)]
-        known = known or self.connections.put(turn.info.id, Throttle())
+            return [*facts, Fact(ThrottleFact.NEGATIVE, key, view.evidence, "response", path, 0, throttle_ms)]
+        known = known or self.connections.put(view.info.id, Throttle())
         known.throttled += 1
         known.total_ms += throttle_ms
-        if client_must_wait(turn.key, turn.version):
-            _start(turn, known, throttle_ms)
-        facts.append(Fact(ThrottleFact.THROTTLED, key, turn.evidence, "response", path, None, throttle_ms))
+        if client_must_wait(view.key, view.version):
+            _start(view, known, throttle_ms)
+        facts.append(Fact(ThrottleFact.THROTTLED, key, view.evidence, "response", path, None, throttle_ms))
         return facts
 
 
-def _start(turn: ExchangeView, known: Throttle, throttle_ms: int) -> None:
-    answered = turn.evidence.answered_ns
+def _start(view: ExchangeView, known: Throttle, throttle_ms: int) -> None:
+    answered = view.evidence.answered_ns
     until = answered + throttle_ms * _MS
     if until > known.until_ns:
-        known.until_ns, known.answered_ns, known.by = until, answered, turn.evidence
+        known.until_ns, known.answered_ns, known.by = until, answered, view.evidence
 
 
-def _next_request(turn: ExchangeView, known: Throttle) -> list[Fact]:
+def _next_request(view: ExchangeView, known: Throttle) -> list[Fact]:
     """Whether a request keeps the silence that an earlier answer asked for."""
-    if known.until_ns == NEVER_NS or turn.exchange.request is None:
+    if known.until_ns == NEVER_NS or view.exchange.request is None:
         return []
-    sent = turn.sent_ns
+    sent = view.sent_ns
     if sent <= known.answered_ns + GRACE_NS:
         return []  # under way before the client could know
     early = sent < known.until_ns - GRACE_NS
@@ -122,5 +122,5 @@ def _next_request(turn: ExchangeView, known: Throttle) -> list[Fact]:
     earlier, known.until_ns = known.by, NEVER_NS
     known.ignored += early
     return [
-        Fact(kind, (turn.info.id,), turn.evidence, "request", "", expected, seen, earlier, not turn.losses)
+        Fact(kind, (view.info.id,), view.evidence, "request", "", expected, seen, earlier, not view.losses)
     ]

@@ -1,0 +1,1 @@
+"""Epochs of leaders, of the metadata quorum and of brokers."""

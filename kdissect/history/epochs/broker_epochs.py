@@ -47,38 +47,38 @@ class BrokerEpochs:
     def __init__(self) -> None:
         self.brokers: Table[BrokerKey, Registration] = Table(BROKERS_KEPT)
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next BrokerRegistration or BrokerHeartbeat."""
-        request, answer = turn.request, turn.response
+        request, answer = view.request, view.response
         if request is None:
             return []
-        key: BrokerKey = turn.info.capture_set, request.broker_id
+        key: BrokerKey = view.info.capture_set, request.broker_id
         known = self.brokers.get_or(key, Registration)
         earlier = known.given_by
-        if turn.key == apis.BROKER_HEARTBEAT:
-            return _heartbeat(turn, key, known)
+        if view.key == apis.BROKER_HEARTBEAT:
+            return _heartbeat(view, key, known)
         if answer is None or answer.error_code:
             return []
         before, known.epoch = known.epoch, answer.broker_epoch
-        known.given_by, known.incarnation_id = turn.evidence, request.incarnation_id
+        known.given_by, known.incarnation_id = view.evidence, request.incarnation_id
         known.registrations += 1
         back = before is not None and answer.broker_epoch < before
         kind = BrokerFact.WENT_BACK if back else BrokerFact.REGISTERED
         path, seen = "broker_epoch", answer.broker_epoch
-        return [Fact(kind, key, turn.evidence, "response", path, before, seen, earlier, turn.all_whole)]
+        return [Fact(kind, key, view.evidence, "response", path, before, seen, earlier, view.all_whole)]
 
 
-def _heartbeat(turn: ExchangeView, key: BrokerKey, known: Registration) -> list[Fact]:
+def _heartbeat(view: ExchangeView, key: BrokerKey, known: Registration) -> list[Fact]:
     known.heartbeats += 1
-    earlier, seen = known.given_by, turn.request.broker_epoch
-    if known.epoch is None or seen == known.epoch or _under_way(turn, earlier):
+    earlier, seen = known.given_by, view.request.broker_epoch
+    if known.epoch is None or seen == known.epoch or _under_way(view, earlier):
         return []
     if seen > known.epoch:  # epochs rise: the broker registered again on a connection that was not captured
         known.epoch, known.given_by = None, None
         return []
     kind, path = BrokerFact.OTHER_EPOCH, "broker_epoch"
-    return [Fact(kind, key, turn.evidence, "request", path, known.epoch, seen, earlier, turn.all_whole)]
+    return [Fact(kind, key, view.evidence, "request", path, known.epoch, seen, earlier, view.all_whole)]
 
 
-def _under_way(turn: ExchangeView, given_by: Evidence | None) -> bool:
-    return given_by is not None and turn.sent_ns <= given_by.answered_ns
+def _under_way(view: ExchangeView, given_by: Evidence | None) -> bool:
+    return given_by is not None and view.sent_ns <= given_by.answered_ns

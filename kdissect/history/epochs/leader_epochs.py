@@ -79,73 +79,73 @@ class LeaderEpochs:
         """Whether answers of this version may tell a leader."""
         return api_key not in _WITH_LEADER or _has_leaders(api_key, api_version)
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange that tells of leaders."""
         facts: list[Fact] = []
-        if not self.concerns(turn.key, turn.version):
+        if not self.concerns(view.key, view.version):
             return facts
-        for report in _reports(turn):
+        for report in _reports(view):
             if report.epoch > UNKNOWN_EPOCH:
-                facts += self._learn(turn, report)
+                facts += self._learn(view, report)
         return facts
 
-    def _learn(self, turn: ExchangeView, report: _Report) -> list[Fact]:
-        key: PartitionKey = turn.info.capture_set, report.topic, report.partition
-        told = report.leader, report.epoch
+    def _learn(self, view: ExchangeView, report: _Report) -> list[Fact]:
+        key: PartitionKey = view.info.capture_set, report.topic, report.partition
+        now = report.leader, report.epoch
         known = self.partitions.get(key)
         if known is None:
-            self.partitions.put(key, self._new(turn, report))
-            return [_fact(LeaderFact.LEARNED, key, turn, report, None, told, None)]
+            self.partitions.put(key, self._new(view, report))
+            return [_fact(LeaderFact.LEARNED, key, view, report, None, now, None)]
         if report.topic_id is not None and known.topic_id not in (None, report.topic_id):
-            old = self.partitions.put(key, self._new(turn, report)) and known
-            return [_fact(LeaderFact.RECREATED, key, turn, report, (old.leader, old.epoch), told, old.by)]
+            old = self.partitions.put(key, self._new(view, report)) and known
+            return [_fact(LeaderFact.RECREATED, key, view, report, (old.leader, old.epoch), now, old.by)]
         known.topic_id = known.topic_id or report.topic_id
-        fact = _compare(key, turn, report, known)
-        broker = turn.info.broker_address
+        fact = _compare(key, view, report, known)
+        broker = view.info.broker_address
         if broker in known.by_broker or len(known.by_broker) < BROKERS_KEPT:
             known.by_broker[broker] = max(report.epoch, known.by_broker.get(broker, UNKNOWN_EPOCH))
         return [] if fact is None else [fact]
 
-    def _new(self, turn: ExchangeView, report: _Report) -> Leadership:
-        made = Leadership(report.leader, report.epoch, report.topic_id, turn.evidence)
-        made.by_broker[turn.info.broker_address] = report.epoch
+    def _new(self, view: ExchangeView, report: _Report) -> Leadership:
+        made = Leadership(report.leader, report.epoch, report.topic_id, view.evidence)
+        made.by_broker[view.info.broker_address] = report.epoch
         return made
 
 
-def _compare(key: PartitionKey, turn: ExchangeView, report: _Report, known: Leadership) -> Fact | None:
-    before, told = (known.leader, known.epoch), (report.leader, report.epoch)
+def _compare(key: PartitionKey, view: ExchangeView, report: _Report, known: Leadership) -> Fact | None:
+    before, now = (known.leader, known.epoch), (report.leader, report.epoch)
     earlier = known.by
     if report.epoch > known.epoch:
-        known.leader, known.epoch, known.by = report.leader, report.epoch, turn.evidence
+        known.leader, known.epoch, known.by = report.leader, report.epoch, view.evidence
         known.changes += 1
-        return _fact(LeaderFact.CHANGED, key, turn, report, before, told, earlier)
+        return _fact(LeaderFact.CHANGED, key, view, report, before, now, earlier)
     if report.epoch < known.epoch:
-        same = report.epoch < known.by_broker.get(turn.info.broker_address, UNKNOWN_EPOCH)
+        same = report.epoch < known.by_broker.get(view.info.broker_address, UNKNOWN_EPOCH)
         kind = LeaderFact.WENT_BACK if same else LeaderFact.STALE
-        return _fact(kind, key, turn, report, before, told, earlier, sure=same)
+        return _fact(kind, key, view, report, before, now, earlier, sure=same)
     if report.leader != known.leader and min(report.leader, known.leader) >= 0:  # -1: no leader just now
-        sure = report.epoch == known.by_broker.get(turn.info.broker_address)  # not another cluster's topic
-        return _fact(LeaderFact.TWO_LEADERS, key, turn, report, before, told, earlier, sure=sure)
+        sure = report.epoch == known.by_broker.get(view.info.broker_address)  # not another cluster's topic
+        return _fact(LeaderFact.TWO_LEADERS, key, view, report, before, now, earlier, sure=sure)
     known.leader = max(known.leader, report.leader)
     return None
 
 
 def _fact(
-    kind: LeaderFact, key: PartitionKey, turn: ExchangeView, report: _Report, expected: Any, seen: Any,
+    kind: LeaderFact, key: PartitionKey, view: ExchangeView, report: _Report, expected: Any, seen: Any,
     earlier: Evidence | None, sure: bool = True,
 ) -> Fact:  # fmt: skip
-    return Fact(kind, key, turn.evidence, report.side, report.path, expected, seen, earlier, sure)
+    return Fact(kind, key, view.evidence, report.side, report.path, expected, seen, earlier, sure)
 
 
-def _reports(turn: ExchangeView) -> Iterator[_Report]:
-    if turn.key == apis.LEADER_AND_ISR:
-        if not turn.is_refused_whole:  # a broker refuses what a former controller says
-            yield from _of_controller(turn.request)
+def _reports(view: ExchangeView) -> Iterator[_Report]:
+    if view.key == apis.LEADER_AND_ISR:
+        if not view.is_refused_whole:  # a broker refuses what a former controller says
+            yield from _of_controller(view.request)
         return
-    answer = turn.response
+    answer = view.response
     if answer is None:
         return
-    yield from _of_current_leader(answer) if turn.key in _WITH_LEADER else _of_metadata(answer)
+    yield from _of_current_leader(answer) if view.key in _WITH_LEADER else _of_metadata(answer)
 
 
 @lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name

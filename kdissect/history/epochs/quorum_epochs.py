@@ -44,20 +44,20 @@ class QuorumEpochs:
         """A Fetch of another topic."""
         return exchange.api_key == apis.FETCH and not _is_of_quorum(exchange)
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange of a connection."""
-        if turn.key == apis.FETCH and not _is_of_quorum(turn.exchange):
+        if view.key == apis.FETCH and not _is_of_quorum(view.exchange):
             return []
         facts = []
-        for side, told in (("request", _asked(turn)), ("response", _answered(turn))):
-            for topic, partition, epoch, path in told:
-                key: QuorumKey = turn.info.id, side, topic, partition
+        for side, epochs in (("request", _asked(view)), ("response", _answered(view))):
+            for topic, partition, epoch, path in epochs:
+                key: QuorumKey = view.info.id, side, topic, partition
                 known = self.epochs.get(key)
                 if known is None or epoch != known[0]:
-                    self.epochs.put(key, (epoch, turn.evidence))
+                    self.epochs.put(key, (epoch, view.evidence))
                 if known is not None and epoch != known[0]:
                     kind = QuorumFact.RAISED if epoch > known[0] else QuorumFact.WENT_BACK
-                    facts.append(Fact(kind, key, turn.evidence, side, path, known[0], epoch, known[1]))
+                    facts.append(Fact(kind, key, view.evidence, side, path, known[0], epoch, known[1]))
         return facts
 
 
@@ -71,23 +71,23 @@ def _is_of_quorum(exchange: Exchange) -> bool:
     return frame is not None and (METADATA_TOPIC_ID in frame.data or _TOPIC in frame.data)
 
 
-def _asked(turn: ExchangeView) -> _Told:
-    name = "replica_epoch" if turn.key == apis.VOTE else "leader_epoch"
-    if turn.key in (apis.FETCH, apis.FETCH_SNAPSHOT):
+def _asked(view: ExchangeView) -> _Told:
+    name = "replica_epoch" if view.key == apis.VOTE else "leader_epoch"
+    if view.key in (apis.FETCH, apis.FETCH_SNAPSHOT):
         name = "current_leader_epoch"
-    for topic, at, rows in _topics(getattr(turn.request, "topics", None)):
+    for topic, at, rows in _topics(getattr(view.request, "topics", None)):
         for index, row in enumerate(rows):
             epoch = getattr(row, name, -1)
             if epoch > 0:
                 yield topic, _number(row), epoch, f"topics[{at}].partitions[{index}].{name}"
 
 
-def _answered(turn: ExchangeView) -> _Told:
-    field = "responses" if turn.key == apis.FETCH else "topics"
-    for topic, at, rows in _topics(getattr(turn.response, field, None)):
+def _answered(view: ExchangeView) -> _Told:
+    field = "responses" if view.key == apis.FETCH else "topics"
+    for topic, at, rows in _topics(getattr(view.response, field, None)):
         for index, row in enumerate(rows):
             holder, name = getattr(row, "current_leader", None), "current_leader.leader_epoch"
-            if turn.key not in (apis.FETCH, apis.FETCH_SNAPSHOT):
+            if view.key not in (apis.FETCH, apis.FETCH_SNAPSHOT):
                 holder, name = row, "leader_epoch"
             epoch = getattr(holder, "leader_epoch", -1)
             if epoch > 0:  # 0 is also what refusals leave it at

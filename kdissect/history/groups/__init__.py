@@ -1,0 +1,1 @@
+"""State of groups: classic, consumer, share and streams."""

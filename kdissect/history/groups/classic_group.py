@@ -44,9 +44,23 @@ class ClassicMember:
     """
 
     __slots__ = (
-        "assignment", "client", "client_id", "generation", "instance_id", "joined_by", "last_ns", "leads",
-        "member_id", "metadata", "overdue", "protocol", "protocols", "rebalance_timeout_ms", "refusals",
-        "session_timeout_ms", "notified_ns",
+        "assignment",
+        "client",
+        "client_id",
+        "generation",
+        "instance_id",
+        "joined_by",
+        "last_ns",
+        "leads",
+        "member_id",
+        "metadata",
+        "notified_ns",
+        "overdue",
+        "protocol",
+        "protocols",
+        "rebalance_timeout_ms",
+        "refusals",
+        "session_timeout_ms",
     )  # fmt: skip
 
     def __init__(self, member_id: str) -> None:
@@ -155,8 +169,18 @@ class ClassicGroup:
     """
 
     __slots__ = (
-        "attempts", "generation", "leader", "left", "members", "protocol", "protocol_type", "rebalances",
-        "roster", "state", "notified_ns", "total_rebalances",
+        "attempts",
+        "generation",
+        "leader",
+        "left",
+        "members",
+        "notified_ns",
+        "protocol",
+        "protocol_type",
+        "rebalances",
+        "roster",
+        "state",
+        "total_rebalances",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -178,7 +202,7 @@ class ClassicGroup:
         """The one that led to the current generation."""
         return self.rebalances[-1] if self.rebalances else None
 
-    def told(self, time_ns: int) -> None:
+    def notified(self, time_ns: int) -> None:
         """A member was told to join again."""
         self.notified_ns = earliest(self.notified_ns, time_ns)
 

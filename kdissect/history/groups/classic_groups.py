@@ -11,12 +11,7 @@ from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
-from kdissect.history.groups.classic_group import (
-    ClassicGroup,
-    ClassicMember,
-    ClassicState,
-    Rebalance,
-)
+from kdissect.history.groups.classic_group import ClassicGroup, ClassicMember, ClassicState, Rebalance
 from kdissect.history.groups.classic_steps import (
     ClassicFact,
     GroupKey,
@@ -51,71 +46,71 @@ class ClassicGroups:
         self._given: Table[tuple[str, str], str] = Table(GIVEN_KEPT)
         self._attempts = Attempts()
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange of a group's member."""
-        request = turn.request
+        request = view.request
         if request is None:
             return []
-        key: GroupKey = turn.info.capture_set, str(request.group_id)
-        attempt = self._attempts.of(turn)
-        if attempt is not None and turn.key in _ATTEMPTS:
+        key: GroupKey = view.info.capture_set, str(request.group_id)
+        attempt = self._attempts.of(view)
+        if attempt is not None and view.key in _ATTEMPTS:
             self.groups.get_or(key, ClassicGroup).attempt(attempt)
         group = self.groups.get(key)
-        if turn.key == apis.JOIN_GROUP:
+        if view.key == apis.JOIN_GROUP:
             group = group or self.groups.put(key, ClassicGroup())
-            return self._join(turn, key, group)
-        if turn.key == apis.OFFSET_COMMIT:
-            return [] if group is None else _commit(turn, key, group)
+            return self._join(view, key, group)
+        if view.key == apis.OFFSET_COMMIT:
+            return [] if group is None else _commit(view, key, group)
         group = group or self.groups.put(key, ClassicGroup())
-        if turn.key == apis.SYNC_GROUP:
-            return _sync(turn, key, group)
-        return _heartbeat(turn, key, group) if turn.key == apis.HEARTBEAT else _leave(turn, key, group)
+        if view.key == apis.SYNC_GROUP:
+            return _sync(view, key, group)
+        return _heartbeat(view, key, group) if view.key == apis.HEARTBEAT else _leave(view, key, group)
 
     # JoinGroup
 
-    def _join(self, turn: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
-        facts = self._given_id(turn, key)
-        answer = turn.response
-        asked = group.members.get(turn.request.member_id)
+    def _join(self, view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+        facts = self._given_id(view, key)
+        answer = view.response
+        asked = group.members.get(view.request.member_id)
         if asked is not None:
             asked.refusals, asked.notified_ns, asked.overdue = 0, None, False
         if answer is None:
             return facts
         if answer.error_code == codes.MEMBER_ID_REQUIRED:
-            self._given.put((turn.info.id, key[1]), str(answer.member_id))
+            self._given.put((view.info.id, key[1]), str(answer.member_id))
             seen = answer.member_id
-            return [*facts, turn.fact(ClassicFact.MEMBER_ID_GIVEN, key, "member_id", seen=seen)]
+            return [*facts, view.fact(ClassicFact.MEMBER_ID_GIVEN, key, "member_id", seen=seen)]
         if answer.error_code:
-            return [*facts, *_refused(turn, key, group, answer.error_code)]
-        return [*facts, *_joined(turn, key, group, answer)]
+            return [*facts, *_refused(view, key, group, answer.error_code)]
+        return [*facts, *_joined(view, key, group, answer)]
 
-    def _given_id(self, turn: ExchangeView, key: GroupKey) -> list[Fact]:
+    def _given_id(self, view: ExchangeView, key: GroupKey) -> list[Fact]:
         """After MEMBER_ID_REQUIRED a client joins with the id it was given (KIP-394)."""
-        given = self._given.pop((turn.info.id, key[1]))
-        if given is None or given == turn.request.member_id:
+        given = self._given.pop((view.info.id, key[1]))
+        if given is None or given == view.request.member_id:
             return []
-        seen = turn.request.member_id
-        return [turn.fact(ClassicFact.GIVEN_ID_UNUSED, key, "member_id", expected=given, seen=seen)]
+        seen = view.request.member_id
+        return [view.fact(ClassicFact.GIVEN_ID_UNUSED, key, "member_id", expected=given, seen=seen)]
 
 
-def _joined(turn: ExchangeView, key: GroupKey, group: ClassicGroup, answer: Any) -> list[Fact]:
+def _joined(view: ExchangeView, key: GroupKey, group: ClassicGroup, answer: Any) -> list[Fact]:
     generation = answer.generation_id
-    back = went_back(turn, key, group, generation)
+    back = went_back(view, key, group, generation)
     facts = [*back]
     if group.rebalance is None or generation != group.generation:
-        facts.append(_new_generation(turn, key, group, generation, answer))
+        facts.append(_new_generation(view, key, group, generation, answer))
     elif group.protocol != _text(answer.protocol_name):
         expected, seen = group.protocol, answer.protocol_name
         facts.append(
-            turn.fact(
+            view.fact(
                 ClassicFact.TWO_PROTOCOLS, key, "protocol_name", side="response", expected=expected,
                 seen=seen, earlier=group.rebalance.began,
             )
         )  # fmt: skip
     rebalance = group.rebalance
     assert rebalance is not None  # _new_generation made one
-    causes_of_join(turn, group, rebalance, str(answer.member_id))
-    member = _remember(turn, group, answer)
+    causes_of_join(view, group, rebalance, str(answer.member_id))
+    member = _remember(view, group, answer)
     if back:
         member.generation = member.joined_by = None  # nobody knows in which it is
     rebalance.members.add(member.member_id)
@@ -124,10 +119,10 @@ def _joined(turn: ExchangeView, key: GroupKey, group: ClassicGroup, answer: Any)
         roster_causes(group, rebalance)
         rebalance.members |= group.roster
         _forget_absent(group)
-    facts.append(turn.fact(ClassicFact.JOINED, key, "member_id", seen=member.member_id))
+    facts.append(view.fact(ClassicFact.JOINED, key, "member_id", seen=member.member_id))
     if str(answer.protocol_name or "") not in member.protocols and member.protocols:
         facts.append(
-            turn.fact(
+            view.fact(
                 ClassicFact.PROTOCOL_NOT_OFFERED, key, "protocol_name", side="response",
                 expected=member.protocols, seen=answer.protocol_name,
             )
@@ -136,11 +131,11 @@ def _joined(turn: ExchangeView, key: GroupKey, group: ClassicGroup, answer: Any)
 
 
 def _new_generation(
-    turn: ExchangeView, key: GroupKey, group: ClassicGroup, generation: int, answer: Any
+    view: ExchangeView, key: GroupKey, group: ClassicGroup, generation: int, answer: Any
 ) -> Fact:
     before = group.generation
     earlier = None if group.rebalance is None else group.rebalance.began
-    began = Rebalance(generation, turn.evidence, group.notified_ns)
+    began = Rebalance(generation, view.evidence, group.notified_ns)
     group.rebalances.append(began)
     group.notified_ns = None
     for attempt in group.attempts:
@@ -152,15 +147,15 @@ def _new_generation(
     group.leader = str(answer.leader)
     group.roster = None
     group.protocol = _text(answer.protocol_name)
-    group.protocol_type = str(turn.request.protocol_type)
-    return turn.fact(
+    group.protocol_type = str(view.request.protocol_type)
+    return view.fact(
         ClassicFact.GENERATION_BEGAN, key, "generation_id", side="response", expected=before,
         seen=generation, earlier=earlier,
     )  # fmt: skip
 
 
-def _remember(turn: ExchangeView, group: ClassicGroup, answer: Any) -> ClassicMember:
-    request = turn.request
+def _remember(view: ExchangeView, group: ClassicGroup, answer: Any) -> ClassicMember:
+    request = view.request
     member_id = str(answer.member_id)
     instance_id = getattr(request, "group_instance_id", None)
     old = None if instance_id is None else group.instance(instance_id)
@@ -168,8 +163,8 @@ def _remember(turn: ExchangeView, group: ClassicGroup, answer: Any) -> ClassicMe
         group.members.pop(old.member_id)
     member = group.member(member_id)
     member.instance_id = instance_id
-    member.client_id, member.client = turn.exchange.client_id, turn.info.client_text
-    member.generation, member.joined_by = answer.generation_id, turn.evidence
+    member.client_id, member.client = view.exchange.client_id, view.info.client_text
+    member.generation, member.joined_by = answer.generation_id, view.evidence
     member.leads = bool(answer.members) or str(answer.leader) == member_id
     member.protocol = str(request.protocol_type), _text(answer.protocol_name)
     member.session_timeout_ms = request.session_timeout_ms
@@ -178,7 +173,7 @@ def _remember(turn: ExchangeView, group: ClassicGroup, answer: Any) -> ClassicMe
     member.protocols = tuple(str(row.name) for row in request.protocols or ())
     chosen = {str(row.name): bytes(row.metadata) for row in request.protocols or ()}
     member.metadata = chosen.get(group.protocol or "", next(iter(chosen.values()), b""))
-    member.last_ns = max(turn.sent_ns, turn.evidence.answered_ns)
+    member.last_ns = max(view.sent_ns, view.evidence.answered_ns)
     group.left.pop(member_id, None)
     return member
 
@@ -193,47 +188,47 @@ def _forget_absent(group: ClassicGroup) -> None:
             group.members.pop(member_id)
 
 
-def _refused(turn: ExchangeView, key: GroupKey, group: ClassicGroup, error: int) -> list[Fact]:
+def _refused(view: ExchangeView, key: GroupKey, group: ClassicGroup, error: int) -> list[Fact]:
     if error == codes.REBALANCE_IN_PROGRESS:
         if group.state is not ClassicState.EMPTY:
             group.state = ClassicState.REBALANCING
-        group.told(turn.evidence.answered_ns)
+        group.notified(view.evidence.answered_ns)
         return []
-    who = getattr(turn.request, "member_id", "")
+    who = getattr(view.request, "member_id", "")
     if error in (codes.UNKNOWN_MEMBER_ID, codes.FENCED_INSTANCE_ID):
         group.members.pop(who)
     kind = ClassicFact.FENCED if error == codes.FENCED_INSTANCE_ID else ClassicFact.REFUSED
     path = "error_code"
-    return [turn.fact(kind, key, path, side="response", expected=0, seen=error, detail=str(who), sure=True)]
+    return [view.fact(kind, key, path, side="response", expected=0, seen=error, detail=str(who), sure=True)]
 
 
 # SyncGroup
 
 
-def _sync(turn: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
-    request, answer = turn.request, turn.response
+def _sync(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+    request, answer = view.request, view.response
     member = group.members.get(request.member_id)
-    facts = generation_differs(turn, key, member, request.generation_id)
+    facts = generation_differs(view, key, member, request.generation_id)
     if request.generation_id == group.generation:
-        facts += sync_request(turn, key, group)
+        facts += sync_request(view, key, group)
         if group.rebalance is not None:
             group.rebalance.synced.add(str(request.member_id))
     if answer is None:
         return facts
     if answer.error_code:
-        return [*facts, *_refused(turn, key, group, answer.error_code)]
-    member = _accepted(turn, group, request.generation_id)
+        return [*facts, *_refused(view, key, group, answer.error_code)]
+    member = _accepted(view, group, request.generation_id)
     member.assignment = bytes(answer.assignment)
-    member.last_ns = turn.sent_ns
+    member.last_ns = view.sent_ns
     if group.generation is None:
         group.generation = request.generation_id
     if request.generation_id == group.generation:
         group.state = ClassicState.STABLE
         if group.rebalance is not None:
-            group.rebalance.stable_ns = max(group.rebalance.stable_ns, turn.evidence.answered_ns)
+            group.rebalance.stable_ns = max(group.rebalance.stable_ns, view.evidence.answered_ns)
     return [
         *facts,
-        turn.fact(
+        view.fact(
             ClassicFact.ASSIGNED, key, "assignment", side="response", seen=member.assignment,
             detail=member.member_id,
         ),
@@ -243,53 +238,53 @@ def _sync(turn: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
 # Heartbeat, OffsetCommit, LeaveGroup
 
 
-def _heartbeat(turn: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
-    request, answer = turn.request, turn.response
+def _heartbeat(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+    request, answer = view.request, view.response
     member = group.members.get(request.member_id)
-    facts = generation_differs(turn, key, member, request.generation_id) + _late(turn, key, member)
-    facts += _overdue(turn, key, group, member)
+    facts = generation_differs(view, key, member, request.generation_id) + _late(view, key, member)
+    facts += _overdue(view, key, group, member)
     if answer is None:
         return facts
-    if member is None and not _has_left(turn, group) and answer.error_code in _OF_MEMBERS:
-        _accepted(turn, group, request.generation_id).last_ns = turn.sent_ns
+    if member is None and not _has_left(view, group) and answer.error_code in _OF_MEMBERS:
+        _accepted(view, group, request.generation_id).last_ns = view.sent_ns
     if answer.error_code == codes.REBALANCE_IN_PROGRESS and member is not None:
         member.refusals += 1
         if member.notified_ns is None:
-            member.notified_ns = turn.evidence.answered_ns
+            member.notified_ns = view.evidence.answered_ns
         seen = member.refusals
-        facts.append(turn.fact(ClassicFact.REJOIN_REQUESTED, key, "error_code", side="response", seen=seen))
-    return [*facts, *_refused(turn, key, group, answer.error_code)] if answer.error_code else facts
+        facts.append(view.fact(ClassicFact.REJOIN_REQUESTED, key, "error_code", side="response", seen=seen))
+    return [*facts, *_refused(view, key, group, answer.error_code)] if answer.error_code else facts
 
 
-def _accepted(turn: ExchangeView, group: ClassicGroup, generation: int) -> ClassicMember:
+def _accepted(view: ExchangeView, group: ClassicGroup, generation: int) -> ClassicMember:
     """Who sent a request that only members of a generation may send."""
-    member = group.member(str(turn.request.member_id))
-    member.client_id, member.client = turn.exchange.client_id, turn.info.client_text
+    member = group.member(str(view.request.member_id))
+    member.client_id, member.client = view.exchange.client_id, view.info.client_text
     if member.generation is None:
         member.generation = generation
     return member
 
 
-def _has_left(turn: ExchangeView, group: ClassicGroup) -> bool:
+def _has_left(view: ExchangeView, group: ClassicGroup) -> bool:
     """Whether its member left while a request was under way."""
-    left = group.left.get(str(turn.request.member_id))
-    return left is not None and turn.sent_ns <= left.answered_ns
+    left = group.left.get(str(view.request.member_id))
+    return left is not None and view.sent_ns <= left.answered_ns
 
 
-def _late(turn: ExchangeView, key: GroupKey, member: ClassicMember | None) -> list[Fact]:
+def _late(view: ExchangeView, key: GroupKey, member: ClassicMember | None) -> list[Fact]:
     """The time since a member was last heard of, against its session timeout."""
     if member is None:
         return []
-    before, member.last_ns = member.last_ns, max(member.last_ns, turn.sent_ns)
-    silent_ms = (turn.sent_ns - before) // _MS
+    before, member.last_ns = member.last_ns, max(member.last_ns, view.sent_ns)
+    silent_ms = (view.sent_ns - before) // _MS
     if before == NEVER_NS or not member.session_timeout_ms or silent_ms <= member.session_timeout_ms:
         return []
     expected = member.session_timeout_ms
-    return [turn.fact(ClassicFact.SILENT_TOO_LONG, key, "", expected=expected, seen=silent_ms)]
+    return [view.fact(ClassicFact.SILENT_TOO_LONG, key, "", expected=expected, seen=silent_ms)]
 
 
 def _overdue(
-    turn: ExchangeView, key: GroupKey, group: ClassicGroup, member: ClassicMember | None
+    view: ExchangeView, key: GroupKey, group: ClassicGroup, member: ClassicMember | None
 ) -> list[Fact]:
     """Whether a member that was told to join again still has not (KIP-62).
 
@@ -298,32 +293,32 @@ def _overdue(
     if member is None or member.notified_ns is None or member.overdue:
         return []
     allowed_ms = max(known.rebalance_timeout_ms for known in group.members)
-    waited_ms = (turn.sent_ns - member.notified_ns) // _MS
+    waited_ms = (view.sent_ns - member.notified_ns) // _MS
     if not 0 < allowed_ms < waited_ms:
         return []
     member.overdue = True  # said once
-    return [turn.fact(ClassicFact.REJOIN_OVERDUE, key, "", expected=allowed_ms, seen=waited_ms)]
+    return [view.fact(ClassicFact.REJOIN_OVERDUE, key, "", expected=allowed_ms, seen=waited_ms)]
 
 
-def _commit(turn: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
-    request = turn.request
+def _commit(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+    request = view.request
     generation = getattr(request, "generation_id_or_member_epoch", _NO_GENERATION)
     if generation == _NO_GENERATION:
         return []
     member = group.members.get(request.member_id)
-    facts = generation_differs(turn, key, member, generation)
+    facts = generation_differs(view, key, member, generation)
     if member is not None:
-        member.last_ns = max(member.last_ns, turn.sent_ns)
+        member.last_ns = max(member.last_ns, view.sent_ns)
     return facts
 
 
-def _leave(turn: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
-    request, answer = turn.request, turn.response
+def _leave(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+    request, answer = view.request, view.response
     if answer is None or answer.error_code:
-        return [] if answer is None else _refused(turn, key, group, answer.error_code)
+        return [] if answer is None else _refused(view, key, group, answer.error_code)
     rows = getattr(request, "members", None)
     if rows is None:
-        return [_gone(turn, key, group, str(request.member_id), "")]
+        return [_gone(view, key, group, str(request.member_id), "")]
     errors = [row.error_code for row in getattr(answer, "members", None) or ()]
     facts = []
     for index, row in enumerate(rows):
@@ -331,10 +326,10 @@ def _leave(turn: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]
             continue
         static = None if row.group_instance_id is None else group.instance(row.group_instance_id)
         member_id = str(row.member_id) or (static.member_id if static is not None else "")
-        facts.append(_gone(turn, key, group, member_id, str(getattr(row, "reason", None) or "")))
+        facts.append(_gone(view, key, group, member_id, str(getattr(row, "reason", None) or "")))
     return facts
 
 
-def _gone(turn: ExchangeView, key: GroupKey, group: ClassicGroup, member_id: str, reason: str) -> Fact:
-    group.leave(member_id, turn.evidence)
-    return turn.fact(ClassicFact.LEFT, key, "member_id", seen=member_id, detail=reason)
+def _gone(view: ExchangeView, key: GroupKey, group: ClassicGroup, member_id: str, reason: str) -> Fact:
+    group.leave(member_id, view.evidence)
+    return view.fact(ClassicFact.LEFT, key, "member_id", seen=member_id, detail=reason)

@@ -21,7 +21,7 @@ class ClassicFact(StrEnum):
     JOINED = "joined"  # seen: the member's id
     GENERATION_BEGAN = "generation_began"  # generations before and now
     ASSIGNED = "assigned"  # SyncGroup's answer; seen: the bytes, detail: the member
-    REJOIN_REQUESTED = "told_to_rejoin"  # REBALANCE_IN_PROGRESS; seen: how often in a row
+    REJOIN_REQUESTED = "rejoin_requested"  # REBALANCE_IN_PROGRESS; seen: how often in a row
     REJOIN_OVERDUE = "rejoin_overdue"  # still not joined again; milliseconds: the rebalance timeout, the time
     LEFT = "left"  # seen: the member's id, detail: its reason
     FENCED = "fenced"  # another member has the instance id; detail: the member
@@ -39,9 +39,9 @@ class ClassicFact(StrEnum):
 GroupKey = tuple[str, str]
 
 
-def causes_of_join(turn: ExchangeView, group: ClassicGroup, rebalance: Rebalance, member_id: str) -> None:
+def causes_of_join(view: ExchangeView, group: ClassicGroup, rebalance: Rebalance, member_id: str) -> None:
     """Why a member that joins may have brought the generation about. Called before the member is updated."""
-    reason = getattr(turn.request, "reason", None)
+    reason = getattr(view.request, "reason", None)
     if reason and len(rebalance.reasons) < REASONS_KEPT:
         rebalance.reasons[member_id] = str(reason)
     for who, evidence in group.left.items():
@@ -50,15 +50,15 @@ def causes_of_join(turn: ExchangeView, group: ClassicGroup, rebalance: Rebalance
     group.left.clear()
     known = group.members.peek(member_id)
     was_there = known is not None and known.generation is not None
-    rebalance.asked(member_id, turn.sent_ns, was_there)
+    rebalance.asked(member_id, view.sent_ns, was_there)
     if known is None or not was_there:
-        rebalance.because(_newcomer(turn, group), member_id, turn.sent_ns)
-    elif _subscribes_otherwise(known, turn.request):
-        rebalance.because(Cause.SUBSCRIPTION_CHANGED, member_id, turn.sent_ns)
+        rebalance.because(_newcomer(view, group), member_id, view.sent_ns)
+    elif _subscribes_otherwise(known, view.request):
+        rebalance.because(Cause.SUBSCRIPTION_CHANGED, member_id, view.sent_ns)
 
 
-def _newcomer(turn: ExchangeView, group: ClassicGroup) -> Cause:
-    instance_id = getattr(turn.request, "group_instance_id", None)
+def _newcomer(view: ExchangeView, group: ClassicGroup) -> Cause:
+    instance_id = getattr(view.request, "group_instance_id", None)
     if instance_id is not None and group.instance(instance_id) is not None:
         return Cause.MEMBER_RESTARTED
     if group.total_rebalances == 1 and group.generation != _FIRST_GENERATION:
@@ -86,7 +86,7 @@ def roster_causes(group: ClassicGroup, rebalance: Rebalance) -> None:
             rebalance.because(Cause.MEMBER_LOST, member.member_id, NEVER_NS)
 
 
-def went_back(turn: ExchangeView, key: GroupKey, group: ClassicGroup, generation: int) -> list[Fact]:
+def went_back(view: ExchangeView, key: GroupKey, group: ClassicGroup, generation: int) -> list[Fact]:
     """Whether a broker tells a generation that cannot follow.
 
     A group that was empty begins anew, with 1 or what else its broker begins with; who asks to join that one
@@ -97,36 +97,36 @@ def went_back(turn: ExchangeView, key: GroupKey, group: ClassicGroup, generation
     if generation >= 0:
         if before is None or rebalance is None or before <= generation:
             return []
-        asked = group.members.peek(str(turn.request.member_id))
+        asked = group.members.peek(str(view.request.member_id))
         if generation <= _FIRST_GENERATION and (asked is None or asked.generation is None):
             return []
         earlier = rebalance.began
-        if turn.sent_ns <= earlier.answered_ns:
+        if view.sent_ns <= earlier.answered_ns:
             return []  # it was under way then: its answer may be late
     kind, expected, seen = ClassicFact.GENERATION_WENT_BACK, before if earlier else 0, generation
     side = "response"
-    return [turn.fact(kind, key, "generation_id", side=side, expected=expected, seen=seen, earlier=earlier)]
+    return [view.fact(kind, key, "generation_id", side=side, expected=expected, seen=seen, earlier=earlier)]
 
 
 def generation_differs(
-    turn: ExchangeView, key: GroupKey, member: ClassicMember | None, generation: int
+    view: ExchangeView, key: GroupKey, member: ClassicMember | None, generation: int
 ) -> list[Fact]:
     """Whether a member's request names the generation it was told of last."""
     if member is None or member.generation is None or member.joined_by is None:
         return []
-    if generation == member.generation or turn.sent_ns <= member.joined_by.answered_ns:
+    if generation == member.generation or view.sent_ns <= member.joined_by.answered_ns:
         return []  # or under way while it joined
     return [
-        turn.fact(
+        view.fact(
             ClassicFact.GENERATION_DIFFERS, key, "generation_id", expected=member.generation,
             seen=generation, earlier=member.joined_by,
         )
     ]  # fmt: skip
 
 
-def sync_request(turn: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
+def sync_request(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
     """What a SyncGroup of the current generation brings."""
-    request = turn.request
+    request = view.request
     facts = []
     assignments = request.assignments or ()
     member = group.members.peek(str(request.member_id))
@@ -134,15 +134,15 @@ def sync_request(turn: ExchangeView, key: GroupKey, group: ClassicGroup) -> list
     if assignments and not leads and group.leader not in (None, request.member_id):
         kind = ClassicFact.ASSIGNMENTS_OF_FOLLOWER
         expected, seen = group.leader, request.member_id
-        facts.append(turn.fact(kind, key, "assignments", expected=expected, seen=seen))
+        facts.append(view.fact(kind, key, "assignments", expected=expected, seen=seen))
     if group.roster is not None:
         strangers = sorted({str(row.member_id) for row in assignments} - group.roster)
         if strangers:
-            facts.append(turn.fact(ClassicFact.ASSIGNMENT_TO_STRANGER, key, "assignments", seen=strangers))
+            facts.append(view.fact(ClassicFact.ASSIGNMENT_TO_STRANGER, key, "assignments", seen=strangers))
     named = getattr(request, "protocol_type", None), getattr(request, "protocol_name", None)
     chosen = (None, None) if member is None else member.protocol
     if None not in named and None not in chosen and named != chosen:
         facts.append(
-            turn.fact(ClassicFact.PROTOCOL_DIFFERS, key, "protocol_name", expected=chosen, seen=named)
+            view.fact(ClassicFact.PROTOCOL_DIFFERS, key, "protocol_name", expected=chosen, seen=named)
         )
     return facts

@@ -43,19 +43,19 @@ class Attempts:
     def __init__(self) -> None:
         self._answering: Table[tuple[str, str], bool] = Table(BROKERS_KEPT)
 
-    def of(self, turn: ExchangeView) -> Attempt | None:
+    def of(self, view: ExchangeView) -> Attempt | None:
         """The attempt that an exchange is; None for one that was answered, or may have been."""
-        exchange = turn.exchange
-        broker = turn.info.capture_set, turn.info.broker_address
+        exchange = view.exchange
+        broker = view.info.capture_set, view.info.broker_address
         if exchange.response is not None:
             self._answering.put(broker, True)
-        if exchange.state is not State.UNANSWERED or turn.losses or self._answering.peek(broker) is None:
+        if exchange.state is not State.UNANSWERED or view.losses or self._answering.peek(broker) is None:
             return None
-        request, close = turn.request, exchange.close
+        request, close = view.request, exchange.close
         instance_id = getattr(request, "group_instance_id", None) or getattr(request, "instance_id", None)
         is_over = close is not None and close.how in _ENDS
-        is_join = turn.key == apis.JOIN_GROUP or getattr(request, "member_epoch", None) == JOIN_EPOCH
+        is_join = view.key == apis.JOIN_GROUP or getattr(request, "member_epoch", None) == JOIN_EPOCH
         return Attempt(
             str(request.member_id), str(instance_id or exchange.client_id or request.member_id or ""),
-            turn.info.id, is_join, turn.sent_ns, close.time_ns if is_over and close is not None else None,
+            view.info.id, is_join, view.sent_ns, close.time_ns if is_over and close is not None else None,
         )  # fmt: skip

@@ -86,13 +86,13 @@ class ModernRebalance:
     `settled_ns` is when the last member came to it, None where that was not seen or another epoch came first.
     """
 
-    __slots__ = ("causes", "epoch", "members", "settled_ns", "told_by")
+    __slots__ = ("causes", "epoch", "given_by", "members", "settled_ns")
 
     def __init__(
-        self, epoch: int, told_by: Evidence, causes: dict[Cause, dict[str, int]], members: int
+        self, epoch: int, given_by: Evidence, causes: dict[Cause, dict[str, int]], members: int
     ) -> None:
         self.epoch = epoch
-        self.told_by = told_by
+        self.given_by = given_by
         self.causes = causes
         self.members = members
         self.settled_ns: int | None = None
@@ -100,7 +100,7 @@ class ModernRebalance:
     @property
     def shown_ns(self) -> int:
         """When a member was first told of it."""
-        return self.told_by.answered_ns
+        return self.given_by.answered_ns
 
     @property
     def since_ns(self) -> int:
@@ -114,10 +114,10 @@ class ModernRebalance:
 
     def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
         """Something that may have brought it about, at a time; NEVER_NS: nobody knows when."""
-        note(self.causes, cause, member_id, time_ns)
+        _note(self.causes, cause, member_id, time_ns)
 
 
-def note(causes: dict[Cause, dict[str, int]], cause: Cause, member_id: str, time_ns: int) -> None:
+def _note(causes: dict[Cause, dict[str, int]], cause: Cause, member_id: str, time_ns: int) -> None:
     """Keep a cause with its member and time."""
     members = causes.setdefault(cause, {})
     if len(members) < MEMBERS_KEPT:
@@ -155,7 +155,7 @@ class ModernGroup:
 
     def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
         """Something happened that raises the epoch."""
-        note(self.causes, cause, member_id, time_ns)
+        _note(self.causes, cause, member_id, time_ns)
 
     def explained(self, cause: Cause, member_id: str, after_ns: int, until_ns: int) -> None:
         """Something is known to have happened between two times, by what it led to.
@@ -168,12 +168,12 @@ class ModernGroup:
                 return
         self.because(cause, member_id, NEVER_NS)
 
-    def rose(self, epoch: int, told_by: Evidence) -> None:
+    def rose(self, epoch: int, given_by: Evidence) -> None:
         """A member was told a higher epoch."""
         self.epoch = epoch
         self.raises += 1
         there = sum(member.is_joined for member in self.members)
-        self.rebalances.append(ModernRebalance(epoch, told_by, self.causes, there))
+        self.rebalances.append(ModernRebalance(epoch, given_by, self.causes, there))
         self.causes = {}
         self.behind = {member.member_id for member in self.members if member.is_behind(epoch)}
 

@@ -37,7 +37,7 @@ class ModernFact(StrEnum):
     """What can be learned of these groups. `detail` names the member."""
 
     JOINED = "joined"  # seen: the epoch
-    EPOCH_GIVEN = "epoch_given"  # the coordinator told another epoch
+    EPOCH_GIVEN = "epoch_given"  # the coordinator gave another epoch
     GROUP_EPOCH = "group_epoch"  # the highest epoch of the group's members rose
     ASSIGNED = "assigned"  # holdings before and now
     LEFT = "left"  # seen: -1, or -2 of a static member
@@ -61,77 +61,77 @@ class ModernGroups:
         self.groups: Table[GroupKey, ModernGroup] = Table(GROUPS_KEPT)
         self._attempts = Attempts()
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next heartbeat."""
-        request = turn.request
+        request = view.request
         if request is None:
             return []
-        key: GroupKey = turn.info.capture_set, str(request.group_id)
-        kind = _KINDS[turn.key]
+        key: GroupKey = view.info.capture_set, str(request.group_id)
+        kind = _KINDS[view.key]
         group = self.groups.get(key)
         if group is None or group.kind is not kind:  # a group may be converted
             group = self.groups.put(key, ModernGroup(kind))
-        member_id = str(request.member_id or getattr(turn.response, "member_id", None) or "")
+        member_id = str(request.member_id or getattr(view.response, "member_id", None) or "")
         member = group.members.get(member_id)
         facts: list[Fact] = []
         if member is None:
             member = group.members.put(member_id, ModernMember(member_id))
         else:
-            facts += _against(turn, key, member)
-        _causes(turn, group, member)
-        _sent(turn, member)
-        facts += _answered(turn, key, group, member)
-        group.last_ns = max(group.last_ns, turn.sent_ns, turn.evidence.answered_ns)
-        attempt = self._attempts.of(turn)
+            facts += _against(view, key, member)
+        _causes(view, group, member)
+        _sent(view, member)
+        facts += _answered(view, key, group, member)
+        group.last_ns = max(group.last_ns, view.sent_ns, view.evidence.answered_ns)
+        attempt = self._attempts.of(view)
         if attempt is not None and attempt.is_join:
             group.attempt(attempt)
-        member.last = turn.evidence
+        member.last = view.evidence
         if attempt is not None and attempt.given_up_ns is not None and not member.is_joined:
             group.go(member_id)
         return facts
 
 
 def _fact(
-    kind: ModernFact, turn: ExchangeView, key: GroupKey, member: ModernMember, path: str, **more: Any
+    kind: ModernFact, view: ExchangeView, key: GroupKey, member: ModernMember, path: str, **more: Any
 ) -> Fact:
     more.setdefault("detail", member.member_id)
-    return turn.fact(kind, key, path, **more)
+    return view.fact(kind, key, path, **more)
 
 
-def _against(turn: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fact]:
+def _against(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fact]:
     """What differs between a heartbeat and what the coordinator told the member."""
     facts = []
-    epoch = turn.request.member_epoch
-    told = member.epoch
-    if told is not None and epoch not in (told, member.before, JOIN, LEAVE, STATIC_LEAVE):
+    epoch = view.request.member_epoch
+    given = member.epoch
+    if given is not None and epoch not in (given, member.before, JOIN, LEAVE, STATIC_LEAVE):
         facts.append(
             _fact(
-                ModernFact.EPOCH_DIFFERS, turn, key, member, "member_epoch", expected=told, seen=epoch,
+                ModernFact.EPOCH_DIFFERS, view, key, member, "member_epoch", expected=given, seen=epoch,
                 earlier=member.last,
             )
         )  # fmt: skip
-    silent_ms = (turn.sent_ns - member.last_ns) // _MS
+    silent_ms = (view.sent_ns - member.last_ns) // _MS
     if member.is_joined and member.interval_ms and silent_ms > LATE_AFTER * member.interval_ms:
         expected = member.interval_ms
         facts.append(
             _fact(
-                ModernFact.LATE, turn, key, member, "", expected=expected, seen=silent_ms, earlier=member.last
+                ModernFact.LATE, view, key, member, "", expected=expected, seen=silent_ms, earlier=member.last
             )
         )
     return facts
 
 
-def _causes(turn: ExchangeView, group: ModernGroup, member: ModernMember) -> None:
+def _causes(view: ExchangeView, group: ModernGroup, member: ModernMember) -> None:
     """What an accepted heartbeat changes that makes the coordinator assign anew."""
-    request, answer = turn.request, turn.response
+    request, answer = view.request, view.response
     if answer is None or answer.error_code:
         return
     if request.member_epoch == LEAVE:
-        group.because(Cause.MEMBER_LEFT, member.member_id, turn.sent_ns)
+        group.because(Cause.MEMBER_LEFT, member.member_id, view.sent_ns)
     elif request.member_epoch == JOIN and not member.is_joined:
-        group.because(_newcomer(request, group, member), member.member_id, turn.sent_ns)
+        group.because(_newcomer(request, group, member), member.member_id, view.sent_ns)
     elif _subscribes_otherwise(request, member):
-        group.because(Cause.SUBSCRIPTION_CHANGED, member.member_id, turn.sent_ns)
+        group.because(Cause.SUBSCRIPTION_CHANGED, member.member_id, view.sent_ns)
 
 
 def _newcomer(request: Any, group: ModernGroup, member: ModernMember) -> Cause:
@@ -151,11 +151,11 @@ def _subscribes_otherwise(request: Any, member: ModernMember) -> bool:
     )
 
 
-def _sent(turn: ExchangeView, member: ModernMember) -> None:
-    request = turn.request
-    member.client_id, member.client = turn.exchange.client_id, turn.info.client_text
-    member.last_ns = max(member.last_ns, turn.sent_ns)
-    member.connection = turn.info.id
+def _sent(view: ExchangeView, member: ModernMember) -> None:
+    request = view.request
+    member.client_id, member.client = view.exchange.client_id, view.info.client_text
+    member.last_ns = max(member.last_ns, view.sent_ns)
+    member.connection = view.info.id
     instance_id = getattr(request, "instance_id", None)
     member.instance_id = member.instance_id if instance_id is None else str(instance_id)
     topics = getattr(request, "subscribed_topic_names", None)
@@ -166,109 +166,109 @@ def _sent(turn: ExchangeView, member: ModernMember) -> None:
         member.owned = owned
 
 
-def _answered(turn: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
-    answer = turn.response
+def _answered(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
+    answer = view.response
     if answer is None:
         member.epoch = member.before = None  # the coordinator may have counted on
         return []
     if answer.error_code:
-        return [_refused(turn, key, group, member, answer.error_code)]
+        return [_refused(view, key, group, member, answer.error_code)]
     facts = []
-    told = getattr(answer, "member_id", None)
-    if told and turn.request.member_id and told != turn.request.member_id:
-        expected = turn.request.member_id
+    given = getattr(answer, "member_id", None)
+    if given and view.request.member_id and given != view.request.member_id:
+        expected = view.request.member_id
         kind, path = ModernFact.OTHER_MEMBER_ID, "member_id"
-        facts.append(_fact(kind, turn, key, member, path, side="response", expected=expected, seen=told))
-    epoch = turn.request.member_epoch
+        facts.append(_fact(kind, view, key, member, path, side="response", expected=expected, seen=given))
+    epoch = view.request.member_epoch
     if epoch in (LEAVE, STATIC_LEAVE):
         if epoch == STATIC_LEAVE and member.instance_id is not None and len(group.away) < MEMBERS_KEPT:
             group.away[member.instance_id] = member.member_id  # it keeps what it has (KIP-848)
         group.go(member.member_id)
         group.gone += 1
-        return [*facts, _fact(ModernFact.LEFT, turn, key, member, "member_epoch", seen=epoch)]
-    return [*facts, *_goes_on(turn, key, group, member)]
+        return [*facts, _fact(ModernFact.LEFT, view, key, member, "member_epoch", seen=epoch)]
+    return [*facts, *_goes_on(view, key, group, member)]
 
 
-def _goes_on(turn: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
-    answer = turn.response
+def _goes_on(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
+    answer = view.response
     path, epoch = "member_epoch", answer.member_epoch
-    facts = _back(turn, key, member, epoch)
+    facts = _back(view, key, member, epoch)
     if facts:
         member.epoch = member.before = None  # nobody knows which one is right
         return facts
-    member.answered_ns = max(member.answered_ns, turn.evidence.answered_ns)
-    if turn.request.member_epoch == JOIN:
-        _replace(turn, group, member)
-        member.is_joined, member.joined_by = True, turn.evidence
+    member.answered_ns = max(member.answered_ns, view.evidence.answered_ns)
+    if view.request.member_epoch == JOIN:
+        _replace(view, group, member)
+        member.is_joined, member.joined_by = True, view.evidence
         member.epoch = member.before = None
-        facts.append(_fact(ModernFact.JOINED, turn, key, member, path, side="response", seen=epoch))
+        facts.append(_fact(ModernFact.JOINED, view, key, member, path, side="response", seen=epoch))
     elif member.epoch is not None and epoch != member.epoch:
         expected = member.epoch
-        told = _fact(ModernFact.EPOCH_GIVEN, turn, key, member, path, expected=expected, seen=epoch)
-        facts.append(told._replace(side="response", earlier=member.last))
+        fact = _fact(ModernFact.EPOCH_GIVEN, view, key, member, path, expected=expected, seen=epoch)
+        facts.append(fact._replace(side="response", earlier=member.last))
     member.is_joined = True
     member.learn(epoch)
     member.interval_ms = answer.heartbeat_interval_ms
     if epoch > group.epoch:
         before = group.epoch
-        _raise(turn, group, epoch)
+        _raise(view, group, epoch)
         kind = ModernFact.GROUP_EPOCH
-        facts.append(_fact(kind, turn, key, member, path, side="response", expected=before, seen=epoch))
-    elif turn.request.member_epoch == JOIN:
-        _unraised(turn, group, member)
+        facts.append(_fact(kind, view, key, member, path, side="response", expected=before, seen=epoch))
+    elif view.request.member_epoch == JOIN:
+        _unraised(view, group, member)
     given = _holdings(getattr(answer, "assignment", None) if hasattr(answer, "assignment") else answer)
     if given is not None:
         before_given, member.assigned = member.assigned, given
         kind, path = ModernFact.ASSIGNED, "assignment"
-        facts.append(_fact(kind, turn, key, member, path, side="response", expected=before_given, seen=given))
-        _hold(turn, group, member, before_given or frozenset())
-    group.follow(member, turn.evidence.answered_ns)
+        facts.append(_fact(kind, view, key, member, path, side="response", expected=before_given, seen=given))
+        _hold(view, group, member, before_given or frozenset())
+    group.follow(member, view.evidence.answered_ns)
     return facts
 
 
-def _raise(turn: ExchangeView, group: ModernGroup, epoch: int) -> None:
+def _raise(view: ExchangeView, group: ModernGroup, epoch: int) -> None:
     """A higher epoch was told; who names it in its request knew it before, and the capture begins later."""
-    if not group.epoch and turn.request.member_epoch == epoch:
+    if not group.epoch and view.request.member_epoch == epoch:
         group.epoch, group.causes = epoch, {}
     else:
-        group.rose(epoch, turn.evidence)
+        group.rose(epoch, view.evidence)
 
 
-def _unraised(turn: ExchangeView, group: ModernGroup, member: ModernMember) -> None:
+def _unraised(view: ExchangeView, group: ModernGroup, member: ModernMember) -> None:
     """Somebody joined at the epoch there is.
 
     It made that one, if another member was told of it meanwhile, or will make the next. A static member that
     comes back makes none (KIP-848).
     """
     last = group.rebalances[-1] if group.rebalances else None
-    is_told = last is not None and turn.sent_ns <= last.shown_ns and not last.causes
+    is_given = last is not None and view.sent_ns <= last.shown_ns and not last.causes
     for cause in list(group.causes):
-        if not is_told and cause is not Cause.MEMBER_RESTARTED:
+        if not is_given and cause is not Cause.MEMBER_RESTARTED:
             continue
         sent_ns = group.causes[cause].pop(member.member_id, None)
         if not group.causes[cause]:
             del group.causes[cause]
-        if sent_ns is not None and last is not None and is_told:
+        if sent_ns is not None and last is not None and is_given:
             last.because(cause, member.member_id, sent_ns)
 
 
-def _replace(turn: ExchangeView, group: ModernGroup, member: ModernMember) -> None:
+def _replace(view: ExchangeView, group: ModernGroup, member: ModernMember) -> None:
     """Who joins replaces its own former self: the same instance, or another id on its connection."""
     instance_id = member.instance_id
     if instance_id is not None:
         group.away.pop(instance_id, None)
     for other in list(group.members):
         is_same = instance_id is not None and other.instance_id == instance_id
-        if other is not member and (is_same or other.connection == turn.info.id):
+        if other is not member and (is_same or other.connection == view.info.id):
             group.go(other.member_id)
             group.gone += 1
 
 
-def _hold(turn: ExchangeView, group: ModernGroup, member: ModernMember, before: frozenset[Holding]) -> None:
+def _hold(view: ExchangeView, group: ModernGroup, member: ModernMember, before: frozenset[Holding]) -> None:
     """What one member is given only when another gave it up, or is no member any more."""
     if group.kind is ModernKind.SHARE:
         return
-    now_ns = turn.evidence.answered_ns
+    now_ns = view.evidence.answered_ns
     for member_id in group.hold(member, before):
         other = group.members.peek(member_id)
         if other is None or now_ns - other.last_ns <= LATE_AFTER * other.interval_ms * _MS:
@@ -278,31 +278,31 @@ def _hold(turn: ExchangeView, group: ModernGroup, member: ModernMember, before: 
         group.explained(Cause.MEMBER_LOST, member_id, other.answered_ns, now_ns)
 
 
-def _back(turn: ExchangeView, key: GroupKey, member: ModernMember, epoch: int) -> list[Fact]:
+def _back(view: ExchangeView, key: GroupKey, member: ModernMember, epoch: int) -> list[Fact]:
     """Whether the coordinator tells an epoch that no member can have."""
-    told = None if turn.request.member_epoch == JOIN else member.epoch
-    least = _FIRST_EPOCH if told is None else told
+    given = None if view.request.member_epoch == JOIN else member.epoch
+    least = _FIRST_EPOCH if given is None else given
     if epoch >= least:
         return []
     kind, path = ModernFact.EPOCH_WENT_BACK, "member_epoch"
-    earlier = None if told is None else member.last
+    earlier = None if given is None else member.last
     side = "response"
-    return [_fact(kind, turn, key, member, path, side=side, expected=least, seen=epoch, earlier=earlier)]
+    return [_fact(kind, view, key, member, path, side=side, expected=least, seen=epoch, earlier=earlier)]
 
 
-def _refused(turn: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember, error: int) -> Fact:
+def _refused(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember, error: int) -> Fact:
     kind = ModernFact.REFUSED
     if error in _FENCING:
         kind = ModernFact.FENCED
         if member.answered_ns > NEVER_NS:
-            answered_ns = turn.evidence.answered_ns
+            answered_ns = view.evidence.answered_ns
             group.explained(Cause.MEMBER_LOST, member.member_id, member.answered_ns, answered_ns)
         group.go(member.member_id)
         group.gone += 1
-    elif not member.is_joined and turn.request.member_epoch == JOIN:
+    elif not member.is_joined and view.request.member_epoch == JOIN:
         group.go(member.member_id)  # it never was a member
     return _fact(
-        kind, turn, key, member, "error_code", side="response", expected=0, seen=error, earlier=member.last,
+        kind, view, key, member, "error_code", side="response", expected=0, seen=error, earlier=member.last,
         sure=True,
     )  # fmt: skip
 

@@ -1,0 +1,1 @@
+"""State of producers and of their transactions."""

@@ -61,15 +61,15 @@ class Producers:
         self._damaged: Table[str, int] = Table(CONNECTIONS_KEPT)
         """Requests of a connection that were cut, and batches with a wrong checksum: nobody knows whose."""
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next Produce, InitProducerId or EndTxn."""
-        if turn.key == apis.PRODUCE:
-            return self._produce(turn)
-        answer = turn.response
+        if view.key == apis.PRODUCE:
+            return self._produce(view)
+        answer = view.response
         producer_id = getattr(answer, "producer_id", NO_PRODUCER_ID)  # of EndTxn from version 5 on (KIP-890)
         if producer_id == NO_PRODUCER_ID or answer.error_code:
             return []
-        return self._given(turn, producer_id, answer.producer_epoch)
+        return self._given(view, producer_id, answer.producer_epoch)
 
     def passes(self, exchange: Exchange, request: Any, response: Any) -> bool:
         """A Produce whose batch has no producer id, or continues where the last one ended, and is taken."""
@@ -106,70 +106,70 @@ class Producers:
         here.append(Sent(sequence, last_delta, evidence_of(exchange), error))
         return True
 
-    def _given(self, turn: ExchangeView, producer_id: int, epoch: int) -> list[Fact]:
+    def _given(self, view: ExchangeView, producer_id: int, epoch: int) -> list[Fact]:
         """A coordinator gave a producer id and epoch."""
-        key: ProducerKey = turn.info.capture_set, producer_id
-        self._given_on.put(turn.info.id, producer_id)
-        request = turn.request
+        key: ProducerKey = view.info.capture_set, producer_id
+        self._given_on.put(view.info.id, producer_id)
+        request = view.request
         transactional_id = getattr(request, "transactional_id", None)
         known = self.producers.get(key)
         fresh = known is None
         if known is None:
             known = self.producers.put(key, Producer(producer_id))
         before, earlier = known.epoch, known.given_by
-        if turn.key == apis.INIT_PRODUCER_ID and not fresh and epoch == 0:
+        if view.key == apis.INIT_PRODUCER_ID and not fresh and epoch == 0:
             known.is_ambiguous = True  # an id is given once: this is a second cluster
         known.epoch = epoch
         known.given_epochs.add(epoch)  # at most 32,768: an epoch is an int16
-        known.given_by = turn.evidence
-        known.client(turn.exchange.client_id)
+        known.given_by = view.evidence
+        known.client(view.exchange.client_id)
         facts = []
         if not fresh and known.transactional_id not in (None, transactional_id) and not known.is_ambiguous:
             facts.append(
                 Fact(
-                    ProducerFact.OTHER_TRANSACTIONAL_ID, key, turn.evidence, "request", "transactional_id",
-                    known.transactional_id, transactional_id, earlier, turn.all_whole,
+                    ProducerFact.OTHER_TRANSACTIONAL_ID, key, view.evidence, "request", "transactional_id",
+                    known.transactional_id, transactional_id, earlier, view.all_whole,
                 )
             )  # fmt: skip
         known.transactional_id = transactional_id
         kind = ProducerFact.INITIALISED if fresh else ProducerFact.EPOCH_RAISED
         if fresh or before != epoch:
-            facts.append(Fact(kind, key, turn.evidence, "response", "producer_epoch", before, epoch, earlier))
+            facts.append(Fact(kind, key, view.evidence, "response", "producer_epoch", before, epoch, earlier))
         return facts
 
-    def _produce(self, turn: ExchangeView) -> list[Fact]:
-        name = turn.info.id
-        if turn.request is None:
+    def _produce(self, view: ExchangeView) -> list[Fact]:
+        name = view.info.id
+        if view.request is None:
             self._damage(name)
             return []
         facts = []
         errors: dict[PartitionKey, int] | None = None
-        for partition, header in turn.batches:
+        for partition, header in view.batches:
             if not header.crc_is_right:
                 self._damage(name)
             elif header.producer_id != NO_PRODUCER_ID and not header.is_control:
-                errors = _errors(turn) if errors is None else errors
-                losses = turn.losses + (self._damaged.peek(name) or 0)
-                facts += self._batch(_Batch(turn, partition, header, errors.get(partition), losses))
+                errors = _errors(view) if errors is None else errors
+                losses = view.losses + (self._damaged.peek(name) or 0)
+                facts += self._batch(_Batch(view, partition, header, errors.get(partition), losses))
         return facts
 
     def _damage(self, connection: str) -> None:
         self._damaged.put(connection, (self._damaged.get(connection) or 0) + 1)
 
     def _batch(self, batch: "_Batch") -> list[Fact]:
-        turn, header = batch.turn, batch.header
-        key: ProducerKey = turn.info.capture_set, header.producer_id
+        view, header = batch.view, batch.header
+        key: ProducerKey = view.info.capture_set, header.producer_id
         known = self.producers.get(key)
         facts = []
         if known is None:
             known = self.producers.put(key, Producer(header.producer_id))
             facts.append(batch.fact(ProducerFact.FIRST_SEEN, "producer_id", seen=header.producer_id))
             facts += self._never_given(batch)
-        known.client(turn.exchange.client_id)
+        known.client(view.exchange.client_id)
         if not batch.error:
             known.batches += 1
             known.records += max(0, header.count or 0)
-        request = turn.request
+        request = view.request
         if request.acks != ALL_IN_SYNC:
             facts.append(
                 batch.fact(ProducerFact.WEAK_ACKS, "acks", expected=ALL_IN_SYNC, seen=request.acks, sure=True)
@@ -183,7 +183,7 @@ class Producers:
 
     def _never_given(self, batch: "_Batch") -> list[Fact]:
         """An id that nobody gave, on a connection that gave another: a producer keeps to its own."""
-        given = self._given_on.get(batch.turn.info.id)
+        given = self._given_on.get(batch.view.info.id)
         if given is None:
             return []
         kind = ProducerFact.NEVER_GIVEN
@@ -196,15 +196,15 @@ class _Batch(NamedTuple):
     `losses` counts what of the connection was lost or damaged up to now.
     """
 
-    turn: ExchangeView
+    view: ExchangeView
     partition: PartitionKey
     header: RecordBatch
     error: int | None
     losses: int
 
     def fact(self, kind: ProducerFact, field: str, **more: Any) -> Fact:
-        key = self.turn.info.capture_set, self.header.producer_id, *self.partition
-        return self.turn.fact(kind, key, f"records.{field}", **more)
+        key = self.view.info.capture_set, self.header.producer_id, *self.partition
+        return self.view.fact(kind, key, f"records.{field}", **more)
 
 
 def _transactional_id(batch: _Batch, known: Producer, transactional_id: str | None) -> list[Fact]:
@@ -237,10 +237,10 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
         here.begin(header.producer_epoch)
     elif here.losses == batch.losses and not known.is_ambiguous:
         facts += _next_of_epoch(batch, known, here)
-    if here.is_full(batch.turn.sent_ns):
+    if here.is_full(batch.view.sent_ns):
         kind = ProducerFact.TOO_MANY_IN_FLIGHT
         facts.append(batch.fact(kind, "base_sequence", expected=BATCHES_KEPT, seen=BATCHES_KEPT + 1))
-    sent = Sent(header.base_sequence, header.last_offset_delta, batch.turn.evidence, batch.error)
+    sent = Sent(header.base_sequence, header.last_offset_delta, batch.view.evidence, batch.error)
     here.sent(sent, batch.losses)
     return facts
 
@@ -302,10 +302,10 @@ def _is_taken(response: Any, partition: PartitionKey, version: int | None) -> bo
     return (topic_namer(apis.PRODUCE, version, True)(topics[0]), rows[0].index) == partition
 
 
-def _errors(turn: ExchangeView) -> dict[PartitionKey, int]:
+def _errors(view: ExchangeView) -> dict[PartitionKey, int]:
     found: dict[PartitionKey, int] = {}
-    named = topic_namer(turn.key, turn.version, True)
-    for topic in getattr(turn.response, "responses", None) or ():
+    named = topic_namer(view.key, view.version, True)
+    for topic in getattr(view.response, "responses", None) or ():
         name = named(topic)
         for row in topic.partition_responses or ():
             found[name, row.index] = row.error_code

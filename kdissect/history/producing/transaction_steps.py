@@ -39,42 +39,42 @@ class TransactionFact(StrEnum):
 
 
 def fact(
-    kind: TransactionFact, turn: ExchangeView, known: TransactionalId, path: str = "", **more: Any
+    kind: TransactionFact, view: ExchangeView, known: TransactionalId, path: str = "", **more: Any
 ) -> Fact:
     """A fact about a transactional id."""
-    return turn.fact(kind, (turn.info.capture_set, known.transactional_id), path, **more)
+    return view.fact(kind, (view.info.capture_set, known.transactional_id), path, **more)
 
 
-def identity(turn: ExchangeView, known: TransactionalId, producer_id: int, epoch: int) -> list[Fact]:
+def identity(view: ExchangeView, known: TransactionalId, producer_id: int, epoch: int) -> list[Fact]:
     """Whether a request names the producer id and epoch its owner was given last."""
     if known.producer_id is None or (producer_id, epoch) == (known.producer_id, known.epoch):
         return []
     given_by = known.given_by
-    if given_by is not None and turn.sent_ns <= given_by.answered_ns:
+    if given_by is not None and view.sent_ns <= given_by.answered_ns:
         return []  # under way before that was given
     old = producer_id == known.producer_id and epoch < (known.epoch or 0)
     kind = TransactionFact.OLD_EPOCH if old else TransactionFact.OTHER_PRODUCER
     # Another owner may have taken the id from a coordinator whose connection was not captured.
-    near = given_by is not None and given_by.connection == turn.info.id
-    sure = turn.all_whole and (old or near or turn.key != apis.PRODUCE)
+    near = given_by is not None and given_by.connection == view.info.id
+    sure = view.all_whole and (old or near or view.key != apis.PRODUCE)
     return [
         fact(
-            kind, turn, known, "producer_epoch", expected=(known.producer_id, known.epoch),
+            kind, view, known, "producer_epoch", expected=(known.producer_id, known.epoch),
             seen=(producer_id, epoch), earlier=given_by, sure=sure,
         )
     ]  # fmt: skip
 
 
-def open_transaction(turn: ExchangeView, known: TransactionalId, producer_id: int, epoch: int) -> list[Fact]:
+def open_transaction(view: ExchangeView, known: TransactionalId, producer_id: int, epoch: int) -> list[Fact]:
     """Something joins the transaction: it begins unless it is open."""
     facts = []
     current = known.current
     if current is not None:
         if (current.producer_id, current.epoch) == (producer_id, epoch) and current.wanted is None:
             return []
-        facts += end_transaction(turn, known, _guess(current))
-    known.begin(producer_id, epoch, turn.evidence)
-    return [*facts, fact(TransactionFact.BEGAN, turn, known, seen=(producer_id, epoch))]
+        facts += end_transaction(view, known, _guess(current))
+    known.begin(producer_id, epoch, view.evidence)
+    return [*facts, fact(TransactionFact.BEGAN, view, known, seen=(producer_id, epoch))]
 
 
 def _guess(left: Transaction) -> Outcome:
@@ -84,17 +84,17 @@ def _guess(left: Transaction) -> Outcome:
     return Outcome.EXPIRED if left.marked is False else Outcome.UNKNOWN
 
 
-def end_transaction(turn: ExchangeView, known: TransactionalId, outcome: Outcome) -> list[Fact]:
+def end_transaction(view: ExchangeView, known: TransactionalId, outcome: Outcome) -> list[Fact]:
     """The open transaction ends."""
-    over = known.end(outcome, turn.evidence)
+    over = known.end(outcome, view.evidence)
     earlier = None if over is None else over.began
-    return [fact(TransactionFact.ENDED, turn, known, seen=outcome, earlier=earlier)]
+    return [fact(TransactionFact.ENDED, view, known, seen=outcome, earlier=earlier)]
 
 
-def ended(turn: ExchangeView, known: TransactionalId, committed: bool) -> list[Fact]:
+def ended(view: ExchangeView, known: TransactionalId, committed: bool) -> list[Fact]:
     """EndTxn was answered without an error."""
     outcome = Outcome.COMMITTED if committed else Outcome.ABORTED
-    request = turn.request
+    request = view.request
     if known.current is None:
         if known.state is TransactionState.UNKNOWN:
             known.begin(request.producer_id, request.producer_epoch, None).wanted = committed
@@ -102,31 +102,31 @@ def ended(turn: ExchangeView, known: TransactionalId, committed: bool) -> list[F
             last = known.last
             again = last is not None and last.outcome is outcome and last.epoch == request.producer_epoch
             detail = REPEATED if again else ""
-            sure = turn.all_whole and turn.version < _BEGUN_ELSEWHERE
+            sure = view.all_whole and view.version < _BEGUN_ELSEWHERE
             kind = TransactionFact.END_WITHOUT_BEGIN
-            return [fact(kind, turn, known, seen=committed, detail=detail, sure=sure)]
-    return end_transaction(turn, known, outcome)
+            return [fact(kind, view, known, seen=committed, detail=detail, sure=sure)]
+    return end_transaction(view, known, outcome)
 
 
-def refused(turn: ExchangeView, known: TransactionalId, error: int) -> list[Fact]:
+def refused(view: ExchangeView, known: TransactionalId, error: int) -> list[Fact]:
     """The coordinator or a leader refused a step."""
     if not error:
         return []
     facts = []
     current = known.current
     fenced = error in _FENCED
-    mine = current is not None and current.epoch == getattr(turn.request, "producer_epoch", current.epoch)
-    if fenced and mine and turn.key != apis.INIT_PRODUCER_ID:
-        facts += end_transaction(turn, known, Outcome.FENCED)
+    mine = current is not None and current.epoch == getattr(view.request, "producer_epoch", current.epoch)
+    if fenced and mine and view.key != apis.INIT_PRODUCER_ID:
+        facts += end_transaction(view, known, Outcome.FENCED)
         known.state = TransactionState.UNKNOWN  # the id has another owner, of whom nothing was seen
     refusal = fact(
-        TransactionFact.REFUSED, turn, known, "error_code", side="response", expected=0, seen=error,
+        TransactionFact.REFUSED, view, known, "error_code", side="response", expected=0, seen=error,
         detail="fenced" if fenced else "",
     )  # fmt: skip
     return [*facts, refusal]
 
 
-def added(turn: ExchangeView, known: TransactionalId, who: tuple[int, int], results: Any) -> list[Fact]:
+def added(view: ExchangeView, known: TransactionalId, who: tuple[int, int], results: Any) -> list[Fact]:
     """AddPartitionsToTxn: partitions whose result is no error take part from now on."""
     facts: list[Fact] = []
     errors: list[int] = []
@@ -135,57 +135,57 @@ def added(turn: ExchangeView, known: TransactionalId, who: tuple[int, int], resu
             if row.partition_error_code:
                 errors.append(row.partition_error_code)
             else:
-                facts += _joins(turn, known, who, (topic.name, row.partition_index))
-    return [*facts, *refused(turn, known, errors[0])] if errors else facts
+                facts += _joins(view, known, who, (topic.name, row.partition_index))
+    return [*facts, *refused(view, known, errors[0])] if errors else facts
 
 
 def _joins(
-    turn: ExchangeView, known: TransactionalId, who: tuple[int, int], partition: tuple[Any, int]
+    view: ExchangeView, known: TransactionalId, who: tuple[int, int], partition: tuple[Any, int]
 ) -> list[Fact]:
-    facts = open_transaction(turn, known, *who)
+    facts = open_transaction(view, known, *who)
     current = known.current
     if current is not None and partition not in current.partitions:
         current.add(*partition)
-        facts.append(fact(TransactionFact.PARTITION_ADDED, turn, known, seen=partition))
+        facts.append(fact(TransactionFact.PARTITION_ADDED, view, known, seen=partition))
     return facts
 
 
-def group_joins(turn: ExchangeView, known: TransactionalId, group: str) -> list[Fact]:
+def group_joins(view: ExchangeView, known: TransactionalId, group: str) -> list[Fact]:
     """A group's offsets take part."""
     current = known.current
     if current is None or group in current.groups:
         return []
     current.groups.add(group)
-    return [fact(TransactionFact.OFFSETS_ADDED, turn, known, "group_id", seen=group)]
+    return [fact(TransactionFact.OFFSETS_ADDED, view, known, "group_id", seen=group)]
 
 
 def batch_sent(
-    turn: ExchangeView, known: TransactionalId, partition: tuple[Any, int], header: RecordBatch, error: int
+    view: ExchangeView, known: TransactionalId, partition: tuple[Any, int], header: RecordBatch, error: int
 ) -> list[Fact]:
     """A transactional batch was sent to a partition's leader."""
     who = header.producer_id, header.producer_epoch
-    facts = identity(turn, known, *who) + _while_ending(turn, known, header.producer_epoch)
+    facts = identity(view, known, *who) + _while_ending(view, known, header.producer_epoch)
     current = known.current
-    if turn.version < _PRODUCE_JOINS and known.state is not TransactionState.UNKNOWN:
+    if view.version < _PRODUCE_JOINS and known.state is not TransactionState.UNKNOWN:
         here = current is not None and current.epoch == header.producer_epoch
         if not (here and current is not None and partition in current.partitions):
             kind = TransactionFact.PRODUCED_BEFORE_ADDED
-            facts.append(fact(kind, turn, known, "topic_data", seen=partition))
-    elif turn.version >= _PRODUCE_JOINS:
-        facts += joined_twice(turn, known)
+            facts.append(fact(kind, view, known, "topic_data", seen=partition))
+    elif view.version >= _PRODUCE_JOINS:
+        facts += joined_twice(view, known)
     if error:
-        return [*facts, *_refused_batch(turn, known, header, error)]
-    if turn.response is not None and turn.version >= _PRODUCE_JOINS:
-        facts += _joins(turn, known, who, partition)
+        return [*facts, *_refused_batch(view, known, header, error)]
+    if view.response is not None and view.version >= _PRODUCE_JOINS:
+        facts += _joins(view, known, who, partition)
     current = known.current
     if current is not None and current.epoch == header.producer_epoch:
         current.batches += 1
         current.records += max(0, header.count or 0)
-        current.last_produce_ns = max(current.last_produce_ns, turn.sent_ns)
+        current.last_produce_ns = max(current.last_produce_ns, view.sent_ns)
     return facts
 
 
-def joined_twice(turn: ExchangeView, known: TransactionalId) -> list[Fact]:
+def joined_twice(view: ExchangeView, known: TransactionalId) -> list[Fact]:
     """A client that adds partitions itself has to keep to the versions before KIP-890."""
     current = known.current
     if current is None or not current.added_by_client:
@@ -193,34 +193,34 @@ def joined_twice(turn: ExchangeView, known: TransactionalId) -> list[Fact]:
     current.added_by_client = False  # said once a transaction
     return [
         fact(
-            TransactionFact.JOINED_TWICE, turn, known, "request_api_version", seen=turn.version,
+            TransactionFact.JOINED_TWICE, view, known, "request_api_version", seen=view.version,
             earlier=current.began,
         )
     ]  # fmt: skip
 
 
-def _refused_batch(turn: ExchangeView, known: TransactionalId, header: RecordBatch, error: int) -> list[Fact]:
+def _refused_batch(view: ExchangeView, known: TransactionalId, header: RecordBatch, error: int) -> list[Fact]:
     current = known.current
     if error in _FENCED and current is not None and current.epoch != header.producer_epoch:
         return [
             fact(
-                TransactionFact.REFUSED, turn, known, "error_code", side="response", expected=0, seen=error,
+                TransactionFact.REFUSED, view, known, "error_code", side="response", expected=0, seen=error,
                 detail="fenced",
             )
         ]  # fmt: skip
-    return refused(turn, known, error)
+    return refused(view, known, error)
 
 
-def _while_ending(turn: ExchangeView, known: TransactionalId, epoch: int) -> list[Fact]:
+def _while_ending(view: ExchangeView, known: TransactionalId, epoch: int) -> list[Fact]:
     last = known.last
     if last is None or last.wanted_by is None or last.epoch != epoch:
         return []
-    if not last.wanted_by.sent_ns < turn.sent_ns < last.wanted_by.answered_ns:
+    if not last.wanted_by.sent_ns < view.sent_ns < last.wanted_by.answered_ns:
         return []
-    return [fact(TransactionFact.PRODUCED_WHILE_ENDING, turn, known, earlier=last.wanted_by)]
+    return [fact(TransactionFact.PRODUCED_WHILE_ENDING, view, known, earlier=last.wanted_by)]
 
 
-def marked(turn: ExchangeView, known: TransactionalId, epoch: int, commit: bool, count: int) -> list[Fact]:
+def marked(view: ExchangeView, known: TransactionalId, epoch: int, commit: bool, count: int) -> list[Fact]:
     """Markers go to the partitions; those of KIP-890 carry the epoch after the transaction's."""
     target = known.current or known.last
     if target is None or epoch not in (target.epoch, target.epoch + 1):
@@ -229,11 +229,11 @@ def marked(turn: ExchangeView, known: TransactionalId, epoch: int, commit: bool,
         return []
     target.marked = commit
     target.markers += count
-    facts = [fact(TransactionFact.MARKED, turn, known, "transaction_result", seen=commit)]
+    facts = [fact(TransactionFact.MARKED, view, known, "transaction_result", seen=commit)]
     if target.wanted is not None and target.wanted is not commit and target.outcome is not Outcome.FENCED:
         facts.append(
             fact(
-                TransactionFact.MARKER_DIFFERS, turn, known, "transaction_result", expected=target.wanted,
+                TransactionFact.MARKER_DIFFERS, view, known, "transaction_result", expected=target.wanted,
                 seen=commit, earlier=target.wanted_by,
             )
         )  # fmt: skip

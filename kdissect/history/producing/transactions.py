@@ -52,69 +52,69 @@ class Transactions:
         self.ids: Table[IdKey, TransactionalId] = Table(IDS_KEPT)
         self._owner_of: Table[tuple[str, int], IdKey] = Table(IDS_KEPT)
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange that concerns transactions."""
-        request = turn.request
+        request = view.request
         if request is None:
             return []
-        if turn.key == apis.INIT_PRODUCER_ID:
-            return [] if request.transactional_id is None else self._taken(turn)
-        if turn.key == apis.ADD_PARTITIONS_TO_TXN:
-            return self._add_partitions(turn)
-        if turn.key == apis.WRITE_TXN_MARKERS:
-            return self._markers(turn)
-        if turn.key == apis.PRODUCE:
-            return self._produce(turn)
-        step = _STEPS[turn.key]
-        return step(self, turn, self._id(turn, request.transactional_id))
+        if view.key == apis.INIT_PRODUCER_ID:
+            return [] if request.transactional_id is None else self._taken(view)
+        if view.key == apis.ADD_PARTITIONS_TO_TXN:
+            return self._add_partitions(view)
+        if view.key == apis.WRITE_TXN_MARKERS:
+            return self._markers(view)
+        if view.key == apis.PRODUCE:
+            return self._produce(view)
+        step = _STEPS[view.key]
+        return step(self, view, self._id(view, request.transactional_id))
 
     def passes(self, exchange: Exchange, request: Any, _response: Any) -> bool:
         """A Produce outside of transactions."""
         return exchange.api_key == apis.PRODUCE and getattr(request, "transactional_id", None) is None
 
-    def _id(self, turn: ExchangeView, transactional_id: str) -> TransactionalId:
-        key = turn.info.capture_set, str(transactional_id)
+    def _id(self, view: ExchangeView, transactional_id: str) -> TransactionalId:
+        key = view.info.capture_set, str(transactional_id)
         known = self.ids.get_or(key, lambda: TransactionalId(key[1]))
         if len(known.client_ids) < CLIENTS_KEPT:
-            known.client_ids.add(turn.exchange.client_id)
+            known.client_ids.add(view.exchange.client_id)
         return known
 
-    def _taken(self, turn: ExchangeView) -> list[Fact]:
+    def _taken(self, view: ExchangeView) -> list[Fact]:
         """A producer takes the id: what is open ends."""
-        request, answer = turn.request, turn.response
-        known = self._id(turn, request.transactional_id)
+        request, answer = view.request, view.response
+        known = self._id(view, request.transactional_id)
         if answer is None or answer.error_code:
-            return refused(turn, known, getattr(answer, "error_code", 0))
+            return refused(view, known, getattr(answer, "error_code", 0))
         facts = []
         before = known.producer_id, known.epoch
         if known.current is not None:
             itself = getattr(request, "producer_id", NO_PRODUCER_ID) != NO_PRODUCER_ID  # KIP-360
-            facts += end_transaction(turn, known, Outcome.ABORTED if itself else Outcome.FENCED)
-        earlier, known.given_by = known.given_by, turn.evidence
-        self._give(turn, known, answer.producer_id, answer.producer_epoch)
+            facts += end_transaction(view, known, Outcome.ABORTED if itself else Outcome.FENCED)
+        earlier, known.given_by = known.given_by, view.evidence
+        self._give(view, known, answer.producer_id, answer.producer_epoch)
         known.owners += 1
         known.timeout_ms = request.transaction_timeout_ms
         known.state = TransactionState.EMPTY
         now = known.producer_id, known.epoch
         taken = fact(
-            TransactionFact.TAKEN, turn, known, "producer_epoch", side="response",
+            TransactionFact.TAKEN, view, known, "producer_epoch", side="response",
             expected=None if earlier is None else before, seen=now, earlier=earlier,
         )  # fmt: skip
         return [*facts, taken]
 
-    def _give(self, turn: ExchangeView, known: TransactionalId, producer_id: int, epoch: int) -> None:
-        known.producer_id, known.epoch, known.given_by = producer_id, epoch, turn.evidence
-        capture_set = turn.info.capture_set
+    def _give(self, view: ExchangeView, known: TransactionalId, producer_id: int, epoch: int) -> None:
+        known.producer_id, known.epoch, known.given_by = producer_id, epoch, view.evidence
+        capture_set = view.info.capture_set
         self._owner_of.put((capture_set, producer_id), (capture_set, known.transactional_id))
 
-    def _add_partitions(self, turn: ExchangeView) -> list[Fact]:
-        request, answer = turn.request, turn.response
-        if turn.version < _BROKERS_ADD:
-            known = self._id(turn, request.v3_and_below_transactional_id)
+    def _add_partitions(self, view: ExchangeView) -> list[Fact]:
+        request, answer = view.request, view.response
+        if view.version < _BROKERS_ADD:
+            known = self._id(view, request.v3_and_below_transactional_id)
             who = request.v3_and_below_producer_id, request.v3_and_below_producer_epoch
-            facts = identity(turn, known, *who)
+            facts = identity(view, known, *who)
             results = getattr(answer, "results_by_topic_v3_and_below", None)
-            facts += added(turn, known, who, results)
+            facts += added(view, known, who, results)
             if known.current is not None and known.current.epoch == who[1]:
                 known.current.added_by_client = True
             return facts
@@ -123,71 +123,71 @@ class Transactions:
         for row in request.transactions or ():
             if row.verify_only:  # only asks whether the partition takes part (KIP-890)
                 continue
-            known = self._id(turn, row.transactional_id)
+            known = self._id(view, row.transactional_id)
             results = results_by_id.get(row.transactional_id)
             who = row.producer_id, row.producer_epoch
-            facts += added(turn, known, who, None if results is None else results.topic_results)
+            facts += added(view, known, who, None if results is None else results.topic_results)
         return facts
 
-    def _add_offsets(self, turn: ExchangeView, known: TransactionalId) -> list[Fact]:
-        request, answer = turn.request, turn.response
-        facts = identity(turn, known, request.producer_id, request.producer_epoch)
+    def _add_offsets(self, view: ExchangeView, known: TransactionalId) -> list[Fact]:
+        request, answer = view.request, view.response
+        facts = identity(view, known, request.producer_id, request.producer_epoch)
         if answer is None or answer.error_code:
-            return [*facts, *refused(turn, known, getattr(answer, "error_code", 0))]
-        facts += open_transaction(turn, known, request.producer_id, request.producer_epoch)
-        return [*facts, *group_joins(turn, known, request.group_id)]
+            return [*facts, *refused(view, known, getattr(answer, "error_code", 0))]
+        facts += open_transaction(view, known, request.producer_id, request.producer_epoch)
+        return [*facts, *group_joins(view, known, request.group_id)]
 
-    def _offsets(self, turn: ExchangeView, known: TransactionalId) -> list[Fact]:
-        request, answer = turn.request, turn.response
-        facts = identity(turn, known, request.producer_id, request.producer_epoch)
+    def _offsets(self, view: ExchangeView, known: TransactionalId) -> list[Fact]:
+        request, answer = view.request, view.response
+        facts = identity(view, known, request.producer_id, request.producer_epoch)
         rows = [row for topic in getattr(answer, "topics", None) or () for row in topic.partitions or ()]
         errors = [row.error_code for row in rows if row.error_code]
         if errors or not rows:
-            return [*facts, *refused(turn, known, errors[0] if errors else 0)]
-        if turn.version >= _OFFSETS_JOIN:
-            facts += joined_twice(turn, known)
-            facts += open_transaction(turn, known, request.producer_id, request.producer_epoch)
-        facts += group_joins(turn, known, request.group_id)
+            return [*facts, *refused(view, known, errors[0] if errors else 0)]
+        if view.version >= _OFFSETS_JOIN:
+            facts += joined_twice(view, known)
+            facts += open_transaction(view, known, request.producer_id, request.producer_epoch)
+        facts += group_joins(view, known, request.group_id)
         if known.current is not None:
             known.current.offsets += len(rows)
         return facts
 
-    def _end_txn(self, turn: ExchangeView, known: TransactionalId) -> list[Fact]:
-        request, answer = turn.request, turn.response
-        facts = identity(turn, known, request.producer_id, request.producer_epoch)
+    def _end_txn(self, view: ExchangeView, known: TransactionalId) -> list[Fact]:
+        request, answer = view.request, view.response
+        facts = identity(view, known, request.producer_id, request.producer_epoch)
         current = known.current
         if current is not None and current.epoch == request.producer_epoch:
-            current.wanted, current.wanted_by = bool(request.committed), turn.evidence
-            if turn.sent_ns < current.last_produce_ns <= (turn.evidence.answered_ns or turn.sent_ns):
-                facts.append(fact(TransactionFact.PRODUCED_WHILE_ENDING, turn, known))
+            current.wanted, current.wanted_by = bool(request.committed), view.evidence
+            if view.sent_ns < current.last_produce_ns <= (view.evidence.answered_ns or view.sent_ns):
+                facts.append(fact(TransactionFact.PRODUCED_WHILE_ENDING, view, known))
         if answer is None or answer.error_code:
-            return [*facts, *refused(turn, known, getattr(answer, "error_code", 0))]
-        facts += ended(turn, known, bool(request.committed))
+            return [*facts, *refused(view, known, getattr(answer, "error_code", 0))]
+        facts += ended(view, known, bool(request.committed))
         if getattr(answer, "producer_epoch", -1) >= 0:  # version 5: an epoch each (KIP-890)
-            self._give(turn, known, answer.producer_id, answer.producer_epoch)
+            self._give(view, known, answer.producer_id, answer.producer_epoch)
         return facts
 
-    def _produce(self, turn: ExchangeView) -> list[Fact]:
-        transactional_id = getattr(turn.request, "transactional_id", None)
+    def _produce(self, view: ExchangeView) -> list[Fact]:
+        transactional_id = getattr(view.request, "transactional_id", None)
         if transactional_id is None:
             return []
-        known = self._id(turn, transactional_id)
-        errors = produce_errors(turn.response)
+        known = self._id(view, transactional_id)
+        errors = produce_errors(view.response)
         facts = []
-        for partition, header in turn.batches:
+        for partition, header in view.batches:
             if header.crc_is_right and header.is_transactional and not header.is_control:
-                facts += batch_sent(turn, known, partition, header, errors.get(partition, 0))
+                facts += batch_sent(view, known, partition, header, errors.get(partition, 0))
         return facts
 
-    def _markers(self, turn: ExchangeView) -> list[Fact]:
+    def _markers(self, view: ExchangeView) -> list[Fact]:
         facts = []
-        capture_set = turn.info.capture_set
-        for marker in turn.request.markers or ():
+        capture_set = view.info.capture_set
+        for marker in view.request.markers or ():
             owner = self._owner_of.get((capture_set, marker.producer_id))
             known = None if owner is None else self.ids.get(owner)
             if known is not None:
                 count = sum(len(topic.partition_indexes or ()) for topic in marker.topics or ())
-                facts += marked(turn, known, marker.producer_epoch, bool(marker.transaction_result), count)
+                facts += marked(view, known, marker.producer_epoch, bool(marker.transaction_result), count)
         return facts
 
 

@@ -1,0 +1,1 @@
+"""State of sessions: fetches, share fetches, snapshots, client telemetry."""

@@ -108,14 +108,14 @@ SessionKey = tuple[str, str, int]
 class _Fetch(NamedTuple):
     """The parts of a fetch that concern sessions."""
 
-    turn: ExchangeView
+    view: ExchangeView
     session_id: int
     epoch: int
     with_ids: bool
     key: SessionKey
 
     def fact(self, kind: FetchFact, path: str = "session_epoch", **more: Any) -> Fact:
-        return self.turn.fact(kind, self.key, path, **more)
+        return self.view.fact(kind, self.key, path, **more)
 
 
 class FetchSessions:
@@ -133,15 +133,15 @@ class FetchSessions:
         """Whether a version has sessions."""
         return api_version >= SESSIONS_FROM
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next Fetch of a connection."""
-        request = turn.request
-        if request is None or turn.version < SESSIONS_FROM:
+        request = view.request
+        if request is None or view.version < SESSIONS_FROM:
             return []
         topics: list[Any] = request.topics or []
-        with_ids = bool(topics) and turn.version >= TOPIC_IDS_FROM
+        with_ids = bool(topics) and view.version >= TOPIC_IDS_FROM
         fetch = _Fetch(
-            turn, request.session_id, request.session_epoch, with_ids, self._key(turn, request.session_id)
+            view, request.session_id, request.session_epoch, with_ids, self._key(view, request.session_id)
         )
         if fetch.epoch in (INITIAL, FINAL):
             return self._full(fetch)
@@ -173,26 +173,26 @@ class FetchSessions:
         session.count(epoch, evidence_of(exchange), _has_records(response))
         return True
 
-    def _key(self, turn: ExchangeView, session_id: int) -> SessionKey:
-        return turn.info.capture_set, turn.info.broker_address, session_id
+    def _key(self, view: ExchangeView, session_id: int) -> SessionKey:
+        return view.info.capture_set, view.info.broker_address, session_id
 
     def _full(self, fetch: _Fetch) -> list[Fact]:
         facts = []
-        if fetch.turn.request.forgotten_topics_data:
+        if fetch.view.request.forgotten_topics_data:
             facts.append(fetch.fact(FetchFact.FORGOTTEN_IN_FULL, "forgotten_topics_data", sure=True))
         if fetch.session_id != NO_SESSION:
             session = self.sessions.get(fetch.key)
             if session is not None and session.is_open:
-                session.is_open, session.closed_by = False, fetch.turn.evidence
+                session.is_open, session.closed_by = False, fetch.view.evidence
                 facts.append(fetch.fact(FetchFact.CLOSED, "session_id", earlier=session.last))
-        answer = fetch.turn.response
+        answer = fetch.view.response
         if answer is None:
             return facts
         if answer.error_code or answer.session_id == NO_SESSION:
             self.without_session += 1
             if answer.session_id != NO_SESSION:  # beside an error: who uses it goes by what was told
                 self.sessions.get_or(
-                    self._key(fetch.turn, answer.session_id), lambda: FetchSession(answer.session_id)
+                    self._key(fetch.view, answer.session_id), lambda: FetchSession(answer.session_id)
                 )
             if fetch.epoch == INITIAL and not answer.error_code:
                 facts.append(fetch.fact(FetchFact.NOT_CREATED, "session_id", side="response"))
@@ -200,23 +200,23 @@ class FetchSessions:
         return [*facts, *self._created(fetch, answer)]
 
     def _created(self, fetch: _Fetch, answer: Any) -> list[Fact]:
-        turn = fetch.turn
-        key = self._key(turn, answer.session_id)
+        view = fetch.view
+        key = self._key(view, answer.session_id)
         session = self.sessions.put(key, FetchSession(answer.session_id))
-        session.created_by = session.last = turn.evidence
+        session.created_by = session.last = view.evidence
         session.next_epoch = 1  # FetchMetadata#nextEpoch of 0
         session.full = 1
-        session.with_ids = fetch.with_ids if turn.request.topics else None
-        session.partitions = set(_partitions(turn.request.topics))
+        session.with_ids = fetch.with_ids if view.request.topics else None
+        session.partitions = set(_partitions(view.request.topics))
         _bound(session)
         seen = answer.session_id
         return [
-            Fact(FetchFact.CREATED, key, turn.evidence, "response", "session_id", None, seen),
+            Fact(FetchFact.CREATED, key, view.evidence, "response", "session_id", None, seen),
             *_strange(fetch._replace(key=key), session, answer),
         ]
 
     def _incremental(self, fetch: _Fetch) -> list[Fact]:
-        turn = fetch.turn
+        view = fetch.view
         if fetch.session_id == NO_SESSION:
             return [fetch.fact(FetchFact.ZERO_INCREMENTAL, seen=fetch.epoch, expected=INITIAL, sure=True)]
         session = self.sessions.get(fetch.key)
@@ -225,13 +225,13 @@ class FetchSessions:
             session = self.sessions.put(fetch.key, FetchSession(fetch.session_id))
         else:
             facts = _against(fetch, session)
-        answer = turn.response
+        answer = view.response
         if answer is None or not answer.error_code:
             session.incremental += 1
             session.is_open = True
-            _change(session, turn.request)
+            _change(session, view.request)
         facts += _answered(fetch, session, answer, self._increments)
-        session.last = turn.evidence
+        session.last = view.evidence
         return facts
 
 
@@ -244,7 +244,7 @@ def _against(fetch: _Fetch, session: FetchSession) -> list[Fact]:
                 FetchFact.EPOCH_DIFFERS, expected=session.next_epoch, seen=fetch.epoch, earlier=session.last
             )
         )
-    if fetch.turn.request.topics:
+    if fetch.view.request.topics:
         if session.with_ids is not None and session.with_ids != fetch.with_ids:
             facts.append(
                 fetch.fact(
@@ -315,7 +315,7 @@ def _strange(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
     known = session.partitions
     if known is None:
         return []
-    named = topic_namer(fetch.turn.key, fetch.turn.version, True)
+    named = topic_namer(fetch.view.key, fetch.view.version, True)
     for topic in answer.responses or ():
         name = named(topic)
         for row in topic.partitions or ():

@@ -56,36 +56,36 @@ class ShareSessions:
     def __init__(self) -> None:
         self.sessions: Table[ShareKey, ShareSession] = Table(SESSIONS_KEPT)
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next ShareFetch or ShareAcknowledge of a connection."""
-        request = turn.request
+        request = view.request
         if request is None:
             return []
-        info = turn.info
+        info = view.info
         key = info.capture_set, info.broker_address, str(request.group_id), str(request.member_id)
         epoch = request.share_session_epoch
         session = self.sessions.get(key)
         facts: list[Fact] = []
         if epoch == INITIAL:
             session = self.sessions.put(key, ShareSession())
-            session.opened_by = turn.evidence
+            session.opened_by = view.evidence
             if _acknowledges(request):
-                facts.append(_fact(ShareFact.ACKNOWLEDGED_AT_OPENING, key, turn, sure=True))
+                facts.append(_fact(ShareFact.ACKNOWLEDGED_AT_OPENING, key, view, sure=True))
         elif session is None:
             if not self.sessions.forgotten:
-                facts.append(_fact(ShareFact.UNKNOWN_SESSION, key, turn, seen=epoch))
+                facts.append(_fact(ShareFact.UNKNOWN_SESSION, key, view, seen=epoch))
             session = self.sessions.put(key, ShareSession())
         elif epoch not in (FINAL, session.next_epoch) and session.next_epoch is not None:
             facts.append(
                 _fact(
-                    ShareFact.EPOCH_DIFFERS, key, turn, expected=session.next_epoch, seen=epoch,
+                    ShareFact.EPOCH_DIFFERS, key, view, expected=session.next_epoch, seen=epoch,
                     earlier=session.last,
                 )
             )  # fmt: skip
-        session.fetches += turn.key == apis.SHARE_FETCH
-        session.acknowledges += turn.key == apis.SHARE_ACKNOWLEDGE
-        facts += _answered(key, turn, session, epoch)
-        session.last = turn.evidence
+        session.fetches += view.key == apis.SHARE_FETCH
+        session.acknowledges += view.key == apis.SHARE_ACKNOWLEDGE
+        facts += _answered(key, view, session, epoch)
+        session.last = view.evidence
         return facts
 
 
@@ -96,8 +96,8 @@ _REFUSALS = {
 }
 
 
-def _answered(key: ShareKey, turn: ExchangeView, session: ShareSession, epoch: int) -> list[Fact]:
-    answer = turn.response
+def _answered(key: ShareKey, view: ExchangeView, session: ShareSession, epoch: int) -> list[Fact]:
+    answer = view.response
     if answer is None:
         session.next_epoch = None
         return []
@@ -109,16 +109,16 @@ def _answered(key: ShareKey, turn: ExchangeView, session: ShareSession, epoch: i
         session.is_open = kind is ShareFact.EPOCH_REFUSED
         return [
             _fact(
-                kind, key, turn, side="response", path="error_code", expected=0, seen=answer.error_code,
+                kind, key, view, side="response", path="error_code", expected=0, seen=answer.error_code,
                 earlier=session.last, sure=True,
             )
         ]  # fmt: skip
     if epoch == FINAL:
         session.is_open, session.next_epoch = False, None
-        return [_fact(ShareFact.CLOSED, key, turn, sure=True)]
+        return [_fact(ShareFact.CLOSED, key, view, sure=True)]
     session.next_epoch = 1 if epoch >= _MAX_EPOCH else epoch + 1
     kind = ShareFact.OPENED if epoch == INITIAL else ShareFact.CONTINUED
-    return [_fact(kind, key, turn, seen=epoch, sure=True)]
+    return [_fact(kind, key, view, seen=epoch, sure=True)]
 
 
 def _acknowledges(request: Any) -> bool:
@@ -128,6 +128,6 @@ def _acknowledges(request: Any) -> bool:
 
 
 def _fact(
-    kind: ShareFact, key: ShareKey, turn: ExchangeView, path: str = "share_session_epoch", **more: Any
+    kind: ShareFact, key: ShareKey, view: ExchangeView, path: str = "share_session_epoch", **more: Any
 ) -> Fact:
-    return turn.fact(kind, key, path, **more)
+    return view.fact(kind, key, path, **more)

@@ -48,51 +48,51 @@ class SnapshotFetches:
     def __init__(self) -> None:
         self.snapshots: Table[SnapshotKey, SnapshotFetch] = Table(SNAPSHOTS_KEPT)
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next FetchSnapshot."""
         facts = []
         answers = {
             (str(topic.name), row.index): (row, f"topics[{at}].partitions[{index}]")
-            for at, topic in enumerate(getattr(turn.response, "topics", None) or ())
+            for at, topic in enumerate(getattr(view.response, "topics", None) or ())
             for index, row in enumerate(topic.partitions or ())
         }
-        for at, topic in enumerate(getattr(turn.request, "topics", None) or ()):
+        for at, topic in enumerate(getattr(view.request, "topics", None) or ()):
             for index, row in enumerate(topic.partitions or ()):
                 told = row.snapshot_id
-                key = (turn.info.id, str(topic.name), row.partition, told.end_offset, told.epoch)
+                key = (view.info.id, str(topic.name), row.partition, told.end_offset, told.epoch)
                 known = self.snapshots.get_or(key, SnapshotFetch)
-                facts += _asked(turn, key, known, row, f"topics[{at}].partitions[{index}].position")
+                facts += _asked(view, key, known, row, f"topics[{at}].partitions[{index}].position")
                 answer, path = answers.get((key[1], key[2]), (None, ""))
                 if answer is not None and not answer.error_code:
-                    facts += _answered(turn, key, known, row, answer, path)
+                    facts += _answered(view, key, known, row, answer, path)
         return facts
 
 
-def _asked(turn: ExchangeView, key: SnapshotKey, known: SnapshotFetch, row: Any, path: str) -> list[Fact]:
+def _asked(view: ExchangeView, key: SnapshotKey, known: SnapshotFetch, row: Any, path: str) -> list[Fact]:
     """A request begins where the bytes received end, or anew."""
     expected, by = known.position, known.by
-    if expected is None or known.losses != turn.losses or row.position in (0, expected):
+    if expected is None or known.losses != view.losses or row.position in (0, expected):
         return []
-    if by is not None and turn.sent_ns <= by.answered_ns:
+    if by is not None and view.sent_ns <= by.answered_ns:
         return []  # under way before the last answer came
     kind = SnapshotFact.POSITION_DIFFERS
-    return [Fact(kind, key, turn.evidence, "request", path, expected, row.position, by)]
+    return [Fact(kind, key, view.evidence, "request", path, expected, row.position, by)]
 
 
 def _answered(
-    turn: ExchangeView, key: SnapshotKey, known: SnapshotFetch, row: Any, answer: Any, path: str
+    view: ExchangeView, key: SnapshotKey, known: SnapshotFetch, row: Any, answer: Any, path: str
 ) -> list[Fact]:
     facts = []
 
     def fact(kind: SnapshotFact, field: str, expected: Any, seen: int) -> None:
-        facts.append(Fact(kind, key, turn.evidence, "response", f"{path}.{field}", expected, seen, known.by))
+        facts.append(Fact(kind, key, view.evidence, "response", f"{path}.{field}", expected, seen, known.by))
 
     if answer.position != row.position:
         fact(SnapshotFact.OTHER_POSITION, "position", row.position, answer.position)
     if known.size not in (None, answer.size):
         fact(SnapshotFact.SIZE_DIFFERS, "size", known.size, answer.size)
     known.position, known.size = answer.position + len(answer.unaligned_records), answer.size
-    known.losses, known.by = turn.losses, turn.evidence
+    known.losses, known.by = view.losses, view.evidence
     if known.position == known.size:
         fact(SnapshotFact.FETCHED, "size", None, known.size)
     return facts

@@ -67,54 +67,54 @@ class Telemetry:
     def __init__(self) -> None:
         self.clients: Table[ClientKey, TelemetryClient] = Table(CLIENTS_KEPT)
 
-    def feed(self, turn: ExchangeView) -> list[Fact]:
+    def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next GetTelemetrySubscriptions or PushTelemetry."""
-        request, answer = turn.request, turn.response
-        if turn.key == apis.PUSH_TELEMETRY:
-            return [] if request is None else self._push(turn)
+        request, answer = view.request, view.response
+        if view.key == apis.PUSH_TELEMETRY:
+            return [] if request is None else self._push(view)
         if answer is None or answer.error_code:
             return []
-        key: ClientKey = turn.info.capture_set, answer.client_instance_id
+        key: ClientKey = view.info.capture_set, answer.client_instance_id
         known = self.clients.get_or(key, TelemetryClient)
         before, known.subscription_id = known.subscription_id, answer.subscription_id
-        known.client_id, known.given_by = turn.exchange.client_id, turn.evidence
+        known.client_id, known.given_by = view.exchange.client_id, view.evidence
         known.interval_ms, known.max_bytes = answer.push_interval_ms, answer.telemetry_max_bytes
         known.codecs = tuple(answer.accepted_compression_types or ())
         known.metrics = tuple(map(str, answer.requested_metrics or ()))
         known.last_push_ns = 0  # the interval counts anew
         kind, path = TelemetryFact.SUBSCRIBED, "subscription_id"
-        return [Fact(kind, key, turn.evidence, "response", path, before, known.subscription_id)]
+        return [Fact(kind, key, view.evidence, "response", path, before, known.subscription_id)]
 
-    def _push(self, turn: ExchangeView) -> list[Fact]:
-        request, answer = turn.request, turn.response
-        key: ClientKey = turn.info.capture_set, request.client_instance_id
+    def _push(self, view: ExchangeView) -> list[Fact]:
+        request, answer = view.request, view.response
+        key: ClientKey = view.info.capture_set, request.client_instance_id
         known = self.clients.get_or(key, TelemetryClient)
-        facts = [] if known.given_by is None else _against(turn, key, known)
-        known.client_id = turn.exchange.client_id
-        known.last_push_ns = turn.sent_ns
+        facts = [] if known.given_by is None else _against(view, key, known)
+        known.client_id = view.exchange.client_id
+        known.last_push_ns = view.sent_ns
         size = len(request.metrics)
         if request.terminating:
-            known.terminated_by = turn.evidence
+            known.terminated_by = view.evidence
         if answer is None:
             return facts
         if answer.error_code:
             kind, path, seen = TelemetryFact.REFUSED, "error_code", answer.error_code
-            return [*facts, Fact(kind, key, turn.evidence, "response", path, 0, seen, known.given_by)]
+            return [*facts, Fact(kind, key, view.evidence, "response", path, 0, seen, known.given_by)]
         known.pushes += 1
         known.bytes += size
-        return [*facts, Fact(TelemetryFact.PUSHED, key, turn.evidence, "request", "metrics", None, size)]
+        return [*facts, Fact(TelemetryFact.PUSHED, key, view.evidence, "request", "metrics", None, size)]
 
 
-def _against(turn: ExchangeView, key: ClientKey, known: TelemetryClient) -> list[Fact]:
-    request = turn.request
+def _against(view: ExchangeView, key: ClientKey, known: TelemetryClient) -> list[Fact]:
+    request = view.request
     facts = []
 
     def differs(kind: TelemetryFact, path: str, expected: Any, seen: Any) -> None:
         facts.append(
             Fact(
-                kind, key, turn.evidence, "request", path, expected, seen,
+                kind, key, view.evidence, "request", path, expected, seen,
                 known.terminated_by if kind is TelemetryFact.AFTER_TERMINATING else known.given_by,
-                turn.all_whole,
+                view.all_whole,
             )
         )  # fmt: skip
 
@@ -129,7 +129,7 @@ def _against(turn: ExchangeView, key: ClientKey, known: TelemetryClient) -> list
         differs(TelemetryFact.TOO_LARGE, "metrics", known.max_bytes, len(request.metrics))
     if request.compression_type not in (_NO_COMPRESSION, *known.codecs):
         differs(TelemetryFact.CODEC_NOT_ACCEPTED, "compression_type", known.codecs, request.compression_type)
-    waited_ms = (turn.sent_ns - known.last_push_ns) // _MS
+    waited_ms = (view.sent_ns - known.last_push_ns) // _MS
     if known.last_push_ns and not request.terminating and waited_ms < EARLIEST * known.interval_ms:
         differs(TelemetryFact.TOO_EARLY, "", known.interval_ms, waited_ms)
     if known.terminated_by is not None:

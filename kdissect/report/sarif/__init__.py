@@ -11,7 +11,7 @@ from kdissect.report.sarif.results import results
 from kdissect.report.sarif.rules import rule_row
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import GOOD
-from kdissect.rules.ruleset import ruleset_version
+from kdissect.rules.registry import ruleset_version
 
 # SARIF 2.1.0 errata 01, section 3.13.3
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

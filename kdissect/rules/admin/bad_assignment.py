@@ -40,6 +40,6 @@ class BadAssignment(BodyRule):
                 or any(len(set(ids)) != len(ids) for ids in brokers)
             ):
                 seen = f"partitions {numbers}, replicas {brokers}, accepted"
-                yield body.fault(
+                yield body.violation(
                     f"topics[{index}].assignments", "partitions from 0, as many different brokers each", seen
                 )

@@ -26,9 +26,9 @@ class BadElection(BodyRule):
     cites = ("org.apache.kafka.common.ElectionType",)
     on = (("ElectLeaders", REQUEST),)
     versions = Versions(1, NO_UPPER_BOUND)
-    shadows = ("BDY017",)
+    overrides = ("BDY017",)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The field."""
         if body.value.election_type not in (0, 1):
-            yield body.fault("election_type", "0 or 1", str(body.value.election_type))
+            yield body.violation("election_type", "0 or 1", str(body.value.election_type))

@@ -29,4 +29,4 @@ class BadQuotaMatch(BodyRule):
             if (component.match_type == 0) == (component.match is None):
                 held = "null" if component.match is None else "a match"
                 seen = f"match type {component.match_type} with {held}"
-                yield body.fault(f"components[{index}].match", "a match for EXACT alone", seen)
+                yield body.violation(f"components[{index}].match", "a match for EXACT alone", seen)

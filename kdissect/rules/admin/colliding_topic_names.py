@@ -35,6 +35,6 @@ class CollidingTopicNames(BodyRule):
             plain = str(topic.name).replace(".", "_")
             other = seen.setdefault(plain, str(topic.name))
             if other != topic.name:
-                yield body.fault(
+                yield body.violation(
                     f"topics[{index}].name", f"no name like {other!r}", f"{topic.name!r} accepted"
                 )

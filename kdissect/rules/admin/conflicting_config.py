@@ -7,7 +7,7 @@ from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
-DELETE = 1  # alterConfigOp
+_DELETE = 1  # alterConfigOp
 
 
 class ConflictingConfig(BodyRule):
@@ -35,7 +35,7 @@ class ConflictingConfig(BodyRule):
             for index, config in enumerate(resource.configs):
                 path = f"resources[{at}].configs[{index}]"
                 if config.name in seen:
-                    yield body.fault(path, "each key once", f"{config.name!r} again, accepted")
-                elif config.value is None and config.config_operation != DELETE:
-                    yield body.fault(path, "a value unless deleted", f"{config.name!r} null, accepted")
+                    yield body.violation(path, "each key once", f"{config.name!r} again, accepted")
+                elif config.value is None and config.config_operation != _DELETE:
+                    yield body.violation(path, "a value unless deleted", f"{config.name!r} null, accepted")
                 seen.add(config.name)

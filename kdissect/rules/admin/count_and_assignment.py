@@ -34,4 +34,4 @@ class CountAndAssignment(BodyRule):
             if topic.assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
                 asked = plural(topic.num_partitions, "partition")
                 seen = f"{asked}, {plural(topic.replication_factor, 'replica')}, accepted"
-                yield body.fault(f"topics[{index}]", "-1 and -1 beside assignments", seen)
+                yield body.violation(f"topics[{index}]", "-1 and -1 beside assignments", seen)

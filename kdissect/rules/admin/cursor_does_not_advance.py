@@ -35,7 +35,7 @@ class CursorDoesNotAdvance(BodyRule):
             return
         if _place(after) <= _place(before):
             seen = f"{after.topic_name}-{after.partition_index}"
-            yield body.fault("next_cursor", f"behind {before.topic_name}-{before.partition_index}", seen)
+            yield body.violation("next_cursor", f"behind {before.topic_name}-{before.partition_index}", seen)
 
 
 def _place(cursor: Any) -> tuple[bytes, int]:

@@ -36,4 +36,4 @@ class DefaultCountTooEarly(BodyRule):
             if not topic.assignments and (topic.num_partitions < 1 or topic.replication_factor < 1):
                 partitions = plural(topic.num_partitions, "partition")
                 seen = f"{partitions}, {plural(topic.replication_factor, 'replica')}"
-                yield body.fault(f"topics[{index}]", "numbers above 0", seen)
+                yield body.violation(f"topics[{index}]", "numbers above 0", seen)

@@ -37,6 +37,6 @@ class FilterInAcl(BodyRule):
             ):
                 value = getattr(acl, name, None)
                 if value is not None and 0 <= value <= last:
-                    yield body.fault(
+                    yield body.violation(
                         f"creations[{index}].{name}", "a value that is no filter", f"{value} accepted"
                     )

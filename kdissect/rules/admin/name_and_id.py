@@ -31,6 +31,6 @@ class NameAndId(BodyRule):
         """Name and id of each topic."""
         for index, topic in enumerate(body.value.topics):
             if (topic.name is None) != any(topic.topic_id):
-                yield body.fault(
+                yield body.violation(
                     f"topics[{index}]", "a name or an id", "neither" if topic.name is None else "both"
                 )

@@ -7,7 +7,7 @@ from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
-ENVELOPE = 58
+_ENVELOPE = 58
 
 
 class NestedEnvelope(BodyRule):
@@ -29,5 +29,5 @@ class NestedEnvelope(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The API key of the request inside."""
-        if int.from_bytes(body.value.request_data[:2]) == ENVELOPE and len(body.value.request_data) >= 2:
-            yield body.fault("request_data", "a request that can be forwarded", "an envelope")
+        if int.from_bytes(body.value.request_data[:2]) == _ENVELOPE and len(body.value.request_data) >= 2:
+            yield body.violation("request_data", "a request that can be forwarded", "an envelope")

@@ -27,9 +27,6 @@ class OddDeleteOffset(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Each partition's offset."""
-        for at, topic in enumerate(body.value.topics):
-            for index, partition in enumerate(topic.partitions):
-                if partition.offset < -1:
-                    yield body.fault(
-                        f"topics[{at}].partitions[{index}].offset", "-1 or more", str(partition.offset)
-                    )
+        for _, partition, at in body.partitions("topics"):
+            if partition.offset < -1:
+                yield body.violation(f"{at}.offset", "-1 or more", str(partition.offset))

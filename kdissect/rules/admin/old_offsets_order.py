@@ -33,14 +33,13 @@ class OldOffsetsOrder(BodyRule):
         if asked is None:
             return
         most = {(t.name, p.partition_index): p.max_num_offsets for t in asked.topics for p in t.partitions}
-        for at, topic in enumerate(body.value.topics):
-            for index, partition in enumerate(topic.partitions):
-                path = f"topics[{at}].partitions[{index}].old_style_offsets"
-                offsets = list(partition.old_style_offsets)
-                limit = most.get((topic.name, partition.partition_index), len(offsets))
-                if len(offsets) > limit:
-                    yield body.fault(
-                        path, f"at most {plural(limit, 'offset')}", plural(len(offsets), "offset")
-                    )
-                elif offsets != sorted(offsets, reverse=True):
-                    yield body.fault(path, "descending offsets", ", ".join(map(str, offsets[:8])))
+        for topic, partition, at in body.partitions("topics"):
+            path = f"{at}.old_style_offsets"
+            offsets = list(partition.old_style_offsets)
+            limit = most.get((topic.name, partition.partition_index), len(offsets))
+            if len(offsets) > limit:
+                yield body.violation(
+                    path, f"at most {plural(limit, 'offset')}", plural(len(offsets), "offset")
+                )
+            elif offsets != sorted(offsets, reverse=True):
+                yield body.violation(path, "descending offsets", ", ".join(map(str, offsets[:8])))

@@ -40,12 +40,9 @@ class UnknownSpecialTime(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Negative timestamps."""
-        for at, topic in enumerate(body.value.topics):
-            for index, partition in enumerate(topic.partitions):
-                time = partition.timestamp
-                if time < 0 and _SINCE.get(time, body.version + 1) > body.version:
-                    since = _SINCE.get(time)
-                    expected = f"v{since} or later for {time}" if since is not None else "a time, or -1 to -6"
-                    yield body.fault(
-                        f"topics[{at}].partitions[{index}].timestamp", expected, f"{time} in v{body.version}"
-                    )
+        for _, partition, at in body.partitions("topics"):
+            time = partition.timestamp
+            if time < 0 and _SINCE.get(time, body.version + 1) > body.version:
+                since = _SINCE.get(time)
+                expected = f"v{since} or later for {time}" if since is not None else "a time, or -1 to -6"
+                yield body.violation(f"{at}.timestamp", expected, f"{time} in v{body.version}")

@@ -7,7 +7,7 @@ from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
-LEAST, MOST = 4096, 16384  # iterations (KIP-554)
+_LEAST, _MOST = 4096, 16384  # iterations (KIP-554)
 
 
 class WeakScram(BodyRule):
@@ -33,9 +33,9 @@ class WeakScram(BodyRule):
         """Each credential; secrets are not shown."""
         for index, item in enumerate(body.value.upsertions):
             path = f"upsertions[{index}]"
-            if not LEAST <= item.iterations <= MOST:
+            if not _LEAST <= item.iterations <= _MOST:
                 seen = f"{item.iterations} accepted"
-                yield body.fault(f"{path}.iterations", f"{LEAST} to {MOST} iterations", seen)
+                yield body.violation(f"{path}.iterations", f"{_LEAST} to {_MOST} iterations", seen)
             elif not item.salt or not item.salted_password:
                 empty = "salted_password" if item.salt else "salt"
-                yield body.fault(f"{path}.{empty}", "a salt and a password", "an empty one accepted")
+                yield body.violation(f"{path}.{empty}", "a salt and a password", "an empty one accepted")

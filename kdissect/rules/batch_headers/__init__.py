@@ -1,0 +1,1 @@
+"""Rules: headers of record batches."""

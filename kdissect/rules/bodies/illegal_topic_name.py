@@ -8,7 +8,7 @@ from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 
-LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
 
 
 class IllegalTopicName(BodyRule):
@@ -35,9 +35,9 @@ class IllegalTopicName(BodyRule):
         for index, topic in enumerate(body.value.topics):
             if (
                 not isinstance(topic.name, str)
-                or not LEGAL.fullmatch(topic.name)
+                or not _LEGAL.fullmatch(topic.name)
                 or topic.name in (".", "..")
             ):
-                yield body.fault(
+                yield body.violation(
                     f"topics[{index}].name", "an error for this name", f"{topic.name!r} accepted"
                 )

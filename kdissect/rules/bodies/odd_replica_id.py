@@ -34,4 +34,4 @@ class OddReplicaId(BodyRule):
         """The field, where the version has it."""
         replica = getattr(body.value, "replica_id", None)
         if replica is not None and replica < -2:
-            yield body.fault("replica_id", "-2 or more", str(replica))
+            yield body.violation("replica_id", "-2 or more", str(replica))

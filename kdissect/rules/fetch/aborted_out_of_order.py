@@ -40,9 +40,8 @@ class AbortedOutOfOrder(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The list of each partition."""
-        for at, topic in enumerate(body.value.responses):
-            for index, partition in enumerate(topic.partitions):
-                firsts = [item.first_offset for item in partition.aborted_transactions or ()]
-                if firsts != sorted(firsts):
-                    path = f"responses[{at}].partitions[{index}].aborted_transactions"
-                    yield body.fault(path, "ascending first offsets", ", ".join(map(str, firsts[:8])))
+        for _, partition, at in body.partitions("responses"):
+            firsts = [item.first_offset for item in partition.aborted_transactions or ()]
+            if firsts != sorted(firsts):
+                path = f"{at}.aborted_transactions"
+                yield body.violation(path, "ascending first offsets", ", ".join(map(str, firsts[:8])))

@@ -25,15 +25,14 @@ class BadAcquiredRecords(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The ranges of each partition."""
-        for at, topic in enumerate(body.value.responses):
-            for index, partition in enumerate(topic.partitions):
-                last = -1
-                for number, held in enumerate(partition.acquired_records):
-                    path = f"responses[{at}].partitions[{index}].acquired_records[{number}]"
-                    if not last < held.first_offset <= held.last_offset:
-                        yield body.fault(
-                            path, f"a range above {last}", f"{held.first_offset} to {held.last_offset}"
-                        )
-                    if held.delivery_count < 1:
-                        yield body.fault(path, "a delivery count of 1 or more", str(held.delivery_count))
-                    last = held.last_offset
+        for _, partition, at in body.partitions("responses"):
+            last = -1
+            for number, held in enumerate(partition.acquired_records):
+                path = f"{at}.acquired_records[{number}]"
+                if not last < held.first_offset <= held.last_offset:
+                    yield body.violation(
+                        path, f"a range above {last}", f"{held.first_offset} to {held.last_offset}"
+                    )
+                if held.delivery_count < 1:
+                    yield body.violation(path, "a delivery count of 1 or more", str(held.delivery_count))
+                last = held.last_offset

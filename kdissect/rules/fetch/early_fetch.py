@@ -9,7 +9,7 @@ from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Violation
 from kdissect.rules.views.body_view import Body
 
-HAS_ERROR_CODE = 7  # the Fetch version that brought an error code for the whole answer (KIP-227)
+_HAS_ERROR_CODE = 7  # the Fetch version that brought an error code for the whole answer (KIP-227)
 
 
 class EarlyFetch(BodyRule):
@@ -56,7 +56,7 @@ class EarlyFetch(BodyRule):
         if body.exchange.response_summary().errors or getattr(body.value, "throttle_time_ms", None):
             return
         partitions = [p for topic in body.value.responses for p in topic.partitions]
-        if not partitions and body.version < HAS_ERROR_CODE:
+        if not partitions and body.version < _HAS_ERROR_CODE:
             return  # how these versions tell an error of the whole request
         if any(_has_reason(partition) for partition in partitions):
             return

@@ -39,11 +39,8 @@ class ErrorWithData(BodyRule):
         """Partitions beside the error."""
         if not body.value.error_code:
             return
-        for at, topic in enumerate(body.value.responses or ()):
-            for index, row in enumerate(topic.partitions or ()):
-                if row.records or not row.error_code:
-                    what = (
-                        f"{plural(len(row.records or b''), 'byte')} of records, error code {row.error_code}"
-                    )
-                    yield body.fault(f"responses[{at}].partitions[{index}]", "no partition", what)
-                    return  # the others have the same cause
+        for _, row, at in body.partitions("responses"):
+            if row.records or not row.error_code:
+                what = f"{plural(len(row.records or b''), 'byte')} of records, error code {row.error_code}"
+                yield body.violation(at, "no partition", what)
+                return  # the others have the same cause

@@ -35,7 +35,7 @@ class ForgottenInFullFetch(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """The list beside the epoch."""
         if body.value.session_epoch <= 0 and body.value.forgotten_topics_data:
-            yield body.fault(
+            yield body.violation(
                 "forgotten_topics_data",
                 "none in a full fetch",
                 plural(len(body.value.forgotten_topics_data), "topic"),

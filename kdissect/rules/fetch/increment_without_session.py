@@ -35,4 +35,4 @@ class IncrementWithoutSession(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Id and epoch."""
         if body.value.session_id == 0 and body.value.session_epoch > 0:
-            yield body.fault("session_epoch", "0 or -1 with session id 0", str(body.value.session_epoch))
+            yield body.violation("session_epoch", "0 or -1 with session id 0", str(body.value.session_epoch))

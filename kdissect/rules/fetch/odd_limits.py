@@ -37,11 +37,10 @@ class OddLimits(BodyRule):
         """Limits of the request and of each partition."""
         least, most = body.value.min_bytes, getattr(body.value, "max_bytes", None)
         if least < 0:
-            yield body.fault("min_bytes", "0 or more", str(least))
+            yield body.violation("min_bytes", "0 or more", str(least))
         if most is not None and (most <= 0 or least > most):
-            yield body.fault("max_bytes", f"more than 0 and at least min_bytes {least}", str(most))
-        for at, topic in enumerate(body.value.topics):
-            for index, partition in enumerate(topic.partitions):
-                if partition.partition_max_bytes < 0:
-                    path = f"topics[{at}].partitions[{index}].partition_max_bytes"
-                    yield body.fault(path, "0 or more", str(partition.partition_max_bytes))
+            yield body.violation("max_bytes", f"more than 0 and at least min_bytes {least}", str(most))
+        for _, partition, at in body.partitions("topics"):
+            if partition.partition_max_bytes < 0:
+                path = f"{at}.partition_max_bytes"
+                yield body.violation(path, "0 or more", str(partition.partition_max_bytes))

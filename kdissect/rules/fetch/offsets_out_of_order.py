@@ -41,15 +41,14 @@ class OffsetsOutOfOrder(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The offsets of each partition without an error."""
-        for at, topic in enumerate(body.value.responses):
-            for index, partition in enumerate(topic.partitions):
-                if partition.error_code:
-                    continue
-                high = partition.high_watermark
-                stable = getattr(partition, "last_stable_offset", -1)
-                start = getattr(partition, "log_start_offset", -1)
-                if high >= 0 and max(stable, start) > high:
-                    path = f"responses[{at}].partitions[{index}].high_watermark"
-                    yield body.fault(
-                        path, "at least log start and last stable offset", f"{start}, {stable}, {high}"
-                    )
+        for _, partition, at in body.partitions("responses"):
+            if partition.error_code:
+                continue
+            high = partition.high_watermark
+            stable = getattr(partition, "last_stable_offset", -1)
+            start = getattr(partition, "log_start_offset", -1)
+            if high >= 0 and max(stable, start) > high:
+                path = f"{at}.high_watermark"
+                yield body.violation(
+                    path, "at least log start and last stable offset", f"{start}, {stable}, {high}"
+                )

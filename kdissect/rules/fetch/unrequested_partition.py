@@ -25,7 +25,7 @@ class UnrequestedPartition(BodyRule):
     needs = BOTH_FRAMES
     cites = ("KIP-227", "spec/003 Fetch API")
     on = (("Fetch", RESPONSE),)
-    shadows = ("FET014",)
+    overrides = ("FET014",)
 
     def is_suspect(self, body: Body) -> bool:
         """Unless both name the same in the same order."""
@@ -40,13 +40,12 @@ class UnrequestedPartition(BodyRule):
         if asked is None or getattr(asked, "session_epoch", -1) > 0:
             return
         wanted = {(_topic(t), p.partition) for t in asked.topics for p in t.partitions}
-        for at, topic in enumerate(body.value.responses):
-            for index, partition in enumerate(topic.partitions):
-                if (_topic(topic), partition.partition_index) not in wanted:
-                    yield body.fault(
-                        f"responses[{at}].partitions[{index}].partition_index", "a partition of the request",
-                        f"{_topic(topic)} partition {partition.partition_index}",
-                    )  # fmt: skip
+        for topic, partition, at in body.partitions("responses"):
+            if (_topic(topic), partition.partition_index) not in wanted:
+                yield body.violation(
+                    f"{at}.partition_index", "a partition of the request",
+                    f"{_topic(topic)} partition {partition.partition_index}",
+                )  # fmt: skip
 
 
 def _topic(topic: Any) -> str:

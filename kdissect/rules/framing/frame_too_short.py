@@ -8,7 +8,7 @@ from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, ExchangeKind
 
-MIN_REQUEST, MIN_RESPONSE = 8, 4  # header v0: key, version, correlation id; correlation id
+_MIN_REQUEST, _MIN_RESPONSE = 8, 4  # header v0: key, version, correlation id; correlation id
 
 
 class FrameTooShort(ExchangeRule):
@@ -29,13 +29,13 @@ class FrameTooShort(ExchangeRule):
     cites = ("spec/004 Size Constraints", "org.apache.kafka.common.requests.RequestHeader")
     needs_start = True
     needs_whole = True
-    shadows = ("HDR001",)
+    overrides = ("HDR001",)
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """By both sizes."""
         request, response = exchange.request, exchange.response
-        return (request is not None and request.size < MIN_REQUEST) or (
-            response is not None and response.size < MIN_RESPONSE
+        return (request is not None and request.size < _MIN_REQUEST) or (
+            response is not None and response.size < _MIN_RESPONSE
         )
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
@@ -43,8 +43,8 @@ class FrameTooShort(ExchangeRule):
         if exchange.kind is ExchangeKind.SASL_TOKEN:
             return
         for side, frame, least in (
-            (REQUEST, exchange.request, MIN_REQUEST),
-            (RESPONSE, exchange.response, MIN_RESPONSE),
+            (REQUEST, exchange.request, _MIN_REQUEST),
+            (RESPONSE, exchange.response, _MIN_RESPONSE),
         ):
             if frame is not None and frame.size < least:
                 yield Violation(

@@ -24,13 +24,13 @@ class BadShareJoin(BodyRule):
     who = Who.CLIENT
     cites = ("KIP-932", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
     on = (("ShareGroupHeartbeat", REQUEST),)
-    shadows = ("GRP015",)  # an epoch that no member has is none that it was told
+    overrides = ("GRP015",)  # an epoch that no member has is none that it was told
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Epoch and subscription."""
         if body.value.member_epoch == 0 and not body.value.subscribed_topic_names:
-            yield body.fault(
+            yield body.violation(
                 "subscribed_topic_names", "topics with epoch 0", repr(body.value.subscribed_topic_names)
             )
         if body.value.member_epoch < -1:
-            yield body.fault("member_epoch", "-1 or more", str(body.value.member_epoch))
+            yield body.violation("member_epoch", "-1 or more", str(body.value.member_epoch))

@@ -44,4 +44,4 @@ class BadSubscription(BodyRule):
                     raise DecodeError(_SUBSCRIPTION, 0, f"version {version}")
                 decoder(message, version)(metadata, 2)
             except DecodeError as error:
-                yield body.fault(f"protocols[{index}].metadata", f"a {_SUBSCRIPTION}", str(error))
+                yield body.violation(f"protocols[{index}].metadata", f"a {_SUBSCRIPTION}", str(error))

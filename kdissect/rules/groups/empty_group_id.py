@@ -43,4 +43,4 @@ class EmptyGroupId(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """The field."""
         if body.value.group_id == "":
-            yield body.fault("group_id", "a name", "an empty string")
+            yield body.violation("group_id", "a name", "an empty string")

@@ -31,12 +31,12 @@ class IncompleteJoin(BodyRule):
         if value.member_epoch != 0:
             return
         if value.rebalance_timeout_ms == -1:
-            yield body.fault("rebalance_timeout_ms", "a timeout", "-1")
+            yield body.violation("rebalance_timeout_ms", "a timeout", "-1")
         if value.topic_partitions is None or value.topic_partitions:
-            yield body.fault(
+            yield body.violation(
                 "topic_partitions",
                 "an empty list",
                 "null" if value.topic_partitions is None else "partitions",
             )
         if value.subscribed_topic_names is None and getattr(value, "subscribed_topic_regex", None) is None:
-            yield body.fault("subscribed_topic_names", "names or a regular expression", "null")
+            yield body.violation("subscribed_topic_names", "names or a regular expression", "null")

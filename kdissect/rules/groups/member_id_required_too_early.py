@@ -8,7 +8,7 @@ from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Versions
 
-MEMBER_ID_REQUIRED = 79
+_MEMBER_ID_REQUIRED = 79
 
 
 class MemberIdRequiredTooEarly(BodyRule):
@@ -30,7 +30,7 @@ class MemberIdRequiredTooEarly(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The error code."""
-        if body.value.error_code == MEMBER_ID_REQUIRED:
-            yield body.fault(
-                "error_code", "no MEMBER_ID_REQUIRED below v4", f"{MEMBER_ID_REQUIRED} in v{body.version}"
+        if body.value.error_code == _MEMBER_ID_REQUIRED:
+            yield body.violation(
+                "error_code", "no MEMBER_ID_REQUIRED below v4", f"{_MEMBER_ID_REQUIRED} in v{body.version}"
             )

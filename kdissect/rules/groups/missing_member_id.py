@@ -31,4 +31,4 @@ class MissingMemberId(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """The field."""
         if body.value.member_id == "":
-            yield body.fault("member_id", "a UUID", "an empty string")
+            yield body.violation("member_id", "a UUID", "an empty string")

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Who
 from kdissect.model.plural import plural
-from kdissect.rules.judging.thresholds import METADATA_LIMIT
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
+
+# Bytes of the metadata, offset.metadata.max.bytes (GroupCoordinatorConfig); the fast path looks at it too.
+METADATA_LIMIT = 4096
 
 
 class OddCommit(BodyRule):
@@ -41,18 +43,12 @@ class OddCommit(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Offset and metadata of each partition."""
-        for at, topic in enumerate(body.value.topics):
-            for index, partition in enumerate(topic.partitions):
-                path = f"topics[{at}].partitions[{index}]"
-                if partition.committed_offset < -1:
-                    yield body.fault(
-                        f"{path}.committed_offset", "-1 or more", str(partition.committed_offset)
-                    )
-                metadata = partition.committed_metadata or ""
-                size = len(metadata.encode() if isinstance(metadata, str) else metadata)
-                if size > METADATA_LIMIT:
-                    yield body.fault(
-                        f"{path}.committed_metadata",
-                        f"at most {METADATA_LIMIT} bytes",
-                        plural(size, "byte"),
-                    )
+        for _, partition, at in body.partitions("topics"):
+            if partition.committed_offset < -1:
+                yield body.violation(f"{at}.committed_offset", "-1 or more", str(partition.committed_offset))
+            metadata = partition.committed_metadata or ""
+            size = len(metadata.encode() if isinstance(metadata, str) else metadata)
+            if size > METADATA_LIMIT:
+                yield body.violation(
+                    f"{at}.committed_metadata", f"at most {METADATA_LIMIT} bytes", plural(size, "byte")
+                )

@@ -32,4 +32,4 @@ class ProtocolNotOffered(BodyRule):
             return
         offered = [protocol.name for protocol in asked.protocols]
         if body.value.protocol_name not in offered:
-            yield body.fault("protocol_name", f"one of {offered}", repr(body.value.protocol_name))
+            yield body.violation("protocol_name", f"one of {offered}", repr(body.value.protocol_name))

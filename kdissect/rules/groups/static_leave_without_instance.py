@@ -28,4 +28,4 @@ class StaticLeaveWithoutInstance(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Instance id beside the epoch."""
         if body.value.member_epoch == -2 and body.value.instance_id is None:
-            yield body.fault("instance_id", "an instance id with epoch -2", "null")
+            yield body.violation("instance_id", "an instance id with epoch -2", "null")

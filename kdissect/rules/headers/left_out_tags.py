@@ -4,7 +4,7 @@ from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.compiled import fits
 from kdissect.decoders.headers import request_header_version, response_header_version
 from kdissect.decoders.trees.tree_decoder import dissect
-from kdissect.rules.bodies.unknown_tag import all_tags
+from kdissect.rules.bodies.tags import all_tags
 from kdissect.rules.views import pieces
 from kdissect.schema.types import Message
 

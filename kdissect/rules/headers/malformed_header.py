@@ -30,7 +30,7 @@ class MalformedHeader(ExchangeRule):
         "org.apache.kafka.common.requests.RequestHeader",
     )  # fmt: skip
     needs_whole = True
-    shadows = ("HDR005",)  # the client id is what could not be read
+    overrides = ("HDR005",)  # the client id is what could not be read
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What the session noted of the header."""

@@ -14,13 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from kdissect.decoders.payloads.internal_records import record_log
-from kdissect.decoders.records.batch_layout import (
-    CURRENT_MAGIC,
-    HEADER_V2,
-    LENGTH_AT,
-    MAGIC_AT,
-    OVERHEAD,
-)
+from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V2, LENGTH_AT, MAGIC_AT, OVERHEAD
 from kdissect.decoders.records.canonical_batch import is_latest, latest_delta
 from kdissect.engine.records.record_sets import LoneBatch, SectionBatches, lone_batch, record_batches
 from kdissect.history.topic_names import TopicNames
@@ -70,7 +64,7 @@ def carries_batches(api: str, side: str) -> bool:
     return SIDES.get(api) == side
 
 
-def tells_names(api_key: int) -> bool:
+def has_topic_names(api_key: int) -> bool:
     """Whether names of topics are learned from an API."""
     return api_key == METADATA
 
@@ -128,7 +122,7 @@ class BatchJudge:
         self._looks_at_all = self._looks_at_records or _has_others(self._rules, BatchRule, SILENT_OF_PLAIN)
 
     def forget_names(self) -> None:
-        """Forget what other connections told of topic ids."""
+        """Forget what other connections said of topic ids."""
         self._names = TopicNames()
 
     def faults(self, body: Body) -> Iterable[tuple[Rule, Violation]]:
@@ -259,7 +253,7 @@ class BatchJudge:
             for owner in self._by_kind[records.is_produce, CURRENT_MAGIC].owners:
                 if fault.kind in owner.kinds and fault not in explained:
                     self._coverage.exercise(owner.code)
-                    yield owner, records.fault(fault, owner.expected)
+                    yield owner, records.violation(fault, owner.expected)
         for batch in batches:
             rules = self._by_kind[records.is_produce, batch.batch.magic]
             self._coverage.look(rules.codes)
@@ -272,14 +266,14 @@ class BatchJudge:
                 if rule.code in spoken:
                     continue
                 for fault in rule.check(batch):  # `_first`, without a generator for each rule and batch
-                    spoken.update((rule.code, *rule.shadows))
+                    spoken.update((rule.code, *rule.overrides))
                     yield rule, fault
                     break
             if self._is_usual(batch.batch, batch.records.name, batch.records.is_produce):
                 return
             batch.read()
         if batch.faults:
-            yield from _misfits(batch, rules.owners, spoken)
+            yield from _record_faults(batch, rules.owners, spoken)
         elif batch.content:
             for inner in rules.record_rules:
                 yield from _first(inner, inner.check(batch), spoken)
@@ -339,15 +333,15 @@ def _short_length(batch: Batch) -> RecordFault:
     return RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", found.start + LENGTH_AT, why)
 
 
-def _misfits(batch: Batch, owners: Sequence[RecordFaultRule], silent: set[str]) -> Spoken:
+def _record_faults(batch: Batch, owners: Sequence[RecordFaultRule], silent: set[str]) -> Spoken:
     """Bytes that do not fit: the first rule with a word has it, as the other faults mostly follow."""
     for owner in owners:
         if owner.code in silent:
             return
         for fault in batch.faults:
             if fault.kind in owner.kinds:
-                for told in islice(owner.check(fault, batch), 1):
-                    yield owner, told
+                for violation in islice(owner.check(fault, batch), 1):
+                    yield owner, violation
                     return
 
 
@@ -356,5 +350,5 @@ def _first(rule: Rule, faults: Iterable[Violation], spoken: set[str]) -> Spoken:
     if rule.code in spoken:
         return
     for fault in islice(faults, 1):
-        spoken.update((rule.code, *rule.shadows))
+        spoken.update((rule.code, *rule.overrides))
         yield rule, fault

@@ -5,8 +5,7 @@ from __future__ import annotations
 from kdissect.rules.judging.repeated import Repeated
 from kdissect.rules.rule_coverage import Exercise
 from kdissect.rules.views.connection_view import ConnectionView
-from kdissect.rules.views.kept_exchanges import RecentExchanges
-from kdissect.rules.views.large_exchanges import LargeExchanges
+from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.session.info import ConnectionInfo
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.finding_evidence import Told
+from kdissect.rules.finding_evidence import Occurrence
 from kdissect.rules.findings import FindingLog
 from kdissect.rules.judging.body_kind import BodyKind
 from kdissect.rules.rule import RESPONSE
@@ -58,12 +58,26 @@ class Outcome:
     """What came of an exchange, for those that come again."""
 
     __slots__ = (
-        "_answered_ns", "_bodies", "_exercise", "_kinds", "_rules", "_sent_ns", "_spoken", "_standing",
-        "_told", "has_ranges", "muted",
+        "_answered_ns",
+        "_bodies",
+        "_exercise",
+        "_kinds",
+        "_occurrences",
+        "_rules",
+        "_sent_ns",
+        "_spoken",
+        "_standing",
+        "has_ranges",
+        "suppressed",
     )  # fmt: skip
 
     def __init__(
-        self, exchange: Exchange, view: ConnectionView, before: Before, told: list[Told], muted: set[str]
+        self,
+        exchange: Exchange,
+        view: ConnectionView,
+        before: Before,
+        occurrences: list[Occurrence],
+        suppressed: set[str],
     ) -> None:
         request, response, exercise = exchange.request, exchange.response, before.exercise
         assert request is not None and response is not None  # it came again
@@ -80,8 +94,8 @@ class Outcome:
         )
         self._spoken = len(view.spoken)
         self._standing = _standing(view.info)
-        self._told = tuple((found.key, found.side == RESPONSE) for found in told)
-        self.muted = frozenset(muted)
+        self._occurrences = tuple((found.key, found.side == RESPONSE) for found in occurrences)
+        self.suppressed = frozenset(suppressed)
         answer = exchange.bodies()[1]
         self.has_ranges = exchange.api_key == API_VERSIONS and (
             answer is not None and answer.fits and answer.value.error_code == 0
@@ -114,7 +128,7 @@ class Outcome:
             kind.bodies += bodies
         for code, looks in self._rules:
             exercise.rules[code] += looks
-        for key, is_response in self._told:
+        for key, is_response in self._occurrences:
             findings.repeats(key, response.time_ns if is_response else request.time_ns)
 
 
@@ -123,8 +137,8 @@ def outcome_of(
     view: ConnectionView,
     before: Before,
     inconclusive: Counter[tuple[str, str]],
-    told: list[Told],
-    muted: set[str],
+    occurrences: list[Occurrence],
+    suppressed: set[str],
 ) -> Outcome | None:
     """What came of an exchange that came again; None where the next one may have another outcome."""
     exercise, request = before.exercise, exchange.request
@@ -140,7 +154,7 @@ def outcome_of(
             return None
     if exchange.api_key != API_VERSIONS and (request is None or request.time_ns < before.advertised_ns):
         return None  # it was not held to the versions yet
-    return Outcome(exchange, view, before, told, muted)
+    return Outcome(exchange, view, before, occurrences, suppressed)
 
 
 def _standing(info: ConnectionInfo) -> tuple[object, ...]:

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 from kdissect.rules.coverage import Coverage
-from kdissect.rules.judging.batch_judge import carries_batches, tells_names
-from kdissect.rules.judging.body_kind import BodyKind
-from kdissect.rules.judging.body_pair import BodyPair, PairKey
+from kdissect.rules.judging.batch_judge import carries_batches, has_topic_names
+from kdissect.rules.judging.body_kind import BodyKind, BodyPair, PairKey
 from kdissect.rules.judging.fast_path_bodies import usual_bodies
 from kdissect.rules.kinds import (
     BodyRule,
@@ -53,8 +52,8 @@ class Subjects:
         self.problem_rules: dict[Reason, list[ProblemRule]] = {}
         self._body_rules: dict[tuple[str, str], list[BodyRule]] = {}
         self._exchange_checks: dict[tuple[int | None, int | None, str], ExchangeChecks] = {}
-        # These are looked at even where they cannot speak: whether one was shadowed counts for the coverage.
-        self._shadowable = frozenset(code for rule in rules for code in rule.shadows)
+        # These are looked at even where they cannot speak: the coverage counts whether one was suppressed.
+        self._overridable = frozenset(code for rule in rules for code in rule.overrides)
         for rule in rules:
             self._sort(rule)
 
@@ -90,7 +89,7 @@ class Subjects:
                 continue
             if rule.concerns(api_key, api_version):
                 checks.append((rule, rule.is_suspect))
-            elif rule.code in self._shadowable:
+            elif rule.code in self._overridable:
                 checks.append((rule, _never))
         return tuple(checks)
 
@@ -126,8 +125,8 @@ class Subjects:
         key = exchange.api_key or 0
         name = api_name(key) or ""
         rules = tuple(rule for rule in self._body_rules.get((name, side), ()) if version in rule.versions)
-        plain = tuple(rule for rule in rules if not rule.only_odd or rule.code in self._shadowable)
-        return BodyKind(rules, plain, carries_batches(name, side) or tells_names(key))
+        plain = tuple(rule for rule in rules if not rule.only_odd or rule.code in self._overridable)
+        return BodyKind(rules, plain, carries_batches(name, side) or has_topic_names(key))
 
 
 def _never(_exchange: Exchange, _view: ConnectionView) -> bool:

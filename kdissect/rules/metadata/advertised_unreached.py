@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.history.connections.connection_problems import ConnectionProblem
-from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import ProblemRule
 from kdissect.rules.rule import Violation
 from kdissect.session.problem import Reason
@@ -23,7 +23,6 @@ class AdvertisedUnreached(ProblemRule):
 
     code = "MET007"
     name = "advertised-unreached"
-    level = Level.INFO
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER
@@ -32,7 +31,7 @@ class AdvertisedUnreached(ProblemRule):
     expects = "a connection to the address that was advertised"
 
     def check(self, found: ConnectionProblem) -> Iterator[Violation]:
-        """With the answer that told the address."""
-        told = found.advertised
-        earlier = None if told is None else (told.by.connection, told.by.ordinal)
+        """With the answer that named the address."""
+        advertised = found.advertised
+        earlier = None if advertised is None else (advertised.by.connection, advertised.by.ordinal)
         yield Violation(self.expects, found.problem.fact, earlier=earlier)

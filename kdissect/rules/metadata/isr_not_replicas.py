@@ -25,10 +25,9 @@ class IsrNotReplicas(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Each partition's sets."""
-        for at, topic in enumerate(body.value.topics):
-            for index, partition in enumerate(topic.partitions):
-                stray = {*partition.isr_nodes, *([partition.leader_id] if partition.leader_id >= 0 else [])}
-                stray -= set(partition.replica_nodes)
-                if stray and partition.error_code == 0:
-                    path = f"topics[{at}].partitions[{index}].replica_nodes"
-                    yield body.fault(path, "every in-sync replica and the leader", f"{sorted(stray)} missing")
+        for _, partition, at in body.partitions("topics"):
+            stray = {*partition.isr_nodes, *([partition.leader_id] if partition.leader_id >= 0 else [])}
+            stray -= set(partition.replica_nodes)
+            if stray and partition.error_code == 0:
+                path = f"{at}.replica_nodes"
+                yield body.violation(path, "every in-sync replica and the leader", f"{sorted(stray)} missing")

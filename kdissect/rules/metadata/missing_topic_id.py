@@ -34,4 +34,4 @@ class MissingTopicId(BodyRule):
         """Ids of topics without an error."""
         for index, topic in enumerate(body.value.topics):
             if topic.error_code == 0 and not any(topic.topic_id):
-                yield body.fault(f"topics[{index}].topic_id", "an id", "zero")
+                yield body.violation(f"topics[{index}].topic_id", "an id", "zero")

@@ -31,6 +31,6 @@ class TopicIdTooEarly(BodyRule):
         """Names and ids of the topics asked for."""
         for index, topic in enumerate(body.value.topics or ()):
             if topic.name is None:
-                yield body.fault(f"topics[{index}].name", "a name", "null")
+                yield body.violation(f"topics[{index}].name", "a name", "null")
             if any(topic.topic_id):
-                yield body.fault(f"topics[{index}].topic_id", "the zero id", "an id")
+                yield body.violation(f"topics[{index}].topic_id", "the zero id", "an id")

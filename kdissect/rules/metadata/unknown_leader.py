@@ -28,9 +28,8 @@ class UnknownLeader(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Leaders of partitions without an error."""
         brokers = {broker.node_id for broker in body.value.brokers}
-        for at, topic in enumerate(body.value.topics):
-            for index, partition in enumerate(topic.partitions):
-                leader = partition.leader_id
-                if partition.error_code == 0 and leader >= 0 and leader not in brokers:
-                    path = f"topics[{at}].partitions[{index}].leader_id"
-                    yield body.fault(path, f"one of {sorted(brokers)}", str(leader))
+        for _, partition, at in body.partitions("topics"):
+            leader = partition.leader_id
+            if partition.error_code == 0 and leader >= 0 and leader not in brokers:
+                path = f"{at}.leader_id"
+                yield body.violation(path, f"one of {sorted(brokers)}", str(leader))

@@ -8,8 +8,8 @@ from kdissect.rules.rule import REQUEST, Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange, State
 
-DEFAULT = 5  # max.in.flight.requests.per.connection (ProducerConfig)
-PRODUCE = 0
+_DEFAULT = 5  # max.in.flight.requests.per.connection (ProducerConfig)
+_PRODUCE = 0
 
 
 class DeepPipeline(ExchangeRule):
@@ -35,16 +35,16 @@ class DeepPipeline(ExchangeRule):
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Produce alone."""
-        return api_key == PRODUCE
+        return api_key == _PRODUCE
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """As many wait."""
-        return len(view.in_flight) >= DEFAULT
+        return len(view.in_flight) >= _DEFAULT
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """Produce requests that wait when another is sent."""
-        if exchange.api_key != PRODUCE or exchange.state is not State.COMPLETE:
+        if exchange.api_key != _PRODUCE or exchange.state is not State.COMPLETE:
             return
-        waiting = sum(e.api_key == PRODUCE and e.response is not None for e in view.in_flight) + 1
-        if waiting > DEFAULT:
-            yield Violation(f"at most {DEFAULT}", f"{waiting} in flight", side=REQUEST)
+        waiting = sum(e.api_key == _PRODUCE and e.response is not None for e in view.in_flight) + 1
+        if waiting > _DEFAULT:
+            yield Violation(f"at most {_DEFAULT}", f"{waiting} in flight", side=REQUEST)

@@ -44,4 +44,4 @@ class OtherCount(BodyRule):
             return
         distinct = len({getattr(w, "name", None) if first == "topics" else i for i, w in enumerate(wanted)})
         if len(given) not in (len(wanted), distinct):
-            yield body.fault(second, f"{len(wanted)} results", f"{len(given)} results")
+            yield body.violation(second, f"{len(wanted)} results", f"{len(given)} results")

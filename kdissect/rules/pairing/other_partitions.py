@@ -50,7 +50,7 @@ class OtherPartitions(BodyRule):
         wanted = _pairs(asked, topics, partitions)
         given = _pairs(body.value, answered_topics, answered_partitions)
         if wanted != given:
-            yield body.fault(
+            yield body.violation(
                 answered_topics, _text(wanted - given, "missing"), _text(given - wanted, "not asked for")
             )
 

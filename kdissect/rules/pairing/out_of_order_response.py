@@ -42,16 +42,16 @@ class OutOfOrderResponse(ExchangeRule):
         overtaken = [n for n, answer in answers if answer is not None and answer.time_ns >= at_ns]
         if overtaken:
             what = f"answered before request {overtaken[0]} of the connection"
-            yield self._fault(what, view, overtaken[0])
+            yield self._violation(what, view, overtaken[0])
             return
         before = view.previous
         if before is None or before.response is None or before.ordinal + 1 < exchange.ordinal:
             lost = exchange.ordinal - 1  # nobody saw it, after a thousand others, where it is not `before`
             key = before.api_key if before is not None and before.ordinal == lost else None
             api = None if key is None else api_name(key)
-            yield self._fault(f"request {lost} {f'({api}) ' if api else ''}has no answer", view, lost)
+            yield self._violation(f"request {lost} {f'({api}) ' if api else ''}has no answer", view, lost)
 
-    def _fault(self, what: str, view: ConnectionView, earlier: int) -> Violation:
+    def _violation(self, what: str, view: ConnectionView, earlier: int) -> Violation:
         expected = "the answer to the oldest request first"
         return Violation(expected, what, start=0, end=4, side=RESPONSE, earlier=(view.info.id, earlier))
 

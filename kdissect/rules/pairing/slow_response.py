@@ -8,9 +8,9 @@ from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Violation
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.session.exchange import Exchange
 
-SLOW_NS = 30_000_000_000  # request.timeout.ms of Java clients
+_SLOW_NS = 30_000_000_000  # request.timeout.ms of Java clients
 # They wait on purpose: Fetch, JoinGroup, SyncGroup, ShareFetch, FetchSnapshot.
-WAITING = frozenset({1, 11, 14, 78, 59})
+_WAITING = frozenset({1, 11, 14, 78, 59})
 
 
 class SlowResponse(ExchangeRule):
@@ -36,17 +36,17 @@ class SlowResponse(ExchangeRule):
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """APIs that do not wait on purpose."""
-        return api_key not in WAITING
+        return api_key not in _WAITING
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """By its latency."""
         request, response = exchange.request, exchange.response
         return (
-            request is not None and response is not None and response.time_ns - request.end_time_ns > SLOW_NS
+            request is not None and response is not None and response.time_ns - request.end_time_ns > _SLOW_NS
         )
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """First byte of the response against last byte of the request."""
         latency = exchange.latency_ns
-        if latency is not None and latency > SLOW_NS and exchange.api_key not in WAITING:
+        if latency is not None and latency > _SLOW_NS and exchange.api_key not in _WAITING:
             yield Violation("less than 30 s", f"{latency / 1e9:.1f} s", side=RESPONSE)

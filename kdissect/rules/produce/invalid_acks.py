@@ -25,7 +25,7 @@ class InvalidAcks(BodyRule):
     who = Who.CLIENT
     cites = ("spec/000 Produce API", "org.apache.kafka.common.requests.ProduceRequest")
     on = (("Produce", REQUEST),)
-    shadows = ("PRD003",)
+    overrides = ("PRD003",)
 
     def is_suspect(self, body: Body) -> bool:
         """The field."""
@@ -34,4 +34,4 @@ class InvalidAcks(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """The field."""
         if body.value.acks not in (-1, 0, 1):
-            yield body.fault("acks", "-1, 0 or 1", str(body.value.acks))
+            yield body.violation("acks", "-1, 0 or 1", str(body.value.acks))

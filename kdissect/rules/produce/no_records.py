@@ -37,10 +37,7 @@ class NoRecords(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Records of each partition."""
-        for at, topic in enumerate(body.value.topic_data):
-            for index, partition in enumerate(topic.partition_data):
-                if not partition.records:
-                    seen = "null" if partition.records is None else "empty"
-                    yield body.fault(
-                        f"topic_data[{at}].partition_data[{index}].records", "a record batch", seen
-                    )
+        for _, partition, at in body.partitions("topic_data", "partition_data"):
+            if not partition.records:
+                seen = "null" if partition.records is None else "empty"
+                yield body.violation(f"{at}.records", "a record batch", seen)

@@ -6,7 +6,7 @@ from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.batch_view import Batch
 
-SHOWN = 32  # bytes of a key: enough to recognise it
+_SHOWN = 32  # bytes of a key: enough to recognise it
 
 
 class HeaderKeyNotUtf8(RecordRule):
@@ -31,5 +31,5 @@ class HeaderKeyNotUtf8(RecordRule):
             for number, (key, _) in enumerate(record.headers):
                 if isinstance(key, bytes):
                     yield batch.inside(
-                        f"records[{index}].headers[{number}].key", "UTF-8", key[:SHOWN].hex(" ")
+                        f"records[{index}].headers[{number}].key", "UTF-8", key[:_SHOWN].hex(" ")
                     )

@@ -9,7 +9,7 @@ from kdissect.rules.kinds import RecordRule
 from kdissect.rules.rule import Once, Violation
 from kdissect.rules.views.batch_view import Batch
 
-LENGTH = 4  # of key and value: spec/001 "5.3.3 Old Message Format"
+_LENGTH = 4  # of key and value: spec/001 "5.3.3 Old Message Format"
 
 
 class Lz4Checksum(RecordRule):
@@ -37,8 +37,8 @@ class Lz4Checksum(RecordRule):
         if found.codec != Codec.LZ4:
             return
         key_length = int.from_bytes(
-            found.data[found.records_start : found.records_start + LENGTH], signed=True
+            found.data[found.records_start : found.records_start + _LENGTH], signed=True
         )
-        value = found.records_start + LENGTH + max(key_length, 0) + LENGTH
+        value = found.records_start + _LENGTH + max(key_length, 0) + _LENGTH
         if has_right_checksum(memoryview(found.data)[value : found.end]):
             yield batch.inside("value", "the checksum of early clients", "the right one")

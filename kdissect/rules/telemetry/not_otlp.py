@@ -34,4 +34,4 @@ class NotOtlp(BodyRule):
         is_known = 0 <= codec <= Codec.ZSTD  # others are TEL004 and BDY017
         why = metrics_fault(metrics, codec) if metrics and is_known else None
         if why is not None:
-            yield body.fault("metrics", "MetricsData", why)
+            yield body.violation("metrics", "MetricsData", why)

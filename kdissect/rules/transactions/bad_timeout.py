@@ -30,4 +30,6 @@ class BadTransactionTimeout(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """The timeout of transactional producers."""
         if body.value.transactional_id is not None and body.value.transaction_timeout_ms <= 0:
-            yield body.fault("transaction_timeout_ms", "more than 0", str(body.value.transaction_timeout_ms))
+            yield body.violation(
+                "transaction_timeout_ms", "more than 0", str(body.value.transaction_timeout_ms)
+            )

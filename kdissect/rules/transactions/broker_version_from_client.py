@@ -8,7 +8,7 @@ from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
-CLIENT_ONLY = frozenset({22, 26})  # InitProducerId, EndTxn
+_CLIENT_ONLY = frozenset({22, 26})  # InitProducerId, EndTxn
 
 
 class BrokerVersionFromClient(BodyRule):
@@ -34,5 +34,5 @@ class BrokerVersionFromClient(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Whether the connection also begins or ends transactions, as no broker does."""
         used = {key for key, _ in body.exchange.connection.api_versions_seen}
-        if used & CLIENT_ONLY:
-            yield body.fault("transactions", "v3 or lower from a client", f"v{body.version}")
+        if used & _CLIENT_ONLY:
+            yield body.violation("transactions", "v3 or lower from a client", f"v{body.version}")

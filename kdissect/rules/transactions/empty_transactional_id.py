@@ -28,4 +28,4 @@ class EmptyTransactionalId(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """The field."""
         if body.value.transactional_id == "":
-            yield body.fault("transactional_id", "null or a name", "an empty string")
+            yield body.violation("transactional_id", "null or a name", "an empty string")

@@ -38,6 +38,6 @@ class AdvertisedAboveKnown(BodyRule):
             elif entry.max_version > api.versions.last:
                 newer.append(f"{api.name} v{entry.max_version}")
         if newer:
-            yield body.fault(
+            yield body.violation(
                 "api_keys", "what this schema knows", f"newer than this schema: {', '.join(newer)}"
             )

@@ -29,7 +29,7 @@ class ApiVersionsNotListed(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """The keys of a successful answer."""
         if body.value.error_code == 0 and all(key.api_key != API_VERSIONS for key in body.value.api_keys):
-            yield body.fault(
+            yield body.violation(
                 "api_keys",
                 "an entry for API key 18",
                 f"{plural(len(body.value.api_keys), 'entry', 'entries')} without it",

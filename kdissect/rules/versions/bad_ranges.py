@@ -30,9 +30,9 @@ class BadRanges(BodyRule):
         for index, entry in enumerate(body.value.api_keys):
             place = f"api_keys[{index}]"
             if entry.api_key in seen:
-                yield body.fault(place, "each API once", f"API key {entry.api_key} again")
+                yield body.violation(place, "each API once", f"API key {entry.api_key} again")
             seen.add(entry.api_key)
             if not 0 <= entry.min_version <= entry.max_version:
-                yield body.fault(
+                yield body.violation(
                     place, "0 <= min_version <= max_version", f"{entry.min_version} to {entry.max_version}"
                 )

@@ -9,7 +9,7 @@ from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
-NAME = re.compile(
+_NAME = re.compile(
     r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?"
 )  # ApiVersionsRequest#SOFTWARE_NAME_VERSION_PATTERN
 
@@ -37,5 +37,5 @@ class ClientSoftware(BodyRule):
         """Both names against the pattern."""
         for name in ("client_software_name", "client_software_version"):
             value = getattr(body.value, name)
-            if not isinstance(value, str) or not NAME.fullmatch(value):
-                yield body.fault(name, f"a match of {NAME.pattern}", repr(value))
+            if not isinstance(value, str) or not _NAME.fullmatch(value):
+                yield body.violation(name, f"a match of {_NAME.pattern}", repr(value))

@@ -9,7 +9,7 @@ from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.schema import protocol_messages
 from kdissect.session.exchange import Exchange
 
-FIRST = frozenset({18, 17, 36})  # ApiVersions, or SASL
+_FIRST = frozenset({18, 17, 36})  # ApiVersions, or SASL
 
 
 class NoApiVersions(ExchangeRule):
@@ -43,7 +43,7 @@ class NoApiVersions(ExchangeRule):
             view.first == exchange.ordinal
             and exchange.ordinal == 0
             and exchange.api_key is not None
-            and exchange.api_key not in FIRST
+            and exchange.api_key not in _FIRST
         ):
             name = protocol_messages.api_name(exchange.api_key) or f"API key {exchange.api_key}"
             yield Violation("ApiVersions first", f"{name} v{exchange.api_version} first", start=0, end=4)

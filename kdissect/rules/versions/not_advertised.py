@@ -37,7 +37,7 @@ class NotAdvertised(ExchangeRule):
         "spec/000 Retrieving Supported API versions",
     )
     needs_whole = True
-    shadows = ("VER014", "PAI005")
+    overrides = ("VER014", "PAI005")
 
     def is_suspect(self, exchange: Exchange, view: ConnectionView) -> bool:
         """Outside of what was advertised."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.decoders.headers import response_body_offset
+from kdissect.decoders.messages import body_fits
 from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
@@ -10,7 +11,7 @@ from kdissect.rules.kinds import UndecodableRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
-MIN_BODY = 16  # shorter bodies fit several versions by chance
+_MIN_BODY = 16  # shorter bodies fit several versions by chance
 
 
 class ResponseInOtherVersion(UndecodableRule):
@@ -31,7 +32,7 @@ class ResponseInOtherVersion(UndecodableRule):
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
         """The other versions of the API, if those that explain every byte give the same reading."""
-        if body.side != RESPONSE or len(body.data) - body.offset < MIN_BODY:
+        if body.side != RESPONSE or len(body.data) - body.offset < _MIN_BODY:
             return
         fitting = [version for version in _others(body) if _fits(body, version)]
         if fitting and len({_reading(body, version) for version in fitting}) == 1:
@@ -60,8 +61,6 @@ def _reading(body: Body, version: int) -> tuple[tuple[str, int, int], ...]:
 
 
 def _fits(body: Body, version: int) -> bool:
-    from kdissect.decoders.messages import body_fits  # only bodies that do not fit get here
-
     try:
         offset = response_body_offset(body.data, body.api.key, version)
     except DecodeError:

@@ -80,7 +80,7 @@ class Records:
         self.is_produce = self.body.exchange.api_key == PRODUCE
         """Whether a client sends them to be stored; else a broker gives what is stored."""
 
-    def fault(self, fault: RecordFault, expected: str) -> Violation:
+    def violation(self, fault: RecordFault, expected: str) -> Violation:
         """The fault of bytes between the batches."""
         path = f"{self.path}.{fault.path}".rstrip(".")
         end = self.shown(fault.offset, self.found.section.end)
@@ -128,7 +128,7 @@ class Batch:
     @property
     def is_usual(self) -> bool:
         """Whether no rule about records could speak of it (`records.usual`): then nobody needs them."""
-        return has_usual_records(self.batch, self.records.name, dense=self.records.is_produce)
+        return _has_usual_records(self.batch, self.records.name, dense=self.records.is_produce)
 
     @property
     def content(self) -> list[Record]:
@@ -163,7 +163,7 @@ class Batch:
         """The messages inside a compressed message, as they stand there."""
         return inner_messages(self.batch, [], None)
 
-    def fault(self, field: str, expected: object, seen: object) -> Violation:
+    def violation(self, field: str, expected: object, seen: object) -> Violation:
         """The fault of a field of the header."""
         batch = self.batch
         at, width = (_SPANS if self.is_current else _OLD_SPANS)[field]
@@ -175,18 +175,18 @@ class Batch:
     def inside(self, part: str, expected: object, seen: object) -> Violation:
         """The fault of something in the records."""
         start = self.batch.records_start
-        return self._fault(part, start, str(expected), str(seen))
+        return self._violation(part, start, str(expected), str(seen))
 
-    def misfit(self, fault: RecordFault, expected: str) -> Violation:
+    def malformed(self, fault: RecordFault, expected: str) -> Violation:
         """The fault of bytes that do not fit."""
         if fault.inside:
             seen = f"{fault.why}, at byte {fault.offset} of the decompressed records"
             return self.inside(fault.path, expected, seen)
         if fault.path in (_SPANS if self.is_current else _OLD_SPANS):
-            return self.fault(fault.path, expected, fault.why)
-        return self._fault(fault.path, fault.offset, expected, fault.why)
+            return self.violation(fault.path, expected, fault.why)
+        return self._violation(fault.path, fault.offset, expected, fault.why)
 
-    def _fault(self, part: str, start: int, expected: str, seen: str) -> Violation:
+    def _violation(self, part: str, start: int, expected: str, seen: str) -> Violation:
         end = self.records.shown(start, self.batch.end)
         return Violation(expected, seen, self._path(part), start, end, self.records.body.side)
 
@@ -194,7 +194,7 @@ class Batch:
         return f"{self.records.path}.batches[{self.index}].{part}"
 
 
-def has_usual_records(batch: RecordBatch, topic: str | None, *, dense: bool) -> bool:
+def _has_usual_records(batch: RecordBatch, topic: str | None, *, dense: bool) -> bool:
     """Whether no rule about records could speak of a batch of a topic (`records.usual`)."""
     if batch.magic != CURRENT_MAGIC or batch.is_control or record_log(topic) is not None:
         return False

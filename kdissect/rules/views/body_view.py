@@ -1,5 +1,6 @@
 """A body under judgement: its bytes, its value, and the tree of its pieces where one is needed."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from kdissect.decoders import quirks
@@ -108,9 +109,21 @@ class Body:
         found = self.exchange.bodies()[self.side == REQUEST]
         return found.value if found is not None and found.fits else None
 
-    def fault(self, path: str, expected: str, seen: str) -> Violation:
-        """A fault of the field at `path`."""
+    def partitions(self, topics: str, rows: str = "partitions") -> Iterator[tuple[Any, Any, str]]:
+        """Topic, partition and path (`topics[0].partitions[1]`) of each row of a list of topics."""
+        for at, topic in enumerate(getattr(self.value, topics) or ()):
+            for index, row in enumerate(getattr(topic, rows) or ()):
+                yield topic, row, f"{topics}[{at}].{rows}[{index}]"
+
+    def violation(self, path: str, expected: str, seen: str) -> Violation:
+        """The violation of the field at `path`."""
         return Violation(expected, seen, path, side=self.side)
+
+    def undecodable(self, error: DecodeError, expected: str) -> Violation:
+        """The violation of the bytes where decoding stopped."""
+        end = min(error.offset + 16, len(self.data))
+        path = error.path.partition(".")[2]  # below the message
+        return Violation(expected, error.why, path, error.offset, end, self.side)
 
 
 def body_of(exchange: Exchange, side: str) -> Body | None:

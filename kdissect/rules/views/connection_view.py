@@ -10,8 +10,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.rules.rule import REQUEST, RESPONSE
-from kdissect.rules.views.kept_exchanges import RecentExchanges
-from kdissect.rules.views.large_exchanges import LargeExchanges
+from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.framing import is_cut_by_end
 from kdissect.session.info import ConnectionInfo
@@ -35,7 +34,7 @@ USUAL_RESPONSE_HEADER = 5  # correlation id and an empty tag section
 _HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP, AnomalyKind.PENDING_LIMIT)
 
 # Of a connection of which nothing was silenced: most. A dict of its own comes with the first.
-_NONE_SHADOWED: dict[int, frozenset[str]] = {}
+_NONE_SUPPRESSED: dict[int, frozenset[str]] = {}
 _NEVER = 1 << 64  # later than any time in nanoseconds
 Earlier = Union[Exchange, "AtRest"]
 # Stands for a list of `previous` alone, as most connections at rest have one: for all of them, pickled too.
@@ -65,9 +64,23 @@ class ConnectionView:
     """
 
     __slots__ = (
-        "_answered_ns", "_large", "_looked_ns", "_recent", "_settled", "_waiting", "advertised",
-        "advertised_ns", "cut", "first", "highest_id", "in_flight", "info", "previous", "refused_versions",
-        "shadowed", "spoken",
+        "_answered_ns",
+        "_large",
+        "_looked_ns",
+        "_recent",
+        "_settled",
+        "_waiting",
+        "advertised",
+        "advertised_ns",
+        "cut",
+        "first",
+        "highest_id",
+        "in_flight",
+        "info",
+        "previous",
+        "refused_versions",
+        "spoken",
+        "suppressed",
     )  # fmt: skip
 
     def __init__(
@@ -87,7 +100,7 @@ class ConnectionView:
         self.cut: tuple[Exchange, str] | None = None
         """The last exchange with a frame inside of which its stream ended, and the side."""
         self.spoken = _NOTHING_SPOKEN
-        self.shadowed: dict[int, frozenset[str]] = _NONE_SHADOWED
+        self.suppressed: dict[int, frozenset[str]] = _NONE_SUPPRESSED
         """Codes that other rules silenced, by the ordinal of the exchange."""
         self.highest_id = -1
         """The highest correlation id of the requests judged before."""
@@ -188,10 +201,10 @@ class ConnectionView:
             self._waiting = self.in_flight = [e for e in waiting if _waits(e, sent)]
         self._looked_ns = sent
 
-    def end(self, exchange: Exchange, shadowed: set[str]) -> None:
-        """The exchange was judged; `shadowed` are codes that must not speak of it any more."""
-        if shadowed:
-            self._shadow(exchange, shadowed)
+    def end(self, exchange: Exchange, suppressed: set[str]) -> None:
+        """The exchange was judged; `suppressed` are codes that must not speak of it any more."""
+        if suppressed:
+            self._suppress(exchange, suppressed)
         request, response = exchange.request, exchange.response
         size = 0
         if request is not None:
@@ -246,12 +259,12 @@ class ConnectionView:
         waiting = self._waiting
         self._waiting = [*waiting[-WAITING_KEPT + 1 :], exchange] if waiting else [exchange]
 
-    def _shadow(self, exchange: Exchange, codes: set[str]) -> None:
-        if self.shadowed is _NONE_SHADOWED:
-            self.shadowed = {}
-        self.shadowed[exchange.ordinal] = frozenset(codes)
-        if len(self.shadowed) > REMEMBERED:
-            del self.shadowed[next(iter(self.shadowed))]
+    def _suppress(self, exchange: Exchange, codes: set[str]) -> None:
+        if self.suppressed is _NONE_SUPPRESSED:
+            self.suppressed = {}
+        self.suppressed[exchange.ordinal] = frozenset(codes)
+        if len(self.suppressed) > REMEMBERED:
+            del self.suppressed[next(iter(self.suppressed))]
 
     def recent(self, ordinal: int) -> Exchange | None:
         """One of the last exchanges that were judged, by its ordinal."""

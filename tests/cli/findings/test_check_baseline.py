@@ -9,7 +9,7 @@ import pytest
 from kdissect.cli import main
 from kdissect.model.finding import Finding
 from kdissect.rules.fingerprint import fingerprint, shape
-from tests.rules.scripted_connection import Dialogue, findings
+from tests.rules.scripted_connection import ScriptedConnection, findings
 from tests.support.console import CAPTURES
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap
@@ -131,14 +131,14 @@ def test_a_baseline_that_cannot_be_written(tmp_path: Path, capfd: pytest.Capture
     assert main(["check", ACKS, "--write-baseline", str(tmp_path / "none" / "known.json")]) == 3
 
 
-def talk(**where: Any) -> Dialogue:
+def talk(**where: Any) -> ScriptedConnection:
     """A conversation from anywhere at any time."""
-    dialogue = Dialogue(negotiate=False, handshake=False)
+    dialogue = ScriptedConnection(negotiate=False, handshake=False)
     dialogue.talk = Conversation(**where).handshake()
     return dialogue
 
 
-def finding(dialogue: Dialogue, acks: int = 7, topics: int = 0, version: int = 9) -> Finding:
+def finding(dialogue: ScriptedConnection, acks: int = 7, topics: int = 0, version: int = 9) -> Finding:
     data = [{"name": f"t-{index}", "partition_data": []} for index in range(topics)]
     dialogue.ask("Produce", version, {"acks": acks, "timeout_ms": 1, "topic_data": data})
     found = findings(dialogue.answer("Produce", version, {"responses": []}).close())

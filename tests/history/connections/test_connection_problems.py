@@ -12,7 +12,7 @@ from kdissect.model.packets.packet import Packet
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from tests.rules.fixtures.connections import ADVERTISED, METADATA, all_of, connection, kafka, refused, silent
-from tests.rules.scripted_connection import VERSIONS, Dialogue, Fields
+from tests.rules.scripted_connection import VERSIONS, Fields, ScriptedConnection
 from tests.support.messages.traffic import CLIENT
 
 
@@ -62,7 +62,7 @@ def test_attempts_at_what_was_advertised_are_bounded(monkeypatch: pytest.MonkeyP
 
 
 def test_a_node_that_was_heard_is_down_not_wrong() -> None:
-    there = Dialogue(handshake=False, negotiate=False)
+    there = ScriptedConnection(handshake=False, negotiate=False)
     there.talk = connection(2, 9093).handshake()
     there.exchange("ApiVersions", 0, {}, VERSIONS)
     packets = all_of(kafka(), refused(1, 9093), there.close())
@@ -78,7 +78,7 @@ def test_told_to_another_host_is_not_told() -> None:
 
 
 def asking(times: int, answer: Fields = ADVERTISED) -> list[Packet]:
-    talk = Dialogue(handshake=False, negotiate=False)
+    talk = ScriptedConnection(handshake=False, negotiate=False)
 
     talk.talk = connection(0).handshake()
     for _ in range(times):

@@ -5,15 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tests.mutation.corpus import (
-    API_VERSIONS,
-    SASL_AUTHENTICATE,
-    Scene,
-    Side,
-    recordings,
-    side_of,
-    sides_of,
-)
+from tests.mutation.corpus import API_VERSIONS, SASL_AUTHENTICATE, Scene, Side, recordings, side_of, sides_of
 from tests.mutation.families.authentication import again, logins
 from tests.mutation.families.batches import PRODUCER_ID, held_in, is_whole, number, put
 from tests.mutation.families.bytes_of_headers import advertised

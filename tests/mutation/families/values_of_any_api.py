@@ -9,12 +9,7 @@ from kdissect.decoders.generated.values import Value, items
 from kdissect.decoders.trees.node import Node
 from kdissect.schema.enums import enumeration
 from kdissect.schema.releases import history
-from tests.mutation.corpus import (
-    API_VERSIONS,
-    Side,
-    prefix,
-    recordings,
-)
+from tests.mutation.corpus import API_VERSIONS, Side, prefix, recordings
 from tests.mutation.families.bytes_of_bodies import pick
 from tests.mutation.families.bytes_of_headers import bodies
 from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator, other_value, sides, splices, spread

@@ -9,7 +9,7 @@ from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
 from kdissect.rules.rule import Rule
 
-CAPTURE = Path(__file__).parents[2] / "captures" / "kafka28zk_sarama_releases.pcapng"
+CAPTURE = Path(__file__).parents[3] / "captures" / "kafka28zk_sarama_releases.pcapng"
 
 
 class _Kept(FindingLog):

@@ -4,9 +4,9 @@ import pytest
 
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.frame import Frame
-from kdissect.rules.views import large_exchanges
+from kdissect.rules.views import kept_exchanges
 from kdissect.rules.views.connection_view import RECENT_BYTES, ConnectionView
-from kdissect.rules.views.large_exchanges import LargeExchanges
+from kdissect.rules.views.kept_exchanges import LargeExchanges
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
@@ -35,7 +35,7 @@ def test_the_last_of_each_connection() -> None:
 
 
 def test_bytes_are_bounded_over_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_exchanges, "MOST_BYTES", 100)
+    monkeypatch.setattr(kept_exchanges, "MOST_BYTES", 100)
     kept = LargeExchanges()
     for name in "abc":
         kept.put(exchange(connection(name), 0), 45)

@@ -7,18 +7,17 @@ from typing import Any
 import pytest
 
 from kdissect.decoders.generated import compiled
-from kdissect.rules import finding_evidence as evidence
-from kdissect.rules import judge
+from kdissect.rules import finding_evidence, judge
 from kdissect.rules.judge import Judge
 from kdissect.session.events import Event
-from tests.rules.scripted_connection import Dialogue, events_of
+from tests.rules.scripted_connection import ScriptedConnection, events_of
 from tests.support.messages.traffic import request, response
 
 TIMES = 200
 
 
 def talk(asked: bytes, answered: Callable[[int], bytes], key: int) -> list[Event]:
-    dialogue = Dialogue()
+    dialogue = ScriptedConnection()
     for number in range(1, TIMES + 1):
         dialogue.talk.client(request(key, 1 if key == 3 else 0, number, asked)).broker(answered(number))
     return list(events_of(dialogue.close()))
@@ -58,7 +57,7 @@ def judged(events: list[Event]) -> Judge:
 def test_evidence_is_made_once_for_what_is_found_again(
     load: Callable[[], list[Event]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = counted(monkeypatch, evidence, "place_of")
+    places = counted(monkeypatch, finding_evidence, "place_of")
     findings = judged(load()).findings.all()
     assert max(finding.count for finding in findings) == TIMES
     assert places[0] == len(findings)
@@ -79,7 +78,7 @@ def test_counts_times_and_evidence_are_those_of_findings_that_are_all_made(
 
 
 def test_findings_past_the_most_are_dropped_without_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    places = counted(monkeypatch, evidence, "place_of")
+    places = counted(monkeypatch, finding_evidence, "place_of")
     found = Judge()
     found.findings._most = 1
     for event in broken():

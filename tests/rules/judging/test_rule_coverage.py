@@ -4,24 +4,23 @@ import pytest
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.finding import Who
-from kdissect.rules import rule_coverage as exercise
-from kdissect.rules import traffic_counts as traffic
+from kdissect.rules import rule_coverage, traffic_counts
 from kdissect.rules.rule_coverage import Exercises, Software
 from kdissect.rules.traffic_counts import Traffic
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from tests.rules.scripted_connection import Dialogue, judged
+from tests.rules.scripted_connection import ScriptedConnection, judged
 
 
 def exchange() -> Exchange:
     analyzer = Analyzer()
-    events = [event for packet in Dialogue().close() for event in analyzer.feed(packet)]
+    events = [event for packet in ScriptedConnection().close() for event in analyzer.feed(packet)]
     (found,) = [event for event in [*events, *analyzer.close()] if isinstance(event, Exchange)]
     return found
 
 
 def test_subjects_count_for_the_software_of_the_connection() -> None:
-    talk = Dialogue().exchange("Metadata", 9, {"topics": []}, {"brokers": [], "topics": []})
+    talk = ScriptedConnection().exchange("Metadata", 9, {"topics": []}, {"brokers": [], "topics": []})
     exercises = judged(talk.close()).coverage.exercises
     clients = exercises.by_software(Who.CLIENT)
     assert list(clients) == [Software(Who.CLIENT, "tester", "1.0")]
@@ -32,7 +31,7 @@ def test_subjects_count_for_the_software_of_the_connection() -> None:
 
 
 def test_made_up_software_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exercise, "MAX_PAIRS", 3)
+    monkeypatch.setattr(rule_coverage, "MAX_PAIRS", 3)
     exercises, info = Exercises({}), exchange().connection
     for number in range(10):
         info.software_name = f"made up {number}"
@@ -44,7 +43,7 @@ def test_made_up_software_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_made_up_versions_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traffic, "MAX_KINDS", 3)
+    monkeypatch.setattr(traffic_counts, "MAX_KINDS", 3)
     held, one = Traffic(), exchange()
     for version in range(10):
         one.api_version = version
@@ -56,7 +55,7 @@ def test_made_up_versions_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_numbers_that_wait_are_counted_when_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     one, pieces = exchange(), []
     for waiting in (1, 3, 1000):
-        monkeypatch.setattr(traffic, "MOST_WAITING", waiting)
+        monkeypatch.setattr(traffic_counts, "MOST_WAITING", waiting)
         held = Traffic()
         for _ in range(7):
             held.add(one)

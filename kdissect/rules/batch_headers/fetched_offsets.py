@@ -1,0 +1,64 @@
+"""Rules: offsets of batches that a broker gives."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Severity, Who
+from kdissect.rules.kinds import BatchRule
+from kdissect.rules.rule import Violation
+from kdissect.rules.views.batch_view import Batch
+
+
+class OffsetsGoBack(BatchRule):
+    """Offsets must rise from batch to batch of a partition.
+
+    Consumers go on behind the last offset they read: what comes later with a lower one is read twice or
+    never.
+
+    Example: a batch from 10 to 14, then one from 12 on.
+
+    What to do: give batches in the order of the log.
+    """
+
+    code = "REC027"
+    name = "batch-order"
+    who = Who.BROKER
+    cites = ("spec/001 5.4 Log", "spec/001 Reads")
+    produced = False
+
+    def check(self, batch: Batch) -> Iterator[Violation]:
+        """Each batch of a Fetch against the one before it."""
+        found, before = batch.batch, batch.before
+        if before is None or batch.body.api.name == "FetchSnapshot":
+            return
+        if found.base_offset <= before.last_offset:
+            seen = f"{found.base_offset} behind {before.last_offset}"
+            yield batch.violation("base_offset", "offsets above those of the batch before", seen)
+
+
+class BeforeFetchOffset(BatchRule):
+    """The first batch of a Fetch must reach the offset that was asked for.
+
+    It may begin before it, because a batch is given whole. One that ends before it was not asked for, and a
+    client that does not look drops nothing and reads old records again.
+
+    Example: offset 100 asked for, a batch from 90 to 99 given.
+
+    What to do: begin with the batch that holds the offset.
+    """
+
+    code = "REC028"
+    name = "fetch-offset"
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("KIP-74", "spec/001 Reads")
+    produced = False
+
+    def check(self, batch: Batch) -> Iterator[Violation]:
+        """The first batch of each partition whose offset stands in the request."""
+        if batch.index or batch.body.api.name != "Fetch":
+            return
+        records = batch.records
+        offset = records.carrier.fetch_offset(records.topic, records.partition.partition_index)
+        if offset is not None and batch.batch.last_offset < offset:
+            seen = f"{offset} asked for, the batch ends with {batch.batch.last_offset}"
+            yield batch.violation("base_offset", "a batch that reaches the offset asked for", seen)

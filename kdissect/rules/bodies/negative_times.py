@@ -1,0 +1,64 @@
+"""Rules: times below 0."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.trees.node import Node
+from kdissect.model.finding import Severity, Who
+from kdissect.rules.kinds import BodyRule, NodeRule
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
+
+_FIELDS = ("timeout_ms", "max_wait_ms", "session_timeout_ms")
+_APIS = (
+    "Produce", "Fetch", "JoinGroup", "CreateTopics", "DeleteTopics", "DeleteRecords", "CreatePartitions",
+    "ElectLeaders", "ShareFetch",
+)  # fmt: skip
+
+
+class NegativeThrottle(NodeRule):
+    """throttle_time_ms must not be negative.
+
+    It says for how long a broker held the answer back, or for how long the client should wait.
+
+    Example: throttle_time_ms -1.
+
+    What to do: send 0 where nothing is throttled.
+    """
+
+    code = "BDY023"
+    name = "negative-throttle"
+    who = Who.BROKER
+    cites = ("spec/003 Produce API", "KIP-219")
+    nodes = (pieces.THROTTLE,)
+
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
+        """The field of every response."""
+        if node.value is not None and node.value < 0:
+            yield Violation("0 or more", str(node.value))
+
+
+class NegativeTimeout(BodyRule):
+    """A timeout must not be negative.
+
+    The broker would give up at once, or never. Fields where -1 means "unchanged" or "default" are left out.
+
+    Example: Produce with timeout_ms -1.
+
+    What to do: send the time the broker may take, in milliseconds.
+    """
+
+    code = "BDY024"
+    name = "negative-timeout"
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("spec/000 Produce API", "spec/003 JoinGroup API")
+    only_odd = True
+    on = tuple((name, REQUEST) for name in _APIS)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """The timeouts of a request."""
+        for name in _FIELDS:
+            value = getattr(body.value, name, None)
+            if value is not None and value < 0:
+                yield body.violation(name, "0 or more", str(value))

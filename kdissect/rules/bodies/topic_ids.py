@@ -1,0 +1,78 @@
+"""Rules: topic ids that name no topic."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.trees.node import Node
+from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.kinds import NodeRule
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
+from kdissect.schema.metadata_topic import METADATA_TOPIC_ID
+
+_ZERO = bytes(16)
+# From these versions on requests name topics by id alone (KIP-516).
+_BY_ID = {
+    "Produce": 13,
+    "Fetch": 13,
+    "OffsetCommit": 10,
+    "OffsetFetch": 10,
+    "ShareFetch": 0,
+    "ShareAcknowledge": 0,
+}
+# Fetch is left out: controllers fetch their log with it.
+_CLIENT_APIS = frozenset(
+    {"Produce", "Metadata", "OffsetCommit", "OffsetFetch", "ShareFetch", "ShareAcknowledge", "DeleteTopics",
+     "CreateTopics", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "DescribeTopicPartitions"}
+)  # fmt: skip
+
+
+class ZeroTopicId(NodeRule):
+    """A request that names topics by id must not send the zero id.
+
+    Zero says "no id". Brokers answer UNKNOWN_TOPIC_ID; Java clients never send it.
+
+    Example: Fetch v13 with sixteen zero bytes as topic id.
+
+    What to do: use a version with names until the id is known from Metadata.
+    """
+
+    code = "BDY019"
+    name = "zero-topic-id"
+    who = Who.CLIENT
+    claim = Claim.REFUSED
+    cites = ("KIP-516", "org.apache.kafka.common.Uuid")
+    nodes = (pieces.UUID,)
+
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
+        """Topic ids of requests that have no names."""
+        first = _BY_ID.get(body.api.name)
+        if first is None or body.side != REQUEST or body.version < first or node.value != _ZERO:
+            return
+        if node.field is not None and node.field.entity == "topicId":
+            yield Violation("the id of a topic", "zero")
+
+
+class ReservedTopicId(NodeRule):
+    """The id of __cluster_metadata must not stand for another topic.
+
+    `AAAAAAAAAAAAAAAAAAAAAQ` is reserved for the controllers' log. Clients of brokers never see it.
+
+    Example: Metadata with that id for a user's topic.
+
+    What to do: draw topic ids at random, and draw again for a reserved one.
+    """
+
+    code = "BDY020"
+    name = "reserved-topic-id"
+    severity = Severity.WARNING
+    cites = ("org.apache.kafka.common.Uuid", "KIP-516")
+    nodes = (pieces.UUID,)
+    overrides = ("REC041", "REC042")  # records of another topic are none of the controllers' log
+
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
+        """Topic ids in APIs between clients and brokers."""
+        if node.value != METADATA_TOPIC_ID or body.api.name not in _CLIENT_APIS or node.field is None:
+            return
+        if node.field.entity == "topicId":
+            yield Violation("a random id", "the id of __cluster_metadata")

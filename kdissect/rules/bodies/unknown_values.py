@@ -1,0 +1,67 @@
+"""Rules: values that the schema does not know."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.trees.node import Node
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.kinds import NodeRule
+from kdissect.rules.rule import Once, Violation
+from kdissect.rules.views import pieces
+from kdissect.rules.views.body_view import Body
+from kdissect.schema.enums import enumeration
+from kdissect.schema.error_codes import error
+
+
+class UnknownEnumValue(NodeRule):
+    """An enumerated field has a value this schema does not know.
+
+    No judgement: newer Kafka adds values. Fields where any number is legal are left out.
+
+    Example: isolation_level 7.
+
+    What to do: check the value if the software is not newer than the schema.
+    """
+
+    code = "BDY017"
+    name = "unknown-enum-value"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    cites = ("spec/000 The Messages",)
+    nodes = (pieces.ENUM,)
+    once = Once.VALUE
+
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
+        """The value against the table of enumerations."""
+        if node.field is None or node.field.enum is None:
+            return
+        known = enumeration(node.field.enum)
+        if known is not None and not known.is_open and int(node.value) not in known.values:
+            seen = (
+                f"{body.message.name} {node.field.name} {node.value}, newer than this schema or no such value"
+            )
+            yield Violation(f"a value of {known.name}", seen)
+
+
+class UnknownErrorCode(NodeRule):
+    """An error code this schema does not know.
+
+    No judgement: newer brokers have more. Clients take unknown codes for UNKNOWN_SERVER_ERROR.
+
+    Example: error code 999.
+
+    What to do: check the code if the broker is not newer than the schema.
+    """
+
+    code = "BDY018"
+    name = "unknown-error-code"
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("spec/000 Error Codes", "org.apache.kafka.common.protocol.Errors")
+    nodes = (pieces.ERROR,)
+    once = Once.VALUE
+
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
+        """The code against the table of errors."""
+        if isinstance(node.value, int) and error(node.value) is None:
+            yield Violation("a code of this schema", f"error code {node.value}")

@@ -1,0 +1,121 @@
+"""Rules: ids, epochs and partitions of fetch sessions."""
+
+from kdissect.history.sessions.fetch_sessions import FetchFact
+from kdissect.history.sessions.share_sessions import ShareFact
+from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.kinds import FactRule
+
+
+class WrongSessionEpoch(FactRule):
+    """The epochs of a fetch session must count up by one.
+
+    After 2147483647 comes 1. Brokers answer INVALID_FETCH_SESSION_EPOCH.
+
+    Example: epoch 3 after epoch 1.
+
+    What to do: count each answered fetch; begin a new session after a lost one.
+    """
+
+    code = "FET012"
+    name = "wrong-session-epoch"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-227", "org.apache.kafka.common.requests.FetchMetadata")
+    facts = (FetchFact.EPOCH_DIFFERS,)
+
+
+class UnknownSession(FactRule):
+    """An incremental fetch must name a session the broker gave.
+
+    Brokers answer FETCH_SESSION_ID_NOT_FOUND. Sessions from before the capture are left out.
+
+    Example: session 9 where 7 was given.
+
+    What to do: begin with session 0 and epoch 0.
+    """
+
+    code = "FET013"
+    name = "unknown-session"
+    claim = Claim.REFUSED
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("KIP-227",)
+    facts = (FetchFact.UNKNOWN_SESSION,)
+    expects = "a session that the broker gave"
+    sees = "{}"
+
+
+class PartitionOutsideSession(FactRule):
+    """A fetch session must answer for its own partitions.
+
+    Clients drop the records of others, or fail.
+
+    Example: partition 6 answered where the session holds partition 5.
+
+    What to do: keep the session and its answers together.
+    """
+
+    code = "FET014"
+    name = "partition-outside-session"
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("KIP-227",)
+    facts = (FetchFact.STRANGE_PARTITION,)
+    expects = "partitions of the session"
+    sees = "partition {}"
+
+
+class NamesAndIdsMixed(FactRule):
+    """A fetch session must not go over from topic names to ids.
+
+    Brokers answer FETCH_SESSION_TOPIC_ID_ERROR.
+
+    Example: Fetch v12 opens a session, v13 goes on with it.
+
+    What to do: open a new session with the other version.
+    """
+
+    code = "FET015"
+    name = "names-and-ids-mixed"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-516", "KIP-227")
+    facts = (FetchFact.TOPIC_IDS_MIXED,)
+
+
+class WrongShareEpoch(FactRule):
+    """The epochs of a share session must count up by one.
+
+    ShareFetch and ShareAcknowledge count together. Brokers answer INVALID_SHARE_SESSION_EPOCH.
+
+    Example: epoch 3 after epoch 1.
+
+    What to do: count each answered request; begin anew after a lost one.
+    """
+
+    code = "FET016"
+    name = "wrong-share-epoch"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-932", "org.apache.kafka.common.requests.ShareRequestMetadata")
+    facts = (ShareFact.EPOCH_DIFFERS,)
+
+
+class AcknowledgedAtOpening(FactRule):
+    """A share session must not open with acknowledgements.
+
+    Nothing was acquired in it yet. Brokers answer INVALID_REQUEST.
+
+    Example: share_session_epoch 0 with acknowledgement batches.
+
+    What to do: acknowledge within the session that acquired.
+    """
+
+    code = "FET017"
+    name = "acknowledged-at-opening"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-932", "org.apache.kafka.common.requests.ShareRequestMetadata")
+    facts = (ShareFact.ACKNOWLEDGED_AT_OPENING,)
+    expects = "no acknowledgements"
+    sees = "acknowledgements"

@@ -1,0 +1,40 @@
+"""Rules: member ids and epochs in heartbeats of new groups."""
+
+from kdissect.history.groups.modern_groups import ModernFact
+from kdissect.model.finding import Claim, Who
+from kdissect.rules.kinds import FactRule
+
+
+class WrongMemberEpoch(FactRule):
+    """A member must heartbeat with the epoch it was told.
+
+    The last one or the one before, 0 to join, -1 or -2 to leave. Brokers answer FENCED_MEMBER_EPOCH.
+
+    Example: epoch 7 after epoch 2 was told.
+
+    What to do: take the epoch of each answer.
+    """
+
+    code = "GRP015"
+    name = "wrong-member-epoch"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-848", "org.apache.kafka.coordinator.group.GroupCoordinatorService")
+    facts = (ModernFact.EPOCH_DIFFERS,)
+
+
+class OtherMemberId(FactRule):
+    """A heartbeat must be answered for its own member.
+
+    The member would take the assignment of another.
+
+    Example: member `m` asks, member `x` is answered.
+
+    What to do: answer for the member of the request.
+    """
+
+    code = "GRP016"
+    name = "other-member-id"
+    who = Who.BROKER
+    cites = ("KIP-848",)
+    facts = (ModernFact.OTHER_MEMBER_ID,)

@@ -1,0 +1,154 @@
+"""Rules: producer ids, epochs and sequence numbers."""
+
+from kdissect.history.producing.producers import ProducerFact
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.kinds import FactRule
+
+
+class WeakAcks(FactRule):
+    """An idempotent Produce must ask for acks -1.
+
+    With less, what was acknowledged may be lost, and idempotence with it. Brokers do not refuse it.
+
+    Example: a batch with a producer id, and acks 1.
+
+    What to do: send acks -1.
+    """
+
+    code = "PRD003"
+    name = "weak-acks"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("KIP-98", "KIP-679")
+    facts = (ProducerFact.WEAK_ACKS,)
+
+
+class SequenceGap(FactRule):
+    """The sequence numbers of a producer should go on without a gap.
+
+    For each partition, within one epoch. Brokers answer OUT_OF_ORDER_SEQUENCE_NUMBER, unless they have
+    forgotten the producer.
+
+    Example: sequence 5 after a batch that ended with 2.
+
+    What to do: number records for each partition; raise the epoch after an error.
+    """
+
+    code = "PRD004"
+    name = "sequence-gap"
+    level = Level.SHOULD
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-98", "org.apache.kafka.storage.internals.log.ProducerAppendInfo")
+    facts = (ProducerFact.SEQUENCE_GAP, ProducerFact.SEQUENCE_BACK)
+    expects = "sequence {}"
+    sees = "sequence {}"
+
+
+class EpochNotFromZero(FactRule):
+    """A new epoch must begin with sequence number 0.
+
+    Brokers answer OUT_OF_ORDER_SEQUENCE_NUMBER.
+
+    Example: a producer id just given, and sequence 3.
+
+    What to do: begin with 0 after InitProducerId.
+    """
+
+    code = "PRD005"
+    name = "epoch-not-from-zero"
+    claim = Claim.REFUSED
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("org.apache.kafka.storage.internals.log.ProducerAppendInfo",)
+    facts = (ProducerFact.EPOCH_NOT_FROM_ZERO,)
+    expects = "sequence {}"
+    sees = "sequence {}"
+
+
+class MixedProducerFields(FactRule):
+    """A batch with a producer id must have an epoch and a sequence number.
+
+    Brokers answer INVALID_RECORD.
+
+    Example: producer id 5 with sequence -1.
+
+    What to do: set all three, or none.
+    """
+
+    code = "PRD006"
+    name = "mixed-producer-fields"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-98", "org.apache.kafka.storage.internals.log.LogValidator")
+    facts = (ProducerFact.MIXED_FIELDS,)
+    expects = "producer id, epoch and sequence, or none"
+    sees = "epoch and sequence {}"
+
+
+class OtherTransactionalId(FactRule):
+    """A producer id must stay with the transactional id it was given for.
+
+    Brokers answer INVALID_PRODUCER_ID_MAPPING.
+
+    Example: id 5 given for `a`, used with `b`.
+
+    What to do: ask InitProducerId for each transactional id.
+    """
+
+    code = "PRD007"
+    name = "other-transactional-id"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-98", "org.apache.kafka.common.protocol.Errors")
+    facts = (ProducerFact.OTHER_TRANSACTIONAL_ID,)
+
+
+class TooManyInFlight(FactRule):
+    """An idempotent producer must not have more than 5 batches of a partition in flight.
+
+    Brokers remember the last 5 batches of a producer and partition, and take a repeated older one for a
+    gap. They do not refuse the sixth.
+
+    Example: 6 Produce requests for one partition, none answered yet.
+
+    What to do: limit max.in.flight.requests.per.connection to 5.
+    """
+
+    code = "PRD008"
+    name = "in-flight-limit"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = (
+        "KIP-98",
+        "org.apache.kafka.clients.producer.ProducerConfig",
+        "org.apache.kafka.storage.internals.log.ProducerStateEntry",
+    )
+    facts = (ProducerFact.TOO_MANY_IN_FLIGHT,)
+    expects = "{} batches at most"
+    sees = "{} batches"
+
+
+class IdNeverGiven(FactRule):
+    """A producer should use the id that InitProducerId gave it.
+
+    Told only where the connection itself gave another id: the answer with an id may have come on a
+    connection that was not captured.
+
+    Example: id 5 given, id 6 used.
+
+    What to do: use the id of the last answer; do not share ids between producers.
+    """
+
+    code = "PRD009"
+    name = "producer-id-given"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    severity = Severity.INFO
+    who = Who.CLIENT
+    cites = ("KIP-98",)
+    facts = (ProducerFact.NEVER_GIVEN,)
+    expects = "producer id {}, which the connection gave"
+    sees = "producer id {}"

@@ -1,0 +1,107 @@
+"""Rules: pushes of client metrics."""
+
+from kdissect.history.sessions.telemetry_pushes import TelemetryFact
+from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.kinds import FactRule
+
+
+class MetricsTooLarge(FactRule):
+    """Metrics must not be larger than telemetry_max_bytes.
+
+    The subscription names it; brokers answer TELEMETRY_TOO_LARGE.
+
+    Example: 1,100,000 bytes with a maximum of 1,048,576.
+
+    What to do: compress, or push fewer metrics.
+    """
+
+    code = "TEL001"
+    name = "telemetry-size"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-714",)
+    facts = (TelemetryFact.TOO_LARGE,)
+    expects = "{} bytes at most"
+    sees = "{} bytes"
+
+
+class OtherSubscription(FactRule):
+    """PushTelemetry must name the subscription given last.
+
+    Brokers answer UNKNOWN_SUBSCRIPTION_ID, and the client asks for the new one.
+
+    Example: subscription 9 given, 8 named.
+
+    What to do: keep the id of the last GetTelemetrySubscriptions.
+    """
+
+    code = "TEL002"
+    name = "telemetry-subscription"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-714",)
+    facts = (TelemetryFact.OTHER_SUBSCRIPTION,)
+    expects = "subscription {}"
+    sees = "subscription {}"
+
+
+class PushedTooEarly(FactRule):
+    """Metrics must not be pushed before push_interval_ms is over.
+
+    Brokers answer THROTTLING_QUOTA_EXCEEDED. The last push of a client that ends may come at any time. Told
+    where less than half the interval went by.
+
+    Example: interval 300 s, a push after 100 s.
+
+    What to do: wait for the interval, counted from the last push.
+    """
+
+    code = "TEL003"
+    name = "telemetry-interval"
+    claim = Claim.REFUSED
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("KIP-714",)
+    facts = (TelemetryFact.TOO_EARLY,)
+    expects = "a push {} ms after the last"
+    sees = "{} ms"
+
+
+class CodecNotAccepted(FactRule):
+    """Metrics must be compressed with an accepted codec, or not at all.
+
+    The subscription lists them; brokers answer UNSUPPORTED_COMPRESSION_TYPE.
+
+    Example: gzip where zstd alone is accepted.
+
+    What to do: take the first codec of the list that you have.
+    """
+
+    code = "TEL004"
+    name = "telemetry-codec"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-714",)
+    facts = (TelemetryFact.CODEC_NOT_ACCEPTED,)
+    expects = "codec {} or none"
+    sees = "codec {}"
+
+
+class PushedAfterEnd(FactRule):
+    """Nothing must be pushed after a push with terminating set.
+
+    It says that the client ends; brokers answer INVALID_REQUEST to another.
+
+    Example: terminating, and a push a second later.
+
+    What to do: set it once, in the last push.
+    """
+
+    code = "TEL006"
+    name = "telemetry-end"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-714",)
+    facts = (TelemetryFact.AFTER_TERMINATING,)
+    expects = "no push"
+    sees = "another push"

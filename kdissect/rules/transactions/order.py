@@ -1,0 +1,147 @@
+"""Rules: the order of requests of a transaction."""
+
+from collections.abc import Iterable, Iterator
+
+from kdissect.history.fact import Fact
+from kdissect.history.producing.transaction_steps import REPEATED, TransactionFact
+from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.kinds import FactRule
+from kdissect.rules.rule import Violation
+
+
+class ProducedBeforeAdded(FactRule):
+    """A partition must be added to a transaction before it is written.
+
+    Up to Produce v11; later versions add it by themselves (KIP-890). Brokers since 3.5 answer
+    INVALID_TXN_STATE.
+
+    Example: a transactional batch without AddPartitionsToTxn.
+
+    What to do: wait for the answer to AddPartitionsToTxn.
+    """
+
+    code = "TXN004"
+    name = "produced-before-added"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-98",)
+    facts = (TransactionFact.PRODUCED_BEFORE_ADDED,)
+    expects = "partitions that were added"
+    sees = "partition {}"
+
+
+class EndWithoutBegin(FactRule):
+    """A transaction that was not begun must not be ended.
+
+    Brokers answer INVALID_TXN_STATE. One that ended may be ended the same way again, as after a lost answer.
+
+    Example: EndTxn right after InitProducerId.
+
+    What to do: end only what holds a partition or offsets.
+    """
+
+    code = "TXN005"
+    name = "end-without-begin"
+    claim = Claim.REFUSED
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("KIP-98", "org.apache.kafka.coordinator.transaction.TransactionState")
+    facts = (TransactionFact.END_WITHOUT_BEGIN,)
+    expects = "a transaction to end"
+    sees = "EndTxn, committed {}"
+
+    def check(self, fact: Fact) -> Iterable[Violation]:
+        """The first end without a transaction."""
+        return () if fact.detail == REPEATED else super().check(fact)
+
+
+class ProducedWhileEnding(FactRule):
+    """Nothing must be produced in a transaction while it ends.
+
+    Between EndTxn and its answer a batch may miss its transaction or fall into the next.
+
+    Example: Produce while EndTxn is not answered.
+
+    What to do: wait for the answer.
+    """
+
+    code = "TXN006"
+    name = "produced-while-ending"
+    claim = Claim.REFUSED
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("KIP-98",)
+    facts = (TransactionFact.PRODUCED_WHILE_ENDING,)
+    overrides = ("TXN004",)
+    expects = "no batch until EndTxn is answered"
+    sees = "a batch"
+
+
+class OtherProducer(FactRule):
+    """Transactional requests must name the producer id and epoch given last.
+
+    Brokers answer INVALID_PRODUCER_ID_MAPPING or INVALID_PRODUCER_EPOCH.
+
+    Example: id 5 given, id 6 used.
+
+    What to do: keep what InitProducerId, and EndTxn from v5 on, answered.
+    """
+
+    code = "TXN007"
+    name = "other-producer"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-98", "KIP-890")
+    facts = (TransactionFact.OTHER_PRODUCER,)
+
+
+class JoinedTwice(FactRule):
+    """A producer that adds partitions itself must not use Produce v12 or TxnOffsetCommit v5 and later.
+
+    From these versions on partitions and groups join a transaction by themselves, which brokers do where
+    feature transaction.version is 2. A client uses AddPartitionsToTxn, or these versions.
+
+    Example: AddPartitionsToTxn, then Produce v12.
+
+    What to do: look at the finalized features of ApiVersions before choosing.
+    """
+
+    code = "TXN008"
+    name = "one-way-to-join"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("KIP-890",)
+    facts = (TransactionFact.JOINED_TWICE,)
+
+    def check(self, fact: Fact) -> Iterator[Violation]:
+        """The version stands in the header."""
+        for fault in super().check(fact):
+            seen = f"version {fact.seen} in a transaction with AddPartitionsToTxn"
+            yield fault._replace(expected="one way to join", seen=seen, path="", start=2, end=4)
+
+
+class OtherMarker(FactRule):
+    """The markers of a transaction must say what EndTxn asked for.
+
+    The coordinator sends WriteTxnMarkers to the leaders of all partitions, and readers believe the markers.
+
+    Example: EndTxn to commit, and markers that abort.
+
+    What to do: look at the coordinator; readers of the topics saw another end than the producer.
+    """
+
+    code = "TXN009"
+    name = "marker-as-asked"
+    who = Who.CLIENT
+    cites = ("KIP-98", "org.apache.kafka.coordinator.transaction.TransactionState")
+    facts = (TransactionFact.MARKER_DIFFERS,)
+
+    def check(self, fact: Fact) -> Iterator[Violation]:
+        """Whether they commit."""
+        for fault in super().check(fact):
+            yield fault._replace(expected=_word(fact.expected), seen=_word(fact.seen), path="")
+
+
+def _word(committed: object) -> str:
+    return "markers that commit" if committed else "markers that abort"

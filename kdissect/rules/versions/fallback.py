@@ -1,0 +1,113 @@
+"""Rules: the answer in version 0 to an ApiVersions request that the broker does not know."""
+
+from collections.abc import Iterator
+
+from kdissect.decoders.trees.tree_decoder import dissect
+from kdissect.model.errors import DecodeError, FaultKind
+from kdissect.model.finding import Claim, Severity, Who
+from kdissect.model.plural import plural
+from kdissect.rules.kinds import BodyRule, ExchangeRule, UndecodableRule
+from kdissect.rules.rule import RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import API_VERSIONS, UNSUPPORTED_VERSION, ConnectionView
+from kdissect.session.exchange import Exchange
+
+
+class BadFallback(UndecodableRule):
+    """An ApiVersions version the broker does not know must be answered in version 0 with error 35.
+
+    The client cannot read anything else: it does not know yet what the broker speaks. Since KIP-511 the
+    body also lists the ApiVersions range.
+
+    Example: error 35 in the layout of version 3.
+
+    What to do: answer unknown ApiVersions versions with a version 0 body.
+    """
+
+    code = "VER004"
+    name = "bad-api-versions-fallback"
+    who = Who.BROKER
+    cites = ("KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest")
+    kinds = frozenset(FaultKind)
+
+    def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
+        """An ApiVersions body with error 35 that fits neither version."""
+        if body.api.key != API_VERSIONS or body.side != RESPONSE:
+            return
+        if int.from_bytes(body.data[body.offset : body.offset + 2]) == UNSUPPORTED_VERSION:
+            yield _as_version_0(body)
+
+
+def _as_version_0(body: Body) -> Violation:
+    """Where the bytes stop to be the body of version 0 that they should be."""
+    data = body.data
+    root = dissect(body.message, 0, data, body.offset)
+    wrong = root.error or DecodeError("", root.end, f"{plural(len(data) - root.end, 'byte')} left over")
+    path = wrong.path.partition(".")[2]
+    seen = f"as version 0, {path}: {wrong.why}" if path else f"as version 0, {wrong.why}"
+    return Violation("a version 0 body", seen, path, wrong.offset, len(data), RESPONSE)
+
+
+class FallbackInRequestVersion(BodyRule):
+    """UNSUPPORTED_VERSION to ApiVersions must come in version 0, and name the ApiVersions range.
+
+    A client that asked in a version the broker does not know can only rely on version 0.
+
+    Example: error 35 in a body of version 3, or in version 0 with other APIs but not key 18.
+
+    What to do: answer with version 0 and at least the entry of ApiVersions. Brokers before 2.4 list nothing.
+    """
+
+    code = "VER005"
+    name = "fallback-in-request-version"
+    who = Who.BROKER
+    cites = ("KIP-511", "org.apache.kafka.common.requests.ApiVersionsRequest")
+    on = (("ApiVersions", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Version and list of an answer with error 35."""
+        if body.value.error_code != UNSUPPORTED_VERSION:
+            return
+        asked = body.exchange.api_version
+        if asked != 0 and body.version != 0:
+            yield body.violation("error_code", "a body of version 0", f"a body of version {body.version}")
+        elif body.value.api_keys and all(key.api_key != API_VERSIONS for key in body.value.api_keys):
+            yield body.violation("api_keys", "the range of ApiVersions", "a list without key 18")
+
+
+class IgnoredFallback(ExchangeRule):
+    """After UNSUPPORTED_VERSION a client must ask ApiVersions again in a listed version.
+
+    The refused answer lists the ApiVersions versions the broker takes.
+
+    Example: ApiVersions v4 refused with range 0-3, then ApiVersions v4 again.
+
+    What to do: take the highest version of that range.
+    """
+
+    code = "VER006"
+    name = "ignored-fallback"
+    only_unusual = True
+    severity = Severity.WARNING
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-511",)
+    needs_whole = True
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """ApiVersions alone."""
+        return api_key == API_VERSIONS
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
+        """ApiVersions against the range of the refusal."""
+        listed = view.refused_versions
+        version = exchange.api_version
+        if listed is None or exchange.api_key != API_VERSIONS or version is None or exchange.request is None:
+            return
+        if not listed[0] <= version <= listed[1]:
+            yield Violation(
+                f"version {listed[0]} to {listed[1]}, as the broker listed",
+                f"version {version}",
+                start=2,
+                end=4,
+            )

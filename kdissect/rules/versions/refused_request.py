@@ -1,0 +1,169 @@
+"""Rules: a broker that closes the connection right after a request."""
+
+from collections.abc import Iterator
+
+from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.kinds import ExchangeRule
+from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.versions.not_advertised import advertised_range
+from kdissect.rules.views.body_view import body_of
+from kdissect.rules.views.connection_view import UNSUPPORTED_VERSION, ConnectionView
+from kdissect.schema.releases import history
+from kdissect.session.exchange import Exchange, State
+from kdissect.session.info import ConnectionInfo
+
+_PROMPT_NS = 1_000_000_000  # a later close has causes of its own: shutdown, idle connections
+_PRODUCE = 0
+_FIRST_TAKEN = 3  # by Kafka 4 (KIP-896)
+_LAST_BEFORE_4 = 11  # Kafka 4.0 brought Produce v12 (KIP-890)
+# SASL mechanisms fail by design. Fetch, JoinGroup, SyncGroup, ShareFetch and FetchSnapshot wait on purpose:
+# a broker that shuts down leaves them. An Envelope's own request may be what the broker could not read.
+_LEFT_OUT = frozenset({36, 1, 11, 14, 78, 59, 58})
+# SaslHandshake and ApiVersions, which every listener answers.
+_PRELIMINARY = frozenset({17, 18})
+# Brokers send these to brokers of their own cluster, and leave them when they shut down.
+_BETWEEN_BROKERS = frozenset({4, 5, 6, 7})
+
+
+def _prompt_close(exchange: Exchange) -> str:
+    """How, and how soon: `fin after 2.0 ms`; empty where the broker did not close, or later."""
+    close, request = exchange.close, exchange.request
+    if close is None or close.by != Who.BROKER or request is None:
+        return ""
+    after_ns = close.time_ns - request.end_time_ns
+    return f"{close.how} after {after_ns / 1e6:.1f} ms" if after_ns <= _PROMPT_NS else ""
+
+
+class OldProduceRefused(ExchangeRule):
+    """The broker advertises Produce v0 to v2, and refuses them.
+
+    Kafka 4 names Produce from v0 on for the sake of librdkafka, takes v3 and later, and closes the connection
+    on others (KAFKA-18659). A client that trusts what was advertised loses its connection, and with acks=0
+    its records, without a word. Told only of a request in such a version that was refused or followed by a
+    close of the broker within a second.
+
+    Example: Produce 0-13 is advertised; Produce v2 is followed by FIN.
+
+    What to do: update the client. A client that must stay old can leave Produce v0 to v2 out by itself.
+    """
+
+    code = "VER017"
+    name = "old-produce-refused"
+    only_unusual = True
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.BROKER
+    cites = ("KAFKA-18659", "KIP-896", "spec/002 7 Connection closure")
+    needs_whole = True
+    overrides = ("VER013", "VER014", "PAI005")
+
+    def concerns(self, api_key: int | None, api_version: int | None) -> bool:
+        """Produce v0 to v2."""
+        return api_key == _PRODUCE and api_version is not None and 0 <= api_version < _FIRST_TAKEN
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
+        """What was advertised, and what became of the request."""
+        found, version = advertised_range(view, _PRODUCE), exchange.api_version
+        if found is None or version is None or not self.concerns(exchange.api_key, version):
+            return
+        if found[1] <= _LAST_BEFORE_4 or not found[0] <= version or exchange.request is None:
+            return
+        refusal = _refusal(exchange)
+        if refusal:
+            what = f"Produce v{version} is advertised ({found[0]} to {found[1]})"
+            yield Violation("what is advertised is taken", f"{what}; {refusal}", start=2, end=4, side=REQUEST)
+
+
+def _refusal(exchange: Exchange) -> str:
+    """How the broker refused; empty where it did not."""
+    if exchange.response is None:
+        return _prompt_close(exchange)
+    errors = exchange.response_summary().errors
+    return "UNSUPPORTED_VERSION" if UNSUPPORTED_VERSION in errors else ""
+
+
+class AdvertisedButDropped(ExchangeRule):
+    """A request in an advertised version must be answered.
+
+    The broker advertised the API and version on this connection, the request fits the schema, and the
+    broker closed the connection without an answer. KIP-35: what is advertised must not cost the client its
+    connection. Several requests waiting, SaslAuthenticate, envelopes, acks=0 and APIs that wait on purpose
+    are left out, for they have other causes. So has a client that did not log in: inconclusive where nothing
+    but ApiVersions was answered before, and no login was seen.
+
+    Example: DescribeLogDirs v4 is advertised; the request is followed by FIN.
+
+    What to do: answer with an error code, or do not advertise the version.
+    """
+
+    code = "VER013"
+    name = "advertised-but-dropped"
+    only_odd = True
+    who = Who.BROKER
+    cites = ("spec/002 3.2 All versions in between", "spec/002 7 Connection closure")
+    needs_start = True
+    needs_whole = True
+    overrides = ("PAI005",)
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
+        """An unanswered request that nothing else explains."""
+        closed, key, version = _prompt_close(exchange), exchange.api_key, exchange.api_version
+        if exchange.state is not State.UNANSWERED or not closed:
+            return
+        if key is None or version is None or key in _LEFT_OUT or view.in_flight:
+            return
+        found = advertised_range(view, key)
+        if found is None or not found[0] <= version <= found[1]:
+            return
+        body = body_of(exchange, REQUEST)
+        if body is not None and body.fits and key not in _PRELIMINARY and _may_lack_login(view.info):
+            yield Violation(inconclusive="a listener with SASL closes at what comes before a login, too")
+        elif body is not None and body.fits:
+            what = f"{body.api.name} v{version} is advertised ({found[0]} to {found[1]})"
+            yield Violation("an answer", f"{what}; {closed}", side=REQUEST)
+
+
+def _may_lack_login(info: ConnectionInfo) -> bool:
+    """Whether nothing shows that requests are taken without SASL: no more than ApiVersions was answered."""
+    kinds = [key for key, _ in info.api_versions_seen if key in _PRELIMINARY]
+    return info.mechanism is None and info.complete <= len(kinds)
+
+
+class RefusedByClose(ExchangeRule):
+    """The broker closed right after a request in a version that Kafka dropped.
+
+    No ApiVersions answer on this connection tells what the broker takes. Kafka 4 does not answer such
+    requests: it closes the connection (spec/004 says UNSUPPORTED_VERSION, which is true of ApiVersions only).
+    With acks=0 the records are lost without a word. The bytes do not tell who is at fault: the client is too
+    old for a broker of Kafka 4; another broker may advertise the version and not serve it.
+
+    Example: Produce v2, and FIN 2 ms later.
+
+    What to do: ask the broker for ApiVersions with any client. Update the client if the version is not
+    listed; otherwise the broker drops what it advertises.
+    """
+
+    code = "VER014"
+    name = "refused-by-close"
+    only_odd = True
+    level = Level.INFO
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("org.apache.kafka.network.Processor", "spec/004 Malformed Request Detection", "KIP-896")
+    needs_whole = True
+    overrides = ("PAI005",)
+
+    def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
+        """A request without an answer, in a version that was dropped."""
+        closed, key = _prompt_close(exchange), exchange.api_key
+        if exchange.response is not None or not closed:
+            return
+        if key is None or key in _BETWEEN_BROKERS or view.advertised is not None:
+            return
+        known = history(key)
+        if known is not None and exchange.api_version in known.gone:
+            what = f"{known.name} v{exchange.api_version}, which Kafka dropped in {known.gone_in}"
+            yield Violation(
+                "a connection that stays open", f"{closed}, to {what}", start=2, end=4, side=REQUEST
+            )
