@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from kdissect.api import Dissection
-from kdissect.cli.formats.fastlines import FastLines
+from kdissect.cli.formats.fast_lines import FastLines
 from kdissect.decoders.records.reader import read_records
 from kdissect.engine.record_sets import record_sets
 from kdissect.rules.judge import Judge

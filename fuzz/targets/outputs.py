@@ -216,9 +216,9 @@ class ExcerptFiles(WritingTarget):
     name = "excerpt-files"
     about = "extract in all its modes and check --evidence over packets of any time: files that read again"
     modules = (
-        "kdissect.cli.extract",
-        "kdissect.cli.extract_connections",
-        "kdissect.cli.check_evidence",
+        "kdissect.cli.captures.extract_command",
+        "kdissect.cli.captures.extract_connections",
+        "kdissect.cli.findings.check_evidence",
         "kdissect.excerpt",
         "kdissect.report.evidence",
     )
@@ -264,8 +264,8 @@ class FailingOutputs(WritingTarget):
     about = "outputs that fail at any byte: the old file or the new one, one line, exit code 3"
     modules = (
         "kdissect.cli.output",
-        "kdissect.cli.reports",
-        "kdissect.cli.printing",
+        "kdissect.cli.findings.report_files",
+        "kdissect.cli.options.output_options",
         "kdissect.capture.whole_file",
         "kdissect.capture.packet_file",
     )

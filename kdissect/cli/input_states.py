@@ -12,13 +12,13 @@ from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
-from kdissect.cli.inputs import is_live, wants_live, was_read
+from kdissect.cli.options.input_options import is_live, wants_live, was_read
 from kdissect.engine.unread import Unread, joined
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
-    from kdissect.cli.sought import SoughtState
+    from kdissect.cli.options.wanted_names import SoughtState
 
 
 class FileState(NamedTuple):
@@ -53,7 +53,7 @@ def report(dissection: Dissection, options: Namespace) -> int:
     """
     code = say_states(states_of(dissection, options))
     if is_live(dissection):
-        from kdissect.cli.live_input import report_capture
+        from kdissect.cli.options.live_input import report_capture
 
         return report_capture(dissection.captures) or code
     return code
@@ -86,7 +86,7 @@ def states_of(dissection: Dissection, options: Namespace) -> InputStates:
 
 
 def _sought(options: Namespace) -> "tuple[SoughtState, ...]":
-    """What options asked for by name (`cli.sought.seek`)."""
+    """What options asked for by name (`cli.options.wanted_names.seek`)."""
     return tuple(one.state() for one in getattr(options, "sought", {}).values())
 
 
@@ -101,7 +101,7 @@ def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
 
 def joined_states(shards: Iterable[InputStates]) -> InputStates:
     """Those of one reading by several processes: faults that only a shard shows, and what all have seen."""
-    from kdissect.cli.sought import joined_names
+    from kdissect.cli.options.wanted_names import joined_names
 
     first, *rest = shards
     for more in rest:
@@ -144,6 +144,6 @@ def say_states(states: InputStates) -> int:
 def _missing_lines(sought: "tuple[SoughtState, ...]") -> Iterable[str]:
     if not sought:
         return ()
-    from kdissect.cli.sought import missing_lines
+    from kdissect.cli.options.wanted_names import missing_lines
 
     return missing_lines(sought)

@@ -8,7 +8,7 @@ from kdissect.config.errors import ConfigError
 from kdissect.config.names import SHARED
 
 if TYPE_CHECKING:
-    from kdissect.config.lines import KeyLines
+    from kdissect.config.key_lines import KeyLines
 
 _SECTION = ("tool", "kdissect")
 _WHERE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")  # how tomllib ends its messages
@@ -33,7 +33,9 @@ class ConfigFile(NamedTuple):
 
 def read_config(path: str) -> ConfigFile:
     """Read a file. Raises ConfigError if it cannot be read, is no TOML, or has no section for us."""
-    from kdissect.config.lines import KeyLines  # its patterns take a millisecond: only where there is a file
+    from kdissect.config.key_lines import (
+        KeyLines,  # its patterns take a millisecond: only where there is a file
+    )
 
     text, document = _parse(path)
     base = _SECTION if _is_shared(path) else ()

@@ -33,7 +33,7 @@ def wire_of(request: pytest.FixtureRequest, marker_name: str) -> KafkaWire:
 def _start(
     request: pytest.FixtureRequest, marker_name: str, ports: list[int], interface: str | None
 ) -> Recording:
-    from kdissect.testing.recording import CannotRecordError, start_recording
+    from kdissect.testing.wire_recording import CannotRecordError, start_recording
 
     folder = request.getfixturevalue("tmp_path")
     number = len(list(folder.glob("kafka_wire*.pcapng"))) + 1

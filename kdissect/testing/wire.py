@@ -24,7 +24,7 @@ _FAILING = {
 
 
 class Recording(Protocol):
-    """A recording that goes on: `testing.recording` has it."""
+    """A recording that goes on: `testing.wire_recording` has it."""
 
     path: str
 

@@ -1,4 +1,4 @@
-//! `kdissect.cli.formats.fastlines.FastLines.line` for exchanges that fill a template.
+//! `kdissect.cli.formats.fast_lines.FastLines.line` for exchanges that fill a template.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -14,7 +14,7 @@ const MOST_QUESTIONS: usize = 5;
 const FILE_SHIFT: u32 = 40;
 /// Instead of the number of its summary.
 const NO_ANSWER: u64 = u64::MAX;
-/// As many as Python keeps, and more lines than that begin anew (`kdissect.cli.formats.linetexts.keep`).
+/// As many as Python keeps, and more lines than that begin anew (`kdissect.cli.formats.line_parts.keep`).
 const MOST: usize = 4096;
 
 /// The first nanosecond of a second, the first behind it, and its text, as `LineTexts.second` gives it.

@@ -1,4 +1,4 @@
-//! `kdissect.cli.formats.fastlines.LineKind` with its template, and the filling of it.
+//! `kdissect.cli.formats.fast_lines.LineKind` with its template, and the filling of it.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;

@@ -6,7 +6,7 @@ import pytest
 
 from kdissect.config.errors import ConfigError
 from kdissect.config.find import find_config
-from kdissect.config.lines import KeyLines
+from kdissect.config.key_lines import KeyLines
 from kdissect.config.read import read_config
 from kdissect.config.suppression import parse_suppressions
 

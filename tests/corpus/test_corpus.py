@@ -9,7 +9,7 @@ import pytest
 
 from captures.record.corpus import Capture, captures, every_api_version, uses
 from captures.record.report import COVERAGE, README, coverage, readme
-from kdissect.cli.selection import is_decodable
+from kdissect.cli.options.exchange_selection import is_decodable
 from tests.support.console import CAPTURES, run
 
 CORPUS = captures()

@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.cli.segment_files import base_offset
+from kdissect.cli.log_segments.segment_files import base_offset
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.control import control_key
 from kdissect.decoders.records.reader import read_records

@@ -9,7 +9,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
-from kdissect.cli.turns import read_turns
+from kdissect.cli.event_loop import read_turns
 from kdissect.history.turn import Turn
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo

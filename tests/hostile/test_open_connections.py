@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 import pytest
 
 from benchmarks import hostile_load
-from kdissect.cli.formats import linetexts
-from kdissect.cli.formats.linetexts import texts_of
+from kdissect.cli.formats import line_parts as linetexts
+from kdissect.cli.formats.line_parts import texts_of
 from kdissect.engine.analyzer import CLOSED_AT_ONCE, Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.excerpt.harvest import Harvest

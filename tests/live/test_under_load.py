@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.test_live import EXCHANGES, GROUPS, usable
+from tests.cli.captures.test_live import EXCHANGES, GROUPS, usable
 from tests.support.live import SOURCES, LiveRun, free_port
 from tests.support.replay import replay
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.api import Dissection
-from kdissect.cli.formats.fastlines import FastLines
+from kdissect.cli.formats.fast_lines import FastLines
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.encoder import encode
 from kdissect.model.anomaly import AnomalyKind

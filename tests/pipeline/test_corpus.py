@@ -21,8 +21,8 @@ from pyarrow import parquet
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.cli import main
-from kdissect.cli.reports import render
-from kdissect.cli.table_reports import statistics
+from kdissect.cli.findings.report_files import render
+from kdissect.cli.parquet_tables.table_reports import statistics
 from kdissect.engine.tables.registry import TABLES
 from kdissect.pipeline.inputs import find
 from kdissect.pipeline.setup import Setup

@@ -63,7 +63,7 @@ def test_one_capture(spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [False, True])
 def test_what_could_not_be_read_is_told(cut: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    from kdissect.cli.pipeline_run import tell
+    from kdissect.cli.parquet_tables.pipeline_run import tell
     from kdissect.pipeline.job import Summary, tally_of, unread_of
 
     source = CAPTURES / "kafka44_java_tls13.pcapng"

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kdissect.cli import main
-from kdissect.cli.reports import FORMATS
+from kdissect.cli.findings.report_files import FORMATS
 from tests.support.console import CHECKOUT
 
 TEXT = (CHECKOUT / "docs" / "reports.md").read_text()

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import html5lib
 import pytest
 
-from kdissect.cli.reports import FORMATS, render
+from kdissect.cli.findings.report_files import FORMATS, render
 from kdissect.report.printable import printable
 from kdissect.report.verdict import Verdict
 from tests.report.test_json_report import validated

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.cli import main
-from kdissect.cli.reports import FORMATS
+from kdissect.cli.findings.report_files import FORMATS
 from kdissect.report import sarif
 from kdissect.report.verdict import Verdict
 from tests.support.console import CAPTURES

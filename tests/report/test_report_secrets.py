@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.cli import main
-from kdissect.cli.reports import FORMATS
+from kdissect.cli.findings.report_files import FORMATS
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.schema import registry
 from kdissect.schema.secrets import may_hold_secrets

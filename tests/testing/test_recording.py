@@ -11,7 +11,7 @@ from kdissect.capture.live import choose
 from kdissect.capture.live.programs import PROGRAMS
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
-from kdissect.testing import recording
+from kdissect.testing import wire_recording as recording
 from kdissect.testing.options import WireOptions
 from kdissect.testing.wire import KafkaWire, Recording
 from tests.support.console import CAPTURES

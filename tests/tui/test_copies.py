@@ -15,7 +15,7 @@ from kdissect.engine.rows import wire_topics
 from kdissect.session.exchange import Exchange
 from kdissect.tui import copies
 from kdissect.tui.copies import Names, NothingToCopyError
-from tests.cli.test_secrets import capture  # noqa: F401  a fixture
+from tests.cli.secrets.test_secrets import capture  # noqa: F401  a fixture
 from tests.support.console import CAPTURES, CHECKOUT, run
 from tests.support.planted import PLANTED, needles
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.columns import Column
+from kdissect.cli.formats.field_columns import Column
 from kdissect.report.cell_text import cell
 from kdissect.report.cells import Cell, TableColumn
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdissect.cli.formats.linetexts import texts_of
+from kdissect.cli.formats.line_parts import texts_of
 from kdissect.model.native import is_compiled, native
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 

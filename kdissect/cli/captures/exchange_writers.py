@@ -1,0 +1,73 @@
+"""What makes lines of exchanges, by the options of the list."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import Protocol
+
+from kdissect.api import Dissection
+from kdissect.cli.output import Output
+from kdissect.session.exchange import Exchange
+
+# One line an exchange for scripts; `-e` chooses others.
+DEFAULT_COLUMNS = (
+    "number", "request.time", "client", "broker", "client_id", "api_key", "api", "api_version",
+    "correlation_id",
+    "state", "latency_ns", "request.bytes", "response.bytes", "errors", "topics",
+)  # fmt: skip
+_BODY_COLUMNS = ("request.body", "request.error", "response.body", "response.error")
+
+
+class Writer(Protocol):
+    """Turns exchanges into bytes."""
+
+    def head(self) -> bytes:
+        """What comes before the first exchange."""
+
+    def skip(self) -> None:
+        """One exchange is left out, and counted."""
+
+    def line(self, exchange: Exchange) -> bytes:
+        """One exchange; may be held back and come with a later one."""
+
+    def tail(self) -> bytes:
+        """What was held back."""
+
+
+def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Writer:
+    """What makes bytes of the exchanges that are listed."""
+    name = options.format or _default_format(options, output)
+    if name == "jsonl" and not options.fields and not output.is_terminal:
+        return _lines(dissection, options)
+    from kdissect.cli.formats import exchange_rows as exchanges
+
+    if name == "tree":
+        return exchanges.tree_writer(dissection, options, output)
+    return exchanges.row_writer(dissection, options, output, name, _columns(options, name))
+
+
+def _lines(dissection: Dissection, options: Namespace) -> Writer:
+    """Lines of JSON of all that there is, without rows in between."""
+    files, topics_of = dissection.file_names, dissection.topics.topics_of
+    if not options.bodies:
+        from kdissect.cli.formats.fast_lines import FastLines
+
+        return FastLines(files, topics_of)
+    from kdissect.cli.formats.body_lines import BodyLines
+    from kdissect.cli.formats.exchange_rows import nest_of
+
+    if not options.records:
+        return BodyLines(files, topics_of, options.show_secrets)
+    nest, name_of = nest_of(dissection, options.show_secrets), dissection.topics.name
+    return BodyLines(files, topics_of, options.show_secrets, nest, name_of)
+
+
+def _default_format(options: Namespace, output: Output) -> str:
+    if not output.is_terminal:
+        return "tsv"
+    return "tree" if options.bodies and not options.fields else "table"
+
+
+def _columns(options: Namespace, name: str) -> Sequence[str]:
+    if options.fields or name in ("jsonl", "table"):
+        return list(options.fields)
+    return DEFAULT_COLUMNS + (_BODY_COLUMNS if options.bodies else ())

@@ -1,0 +1,198 @@
+"""`kdissect extract`: the packets of some exchanges or connections, also without what is secret."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kdissect.api import Dissection
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.input_states import how_far, report
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.exchange_selection import add_selection
+from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
+from kdissect.cli.options.input_options import (
+    add_inputs,
+    add_topic_ids,
+    is_input,
+    is_live,
+    open_again,
+    open_inputs,
+    was_read,
+)
+from kdissect.model.plural import plural
+
+if TYPE_CHECKING:
+    from kdissect.excerpt.harvest import Harvested
+    from kdissect.excerpt.redactor import FrameRedactor
+
+LEVELS = ("secrets", "payload", "names")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Write the packets; gives the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    dissection = open_filtered(parser, options)
+    try:
+        _check(options, dissection)
+    except ValueError as error:
+        parser.error(str(error))
+    try:
+        code = _extract(options, dissection)
+    except BrokenPipeError:
+        raise
+    except KeyboardInterrupt:
+        told = "what is written is partial" if options.output == "-" else f"{options.output} is not written"
+        raise KeyboardInterrupt(f"{told}: {how_far(dissection)}") from None
+    except OSError as error:
+        place = "standard output" if options.output == "-" else options.output
+        say(f"{error.filename or place}: {error.strerror or error}")
+        code = UNREADABLE
+    return report(dissection, options) or code
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser(
+        "extract", "Write the packets of exchanges to a pcapng file: those of a filter, or all."
+    )
+    add_inputs(parser)
+    add_topic_ids(parser)
+    add_filter(parser)
+    add_selection(parser)
+    add = parser.add_argument
+    add("-o", "--output", metavar="OUT", required=True, help="file to write, or - for standard output")
+    add(
+        "--connections",
+        action="store_true",
+        help="all packets of each connection that had such an exchange, unchanged; encrypted ones stay so",
+    )
+    add(
+        "--keep-secrets",
+        action="store_true",
+        help="with --connections: also write the TLS secrets of these connections into the file",
+    )
+    add("--decrypted", action="store_true", help="write what was said over TLS, as plain segments")
+    add(
+        "--redact",
+        nargs="?",
+        choices=LEVELS,
+        const="secrets",
+        help="overwrite secrets; payload: also keys, values, headers, user data; names: also names "
+        "(default: secrets; docs/extract.md)",
+    )
+    return parser
+
+
+def _check(options: Namespace, dissection: Dissection) -> None:
+    if is_live(dissection):
+        raise ValueError("extract reads its inputs twice: standard input and pipes cannot be")
+    if options.output != "-" and is_input(dissection, options.output):
+        raise ValueError(f"{options.output} is one of the captures to be read")
+    if options.keep_secrets and (options.redact or not options.connections):
+        raise ValueError("--keep-secrets goes with --connections, and without --redact")
+    if options.connections and options.decrypted and not options.redact:
+        raise ValueError("--connections keeps packets as they are: --decrypted cannot go with it")
+
+
+def _extract(options: Namespace, dissection: Dissection) -> int:
+    if options.connections and not options.redact:
+        from kdissect.cli.captures.extract_connections import copy
+
+        return copy(options, dissection)
+    from kdissect.excerpt.harvest import MAX_PLAN_BYTES, PlanTooLargeError
+
+    try:
+        harvested = _harvest(options, dissection)
+    except PlanTooLargeError:
+        say(
+            f"too many frames: to remember where they are takes more than {MAX_PLAN_BYTES >> 20} MiB; select "
+            "fewer exchanges" + ("" if options.redact else ", or whole connections with --connections")
+        )
+        return UNREADABLE
+    if not was_read(dissection):
+        return OK  # the file of an earlier run stays
+    _say_what_is_left_out(options, harvested)
+    _write(options, harvested, dissection)
+    return OK
+
+
+def _harvest(options: Namespace, dissection: Dissection) -> Harvested:
+    from kdissect.excerpt.harvest import Harvest
+
+    redactor: FrameRedactor | None = None
+    if options.redact:
+        from kdissect.excerpt.redactor import FrameRedactor
+
+        redactor = FrameRedactor(options.redact)
+    if options.connections:
+        from kdissect.cli.captures.extract_connections import matching
+
+        wanted = matching(options, open_inputs(options)).ids
+        harvest = Harvest(lambda exchange: exchange.connection.id in wanted, options.decrypted, redactor)
+    else:
+        accepts = selected(options, dissection)
+        harvest = Harvest(accepts or (lambda _exchange: True), options.decrypted, redactor)
+    dissection.guard.each(dissection.events(), harvest.add)
+    if redactor is not None:
+        _say_what_was_done(redactor)
+    return harvest.result()
+
+
+def _say_what_was_done(redactor: FrameRedactor) -> None:
+    if redactor.undecoded:
+        frames = plural(redactor.undecoded, "frame holds bytes", "frames hold bytes")
+        say(f"{frames} that cannot be decoded: those are blanked")
+    if redactor.resized:
+        frames = plural(redactor.resized, "frame has", "frames have")
+        say(f"{frames} another length, because batches had to be compressed again")
+
+
+def _say_what_is_left_out(options: Namespace, harvested: Harvested) -> None:
+    if not harvested.exchanges:
+        say("no exchange is taken: the file holds no packets")
+    if harvested.encrypted:
+        how = "--decrypted writes them as plaintext"
+        if options.redact:
+            how += "; ciphertext is no redaction, for whoever has the keys"
+        else:
+            how += ", --connections with their whole connections"
+        say(
+            f"left out: {plural(harvested.encrypted, 'exchange')} of "
+            f"{plural(harvested.encrypted_connections, 'TLS connection')}; {how}"
+        )
+    if options.redact and harvested.foreign:
+        foreign = plural(harvested.foreign, "connection that carries", "connections that carry")
+        say(f"left out: {foreign} no Kafka, or cannot be decrypted")
+    if harvested.capture_sets > 1:
+        say("warning: captures of different sets are written into one file")
+
+
+def _write(options: Namespace, harvested: Harvested, dissection: Dissection) -> None:
+    from kdissect import __version__
+    from kdissect.capture.packet_file import APPLICATION, PacketFile
+    from kdissect.excerpt.extract import write_frames
+    from kdissect.excerpt.reader import ExcerptPacket
+    from kdissect.report.printable import printable
+
+    application = f"{APPLICATION} {__version__}"
+    with PacketFile(options.output, _comment(options, harvested), application) as file:
+
+        def write(item: ExcerptPacket) -> None:
+            file.write(item.packet, "" if item.frame is None else printable(item.frame.label))
+
+        write_frames(harvested, open_again(options, dissection), not options.redact, write)
+
+
+def _comment(options: Namespace, harvested: Harvested) -> str:
+    lines = [
+        f"{plural(harvested.exchanges, 'exchange')}. Packets of others are left out. Headers and times are "
+        "those of the capture; sequence numbers, lengths and checksums those of what is here."
+    ]
+    if options.decrypted:
+        lines.append("What was TLS is written as plaintext.")
+    if options.redact:
+        lines.append(f"Redacted ({options.redact}).")
+    return "\n".join(lines)

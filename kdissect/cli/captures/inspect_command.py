@@ -1,0 +1,108 @@
+"""`kdissect inspect`: the exchanges of captures, one line each."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+
+from kdissect.api import Dissection
+from kdissect.cli.captures.exchange_writers import Writer, writer_of
+from kdissect.cli.options.exchange_options import inspect_options
+from kdissect.cli.options.filter_option import open_filtered, selected
+from kdissect.cli.options.output_options import printing
+from kdissect.cli.output import Output
+from kdissect.cli.progress_line import progress_of
+from kdissect.model.native import is_compiled, native
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the exchanges of the captures; gives the exit code."""
+    parser, options = inspect_options(arguments)
+    if options.jobs > 1 and (options.output or not os.isatty(1)):  # a terminal is not what is waited for
+        from kdissect.cli.jobs.parallel_listing import list_in_jobs
+
+        return list_in_jobs(parser, options, arguments)
+    return list_exchanges(parser, options)
+
+
+def list_exchanges(parser: ArgumentParser, options: Namespace) -> int:
+    """Print the exchanges of the inputs; gives the exit code. `live` prints its own with it."""
+    dissection = open_filtered(parser, options)
+
+    def body(output: Output) -> None:
+        if getattr(options, "metrics", None) is None:  # `live` alone has the option
+            _print(dissection, options, output)
+            return
+        from kdissect.cli.options.metrics_options import Metering
+
+        with Metering(options, dissection):
+            _print(dissection, options, output)
+
+    return printing(parser, options, dissection, body)
+
+
+def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
+    progress = progress_of(dissection)
+    if progress is not None and output.is_terminal:
+        output.before_write = progress.clear
+    writer = writer_of(dissection, options, output)
+    output.write(writer.head())
+    try:
+        _copy(dissection, options, output, writer, progress.tick if progress else None)
+    except KeyboardInterrupt:
+        output.write(writer.tail())
+        raise
+    finally:
+        if progress is not None:
+            progress.clear()
+    output.write(writer.tail())
+
+
+def _copy(
+    dissection: Dissection,
+    options: Namespace,
+    output: Output,
+    writer: Writer,
+    tick: Callable[[], None] | None,
+) -> None:
+    accepts = selected(options, dissection)
+    left = options.limit or -1
+    write, line, pass_by = output.write, writer.line, dissection.topics.pass_by
+    each = dissection.guard.each
+    if tick is None and accepts is None and not options.limit:  # nothing to ask about each
+        if is_compiled and isinstance(writer, native.LineFiller):
+            _copy_held(dissection, output, writer)
+            return
+        each(dissection, lambda exchange: write(line(exchange)))
+        return
+
+    def take(exchange: Exchange) -> bool:
+        nonlocal left
+        if tick is not None:
+            tick()
+        if accepts is not None and not accepts(exchange):
+            writer.skip()
+            pass_by(exchange)
+            return False
+        write(line(exchange))
+        left -= 1
+        return not left
+
+    each(dissection, take)
+
+
+def _copy_held(dissection: Dissection, output: Output, writer: native.LineFiller) -> None:
+    """The same with a writer that holds lines (`line_filler`), as many as the output would."""
+    hold, take, most = writer.hold, writer.take, output.most_held
+
+    def fill(events: list[Event]) -> None:
+        if hold(events) > most:
+            output.write(take())
+
+    try:
+        dissection.guard.each(dissection.batches(), fill)
+    finally:  # also what came before an interrupt
+        output.write(take())

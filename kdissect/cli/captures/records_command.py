@@ -1,0 +1,288 @@
+"""`kdissect records`: every record in the requests and responses of captures, one line each."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kdissect.api import Dissection
+from kdissect.cli.captures.batch_faults import FaultReport
+from kdissect.cli.formats import Format, delimited
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.exchange_selection import add_selection, globs
+from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
+from kdissect.cli.options.input_options import add_inputs, add_topic_ids, is_live
+from kdissect.cli.options.output_options import add_printing, printing
+from kdissect.cli.options.record_options import add_forms, add_limit, check_parquet
+from kdissect.cli.output import Output
+from kdissect.cli.progress_line import Progress, progress_of
+from kdissect.engine.held_fields import ENOUGH, LOOK, HeldFields, goes_by_rows
+from kdissect.engine.record_rows import RecordRows
+from kdissect.engine.record_sets import RecordSet, exchange_sections, record_sets
+from kdissect.engine.snapshot_pieces import SnapshotPieces
+from kdissect.model.anomaly import Anomaly
+from kdissect.model.native import is_compiled
+from kdissect.session.exchange import Exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kdissect.engine.compiled_tables import CompiledTables
+    from kdissect.engine.record_tables import RecordTables
+
+FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
+# One line a record for scripts; `-e` chooses others.
+DEFAULT_COLUMNS = (
+    "number", "time", "direction", "topic", "topic_id", "partition", "offset", "timestamp", "key", "value",
+    "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection", "exchange",
+    "batch", "acquired", "delivery_count",
+)  # fmt: skip
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the records of the captures; gives the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    dissection = open_filtered(parser, options)
+    try:
+        _check(options)
+    except ValueError as error:
+        parser.error(str(error))
+
+    def body(output: Output) -> None:
+        _print(dissection, options, output)
+
+    return printing(parser, options, dissection, body)
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser(
+        "records",
+        "List the records in Produce requests and in Fetch, ShareFetch and FetchSnapshot responses.",
+    )
+    add_inputs(parser)
+    add_topic_ids(parser)
+    add_filter(parser, "only records of exchanges for which EXPR holds")
+    add_selection(parser)
+    add_printing(parser, FORMATS)
+    add = parser.add_argument
+    add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
+        "columns to print: fields of a record's JSON line (docs/output.md) by their dotted names"
+    ))  # fmt: skip
+    add_forms(parser)
+    add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
+    add_limit(parser)
+    return parser
+
+
+def _check(options: Namespace) -> None:
+    check_parquet(options)
+    if options.fields:
+        from kdissect.cli.formats.field_columns import check_names, split_names
+        from kdissect.engine.record_fields import RECORD_FIELDS
+
+        options.fields = split_names(options.fields)
+        check_names(options.fields, RECORD_FIELDS)
+        if options.format == "parquet" and any("." in name for name in options.fields):
+            raise ValueError("columns of parquet are whole fields: headers, decoded")
+
+
+def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
+    progress = progress_of(dissection)
+    if progress is not None and output.is_terminal:
+        output.before_write = progress.clear
+    faults = FaultReport(dissection.file_names)
+    try:
+        write = _write_parquet if options.format == "parquet" else _write
+        write(dissection, options, output, progress, faults)
+    finally:
+        if progress is not None:
+            progress.clear()
+        faults.close()
+
+
+def _write(
+    dissection: Dissection, options: Namespace, output: Output, progress: Progress | None, faults: FaultReport
+) -> None:
+    rows = RecordRows(
+        dissection.file_names,
+        options.key_format or "text",
+        options.value_format or "text",
+        options.show_secrets,
+        lambda records: topic_of(dissection, records),
+    )
+    form = _format(dissection, options, output)
+    output.write(form.head())
+    left = options.limit or -1
+    for line in _lines(dissection, options, rows, progress, faults.anomalies, form):
+        output.write(line)
+        left -= 1
+        if not left:
+            break
+    output.write(form.tail())
+
+
+def _write_parquet(
+    dissection: Dissection, options: Namespace, output: Output, progress: Progress | None, faults: FaultReport
+) -> None:
+    from kdissect.cli.captures.record_parquet import write_parquet
+
+    tables = _tables(dissection, options, faults)
+    full = hold_selected(dissection, options, progress, tables)
+    write_parquet(output, tables, full, options)
+
+
+def _tables(dissection: Dissection, options: Namespace, faults: FaultReport) -> RecordTables | CompiledTables:
+    def topic_name(records: RecordSet) -> str | None:
+        return topic_of(dissection, records)
+
+    if is_compiled and not (options.fields or options.key_format or options.value_format):
+        from kdissect.engine.compiled_tables import CompiledTables
+
+        return CompiledTables(dissection.file_names, faults.anomalies, options.show_secrets, topic_name)
+    from kdissect.engine.record_tables import RecordTables
+
+    return RecordTables(
+        dissection.file_names,
+        (options.key_format, options.value_format),
+        faults.anomalies,
+        options.show_secrets,
+        topic_name,
+        options.fields,
+    )
+
+
+def _lines(
+    dissection: Dissection,
+    options: Namespace,
+    rows: RecordRows,
+    progress: Progress | None,
+    report: Callable[[list[Anomaly]], None],
+    form: Format,
+) -> Iterator[bytes]:
+    for records in selected_sets(dissection, options, progress):
+        anomalies: list[Anomaly] = []
+        try:
+            for row in rows.rows(records, anomalies):
+                yield form.line(row)
+        except Exception as error:
+            dissection.guard.note(error, records.exchange)
+        report(anomalies)
+
+
+def selected_sets(
+    dissection: Dissection, options: Namespace, progress: Progress | None
+) -> Iterator[RecordSet]:
+    """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
+    is_wanted = _chooser(dissection, options)
+    for exchange in _selected(dissection, options, progress):
+        try:
+            yield from filter(is_wanted, record_sets(exchange))
+        except Exception as error:
+            dissection.guard.note(error, exchange)
+
+
+def hold_selected(
+    dissection: Dissection,
+    options: Namespace,
+    progress: Progress | None,
+    tables: RecordTables | CompiledTables,
+) -> Iterator[None]:
+    """Give `tables` the same to hold, but for pieces of snapshots and `--topic` without an object for each.
+
+    Says each time that they hold enough to be closed.
+    """
+    is_wanted = _chooser(dissection, options)
+    take = tables.held.take
+    for exchange in _selected(dissection, options, progress):
+        try:
+            taken = LOOK if options.topic else take(exchange)
+            if taken == LOOK:
+                yield from _looked_at(exchange, options, is_wanted, tables)
+        except Exception as error:
+            dissection.guard.note(error, exchange)
+            continue
+        if taken == ENOUGH:
+            yield
+
+
+def _looked_at(
+    exchange: Exchange,
+    options: Namespace,
+    is_wanted: Callable[[RecordSet], bool],
+    tables: RecordTables | CompiledTables,
+) -> Iterator[None]:
+    """`hold_selected` for an exchange that takes a closer look."""
+    found = exchange_sections(exchange)
+    if found is None or not found[2]:
+        return
+    is_response, frame, sections = found
+    if not options.topic and not goes_by_rows(exchange, sections[0]):
+        if tables.held.add(exchange, frame, sections):
+            yield
+        return
+    for section in sections:
+        records = RecordSet(exchange, is_response, frame, section)
+        if is_wanted(records) and _hold(tables.held, records):
+            yield
+
+
+def _hold(held: HeldFields | Any, records: RecordSet) -> bool:
+    if goes_by_rows(records.exchange, records.section):
+        return bool(held.add_set(records))
+    return bool(held.add(records.exchange, records.frame, (records.section,)))
+
+
+def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet], bool]:
+    """Tells of records fields, which must be given in their order, whether `--topic` asks for them.
+
+    Pieces of snapshots are joined to those before them.
+    """
+    matches = globs(options.topic) if options.topic else None
+    pieces = SnapshotPieces()
+
+    def is_wanted(records: RecordSet) -> bool:
+        pieces.join(records)
+        return matches is None or bool(matches(topic_of(dissection, records) or ""))
+
+    return is_wanted
+
+
+def _selected(dissection: Dissection, options: Namespace, progress: Progress | None) -> Iterator[Exchange]:
+    """The exchanges that were asked for; names of topics are learned from all."""
+    # Hot, once an exchange.
+    pass_by = dissection.topics.pass_by
+    accepts = selected(options, dissection)
+    for exchange in dissection:
+        if progress is not None:
+            progress.tick()
+        try:
+            pass_by(exchange)
+            taken = accepts is None or accepts(exchange)
+        except Exception as error:
+            dissection.guard.note(error, exchange)
+            continue
+        if taken:
+            yield exchange
+
+
+def topic_of(dissection: Dissection, records: RecordSet) -> str | None:
+    """The name of the topic of a records field: from the wire, or of its topic id."""
+    section = records.section
+    if section.topic is not None or section.topic_id is None:
+        return section.topic
+    return dissection.topics.name(records.exchange.connection, section.topic_id)
+
+
+def _format(dissection: Dissection, options: Namespace, output: Output) -> Format:
+    name = options.format or ("table" if output.is_terminal else "tsv")
+    if name != "table":
+        columns = options.fields or (() if name == "jsonl" else DEFAULT_COLUMNS)
+        return delimited(name, columns, options.header, output.is_terminal)
+    from kdissect.cli.formats.chosen_columns import chosen_columns
+    from kdissect.cli.formats.text_table import table
+    from kdissect.report.columns.records import record_columns
+
+    columns = chosen_columns(options.fields) if options.fields else record_columns()
+    return table(columns, options, output, is_live(dissection))

@@ -1,0 +1,117 @@
+"""`kdissect tui`: exchanges on a screen, while they are read."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import OK, UNREADABLE, USAGE
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.filter_option import add_filter
+from kdissect.cli.options.input_options import add_inputs, add_topic_ids, check_inputs, port, wants_live
+from kdissect.cli.options.live_options import settings_of
+from kdissect.cli.printable import printable
+from kdissect.model.extras import how_to_install
+
+if TYPE_CHECKING:
+    from kdissect.tui.orders import Order
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Open the screen; gives the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    check_inputs(parser, options)
+    troubles = _nothing_opens(options.paths)
+    if troubles:
+        for trouble in troubles:
+            say(printable(trouble))
+        return UNREADABLE
+    if options.web:
+        return _web(parser, options, arguments)
+    if not sys.stdout.isatty() and "TEXTUAL_DRIVER" not in os.environ:  # which a browser's server sets
+        parser.error("it needs a terminal; kdissect inspect prints")
+    from kdissect.tui.session import Session, terminal_for_keys
+
+    order = _order(parser, options)
+    if "-" in options.paths:
+        try:
+            order = order._replace(stdin=terminal_for_keys())
+        except OSError as error:
+            say(f"the standard input is the capture, and there is no terminal for keys: {error.strerror}")
+            return USAGE
+    session = Session(order)
+    session.start()  # the worker reads while the screen's modules load
+    from kdissect.tui.app import KdissectApp
+    from kdissect.tui.kept_state import KeptState
+
+    app = KdissectApp(session, KeptState())
+    if options.filter is not None:
+        session.set_filter(options.filter.text)
+    app.run()
+    for trouble in session.troubles:
+        say(printable(trouble))
+    for line in session.unread:
+        say(f"warning: {printable(line)}")
+    return app.return_code or (UNREADABLE if session.troubles else OK)
+
+
+def _nothing_opens(paths: Sequence[str]) -> list[str]:
+    """Why there is nothing to show, a line for each input; empty where one can be opened."""
+    from kdissect.capture.files import refusal
+    from kdissect.capture.paths import find_inputs
+
+    troubles = []
+    for file in find_inputs(paths):
+        error = refusal(file)
+        if error is None:
+            return []
+        troubles.append(str(error))
+    return troubles
+
+
+def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -> int:
+    """Serve it to a browser until Ctrl-C."""
+    if "-" in options.paths:
+        parser.error("--web cannot read the standard input: each page reads the captures for itself")
+    from kdissect.tui.web import serve
+
+    try:
+        serve([argument for argument in arguments if argument != "--web"], options.web_port)
+    except ModuleNotFoundError:
+        say(f"--web needs textual-serve, which is not installed: {how_to_install('web')}")
+        return USAGE
+    except OSError as error:
+        say(f"127.0.0.1:{options.web_port}: {error.strerror or error}")
+        return UNREADABLE
+    return OK
+
+
+def _order(parser: ArgumentParser, options: Namespace) -> Order:
+    from kdissect.model.ports import Ports
+    from kdissect.tui.orders import Order
+
+    return Order(
+        tuple(options.paths),
+        Ports(options.port, options.only_port),
+        tuple(options.keylog),
+        options.topic_ids,
+        None if options.numeric else options.hosts,
+        live=settings_of(parser, options) if wants_live(options) else None,
+        limits=options.limits,
+    )
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser("tui", "Look at the exchanges of captures on the screen, while they are read.")
+    add_inputs(parser, live=True)
+    add_topic_ids(parser)
+    add_filter(parser, "begin with only exchanges for which EXPR holds")
+    add = parser.add_argument_group("in a browser").add_argument
+    add("--web", action="store_true", help="serve it on 127.0.0.1 (needs the extra web)")
+    add("--web-port", metavar="N", type=port, default=8018, help="default: 8018")
+    return parser

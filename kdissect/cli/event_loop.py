@@ -1,0 +1,71 @@
+"""Driving statistics: the events of the inputs, with the progress line, until the end or Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+
+from kdissect.api import Dissection
+from kdissect.cli.progress_line import progress_of
+from kdissect.history.turn import Turn
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
+
+
+class Reading:
+    """Within it, Ctrl-C ends the reading but not the command: a live capture is ended so.
+
+    What was counted until then is printed; then `over` passes the interruption on.
+    """
+
+    def __init__(self) -> None:
+        self.is_stopped = False
+        """Whether Ctrl-C ended it."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self.is_stopped = kind is KeyboardInterrupt
+        return self.is_stopped
+
+    def over(self) -> None:
+        """Everything is printed. Raises KeyboardInterrupt if the reading was stopped by it."""
+        if self.is_stopped:
+            raise KeyboardInterrupt
+
+
+def read_events(dissection: Dissection, take: Callable[[Event], object]) -> None:
+    """Have `take` take all events that count, with a progress line where one is due.
+
+    Traffic that several capture sets have counts in one of them.
+    """
+
+    def take_counting(event: Event) -> None:
+        if event.connection.same_as is None:
+            take(event)
+
+    read_all(dissection, take_counting)
+
+
+def read_all(dissection: Dissection, take: Callable[[Event], object]) -> None:
+    """The same with all events there are."""
+    progress = progress_of(dissection)
+    events = dissection.events()
+    try:
+        dissection.guard.each(events if progress is None else progress.ticking(events), take)
+    finally:
+        if progress is not None:
+            progress.clear()
+
+
+def read_turns(dissection: Dissection, take: Callable[[Turn], object]) -> None:
+    """Have `take` take the exchanges in the order of their completion, each decoded at most once."""
+
+    def take_counting(event: Event) -> None:
+        if isinstance(event, Exchange) and event.connection.same_as is None:
+            take(Turn(event))
+
+    read_all(dissection, take_counting)

@@ -1,0 +1,174 @@
+"""`kdissect check`: holds the traffic of captures to the rules of the protocol."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
+from collections.abc import Sequence
+from functools import partial
+
+from kdissect.api import Dissection
+from kdissect.cli.event_loop import Reading, read_events
+from kdissect.cli.exits import FINDINGS, NOTHING, OK, UNREADABLE
+from kdissect.cli.findings.allow_unread import add_allow_unread, green
+from kdissect.cli.findings.check_baseline import add_baseline, read_baseline, write_baseline
+from kdissect.cli.findings.check_config import CheckOptions, add_config, parse_options
+from kdissect.cli.findings.check_evidence import add_evidence, check_evidence, write_evidence
+from kdissect.cli.findings.report_files import FORMATS, PrintSchema, ReportFiles, render, report_option
+from kdissect.cli.findings.taken_exchanges import TakenExchanges
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered
+from kdissect.cli.options.input_options import add_inputs, was_read
+from kdissect.cli.options.metrics_options import Metering, add_metrics
+from kdissect.cli.options.output_options import written_and_read
+from kdissect.cli.output import Output, OutputError
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.finding import Level, Severity, Who
+from kdissect.report.baseline import Baseline
+from kdissect.report.verdict import Verdict
+from kdissect.rules.judge import Judge
+from kdissect.rules.quality import quality_of
+from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.selection import select
+from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.exchange import Exchange
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Judge the captures and print the report; gives the exit code."""
+    parser = _parser()
+    options = parse_options(parser, arguments)
+    who = None if options.judge == "both" else Who(options.judge)
+    try:
+        rules = select(ALL_RULES, options.select, options.ignore, who)
+    except ValueError as error:
+        parser.error(str(error))
+    baseline = read_baseline(options)
+    dissection = open_filtered(parser, options)
+    check_evidence(options, dissection)
+    verdicts: list[Verdict] = []
+    evidence: list[int] = [OK]
+
+    def new_judge() -> Judge:
+        return Judge(rules, who, dict(options.label))
+
+    try:
+        reports = ReportFiles(options.report, dissection, options.output)
+    except OutputError as error:
+        parser.error(str(error))
+
+    def body(output: Output) -> None:
+        reading = Reading()
+        verdict = _judge(dissection, new_judge(), options, baseline, reading)
+        if was_read(dissection):  # else the files of an earlier run stay
+            if options.evidence and not reading.is_stopped:  # for which all is read once more
+                evidence.append(write_evidence(options, dissection, verdict, new_judge))
+            reports.write(verdict, options.statistics)
+        output.write(render(options.format, verdict, options.statistics))
+        output.flush()
+        verdicts.append(verdict)
+        reading.over()
+
+    with reports:
+        wrote, read = written_and_read(parser, options, dissection, body)
+    failed = max(wrote, *evidence)
+    if failed or not verdicts:  # what was found does not stand where it was asked for
+        return failed or UNREADABLE
+    if dissection.guard.has_faults:
+        return read or UNREADABLE  # not all of it can be trusted
+    return _exit_code(verdicts[0], options, read, dissection)
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser("check", "Hold the traffic of captures to the rules of the protocol.")
+    add_inputs(parser, live=True)
+    add_config(parser)
+    add_filter(parser, "only findings about exchanges for which EXPR holds")
+    rules = parser.add_argument_group("which rules (see: kdissect rules)").add_argument
+    rules("--select", metavar="RULE,...", type=_words, action="extend", default=[], help=(
+        "only these: codes, beginnings of codes, or names"
+    ))  # fmt: skip
+    rules("--ignore", metavar="RULE,...", type=_words, action="extend", default=[], help="all but these")
+    rules("--judge", choices=("client", "broker", "both"), default="both", help="whose bytes; default: both")
+    rules("--strict", action=BooleanOptionalAction, help="a broken should is an error")
+    verdict = parser.add_argument_group("what fails").add_argument
+    verdict("--fail-on", choices=("error", "warning", "never"), default="error", help="default: error")
+    verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 whatever is found")
+    add_allow_unread(verdict)
+    add_baseline(verdict)
+    add_evidence(verdict)
+    add_metrics(parser)
+    report = parser.add_argument_group("the report").add_argument
+    report("--format", choices=FORMATS, default="text", help="default: text")
+    report("--report", metavar="FORMAT=FILE", type=report_option, action="append", default=[], help=(
+        "write another report to FILE, which is complete or absent; may be repeated"
+    ))  # fmt: skip
+    report("--schema", action=PrintSchema, nargs=0, help="print the JSON Schema of the JSON report, and exit")
+    report("--statistics", action=BooleanOptionalAction, help="count the findings of each rule")
+    report("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    report("--label", metavar="END=NAME", type=_label, action="append", default=[], help=(
+        "call an end NAME: END is an address, a host, client or broker"
+    ))  # fmt: skip
+    return parser
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in text.split(",") if word]
+
+
+def _label(text: str) -> tuple[str, str]:
+    end, equals, name = text.partition("=")
+    if not end or not equals or not name:
+        raise ArgumentTypeError(f"{text!r} is no END=NAME")
+    return end, name
+
+
+def _judge(
+    dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None, reading: Reading
+) -> Verdict:
+    taken = _taken(dissection, judge, options)
+    with Metering(options, dissection, judge.findings.all):
+        with reading:
+            read_events(dissection, judge.add if taken is None else partial(_add, taken, judge))
+        judge.finish()
+    files = dissection.captures.files
+    cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
+    quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files), reading.is_stopped)
+    if options.strict:
+        for finding in judge.findings.all():
+            if finding.level is Level.SHOULD:
+                finding.severity = Severity.ERROR
+    return Verdict(judge, quality, dissection.file_names, options.suppressions, baseline)
+
+
+def _add(taken: TakenExchanges, judge: Judge, event: Event) -> None:
+    if isinstance(event, Exchange):
+        taken.add(event)
+    judge.add(event)
+    if isinstance(event, ConnectionClosed):
+        taken.forget(event.connection.id)
+
+
+def _taken(dissection: Dissection, judge: Judge, options: CheckOptions) -> TakenExchanges | None:
+    """With a filter: has the judge keep what is about the exchanges that it takes."""
+    accepts = filter_of(options, dissection)
+    if accepts is None:
+        return None
+    from kdissect.cli.findings.filter_findings import TakenFindings
+
+    taken = TakenExchanges(accepts)
+    judge.findings = TakenFindings(taken)
+    return taken
+
+
+def _exit_code(verdict: Verdict, options: CheckOptions, reading: int, dissection: Dissection) -> int:
+    """Findings first: they stand whatever else could not be read. What was not read is not green."""
+    if options.write_baseline and was_read(dissection):
+        return write_baseline(options.write_baseline, verdict) or reading
+    if options.exit_zero:
+        return reading
+    failing = {"error": {Severity.ERROR}, "warning": {Severity.ERROR, Severity.WARNING}, "never": set()}
+    if any(f.severity in failing[options.fail_on] and not f.known for f in verdict.findings):
+        return FINDINGS
+    if reading != OK:
+        return reading
+    return green(options, dissection) if verdict.exchanges else NOTHING

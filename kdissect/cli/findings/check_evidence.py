@@ -1,0 +1,94 @@
+"""`--evidence` of `check`: a capture file for each finding."""
+
+import os
+import re
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from kdissect.api import Dissection
+from kdissect.capture.whole_file import WholeFiles
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import OK, UNREADABLE, USAGE
+from kdissect.cli.options.input_options import open_again
+from kdissect.model.finding import Finding
+from kdissect.report.verdict import Verdict
+from kdissect.rules.judge import Judge
+
+if TYPE_CHECKING:
+    from kdissect.report.evidence import Evidence
+
+_OURS = re.compile(r"[A-Z]{3}\d{3}-\d{3,}\.pcapng")
+
+
+def add_evidence(add: Callable[..., object]) -> None:
+    """Add the options to a parser or group."""
+    add("--evidence", metavar="DIR", help="write the packets of each finding to a pcapng file in DIR")
+    add("--show-secrets", action="store_true", help="do not overwrite secrets in the packets of --evidence")
+
+
+def check_evidence(options: Namespace, dissection: Dissection) -> None:
+    """Leave with exit code 2 where there can be no evidence: packets are read again at the end."""
+    if options.evidence and dissection.captures.is_live:
+        say("--evidence needs files: a stream cannot be read again")
+        raise SystemExit(USAGE)
+
+
+def write_evidence(
+    options: Namespace, dissection: Dissection, verdict: Verdict, judge: Callable[[], Judge]
+) -> int:
+    """Write the files; gives the exit code. They take the place of those of an earlier run, all or none."""
+    from kdissect.report.evidence import collect_evidence
+
+    findings = verdict.findings
+    made = collect_evidence(findings, lambda: open_again(options, dissection), judge, options.show_secrets)
+    names = dict(zip(map(id, findings), file_names(findings), strict=True))
+    try:
+        os.makedirs(options.evidence, exist_ok=True)  # noqa: PTH103
+        with WholeFiles(options.evidence, _OURS) as staging:
+            for evidence in made:
+                path = os.path.join(staging, names[id(evidence.finding)])  # noqa: PTH118
+                _write(path, evidence, verdict.files, options.show_secrets)
+        for evidence in made:  # now they are there
+            name = names[id(evidence.finding)]
+            evidence.finding.evidence = os.path.join(options.evidence, name)  # noqa: PTH118
+    except OSError as error:
+        say(f"{error.filename or options.evidence}: {error.strerror or error}")
+        return UNREADABLE
+    _say_what_is_missing(findings, [evidence.finding for evidence in made if not evidence.shows_again])
+    return OK
+
+
+def file_names(findings: Sequence[Finding]) -> list[str]:
+    """`BDY003-001.pcapng`: the rule, and the number of the finding among those of the rule."""
+    count: Counter[str] = Counter()
+    names = []
+    for finding in findings:
+        count[finding.code] += 1
+        names.append(f"{finding.code}-{count[finding.code]:03}.pcapng")
+    return names
+
+
+def _write(path: str, evidence: "Evidence", files: Sequence[str], show_secrets: bool) -> None:
+    from kdissect import __version__
+    from kdissect.capture.packet_file import APPLICATION, PacketFile
+    from kdissect.report.evidence import file_comment, packet_comment
+
+    comment = file_comment(evidence, files, show_secrets)
+    with PacketFile(path, comment, f"{APPLICATION} {__version__}") as file:
+        last = ""
+        for item in evidence.packets:
+            text = packet_comment(evidence, item)
+            file.write(item.packet, text if text != last else "")
+            last = text or last
+
+
+def _say_what_is_missing(findings: Sequence[Finding], unshown: Sequence[Finding]) -> None:
+    without = [finding.code for finding in findings if finding.evidence is None]
+    if without:
+        codes = ", ".join(sorted(set(without)))
+        say(f"no evidence, for it is too large, or of too many findings: {codes}")
+    if unshown:
+        codes = ", ".join(sorted({finding.code for finding in unshown}))
+        say(f"evidence that needs more of the capture to show its finding again: {codes}")

@@ -1,0 +1,72 @@
+"""Exchanges to bytes by way of rows: everything but the plain JSON line."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kdissect.api import Dissection
+from kdissect.cli.colour import wants_colour
+from kdissect.cli.formats import Format, delimited
+from kdissect.cli.formats.field_columns import needs_bodies
+from kdissect.cli.options.input_options import is_live
+from kdissect.cli.output import Output
+from kdissect.engine.rows import ExchangeRows
+from kdissect.session.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kdissect.cli.formats.exchange_tree import TreeWriter
+    from kdissect.engine.record_sets import RecordSet
+    from kdissect.engine.rows import Nest
+
+
+class RowWriter:
+    """Makes rows and formats them."""
+
+    def __init__(self, rows: ExchangeRows, form: Format) -> None:
+        self._row = rows.row
+        self.skip = rows.skip
+        self._form = form
+        self.head = form.head
+        self.tail = form.tail
+
+    def line(self, exchange: Exchange) -> bytes:
+        """One exchange; a table holds the first ones back."""
+        return self._form.line(self._row(exchange))
+
+
+def row_writer(
+    dissection: Dissection, options: Namespace, output: Output, name: str, columns: Sequence[str]
+) -> RowWriter:
+    """A writer for `table`, `tsv`, `csv` or `jsonl` with these columns (none: the format's own)."""
+    bodies = options.bodies or needs_bodies(columns)
+    topics_of = dissection.topics.topics_of
+    nest = nest_of(dissection, options.show_secrets) if options.records else None
+    rows = ExchangeRows(dissection.file_names, bodies, options.show_secrets, topics_of, nest)
+    if name != "table":
+        return RowWriter(rows, delimited(name, columns, options.header, output.is_terminal))
+    from kdissect.cli.formats.chosen_columns import chosen_columns
+    from kdissect.cli.formats.text_table import table
+    from kdissect.report.columns.exchanges import exchange_columns
+
+    shown = chosen_columns(columns) if columns else exchange_columns()
+    return RowWriter(rows, table(shown, options, output, is_live(dissection)))
+
+
+def nest_of(dissection: Dissection, show_secrets: bool) -> "Nest":
+    """What puts records into the bodies of rows."""
+    from kdissect.engine.nested_records import nest_batches
+
+    def topic_name(records: "RecordSet") -> str | None:
+        topic_id = records.section.topic_id
+        return None if topic_id is None else dissection.topics.name(records.exchange.connection, topic_id)
+
+    return lambda row, exchange: nest_batches(row, exchange, show_secrets, topic_name)
+
+
+def tree_writer(dissection: Dissection, options: Namespace, output: Output) -> "TreeWriter":
+    """A writer of trees."""
+    from kdissect.cli.formats.exchange_tree import TreeWriter
+
+    rows = ExchangeRows(dissection.file_names, topics_of=dissection.topics.topics_of)
+    colour = wants_colour(options.color, output.is_terminal)
+    return TreeWriter(rows, options.show_secrets, colour, dissection.topics.name, options.records)

@@ -1,0 +1,178 @@
+"""What a worker tells of an exchange: its line, as far as one shard knows it.
+
+Rules:
+- A line lacks its number, and the names of topic ids where the exchange has some: what an id is called
+  depends on what all connections told before. Where only names are missing they are asked for by the parent;
+  where an exchange may itself tell names, the parent gets the exchange and makes the line.
+- Records of Kafka's own topics are decoded. Those of an id without a name are taken for records of users if
+  their keys cannot be Kafka's; the parent checks that against the name.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from argparse import Namespace
+from binascii import a2b_base64
+from typing import TYPE_CHECKING, Any
+
+from kdissect.api import Dissection
+from kdissect.decoders.summary import Summary
+from kdissect.engine.rows import Row, union
+from kdissect.history.topics import DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TELLING, TopicNames
+from kdissect.model.anomaly import Anomaly
+from kdissect.schema.metadata_topic import METADATA_TOPIC, METADATA_TOPIC_ID
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+if TYPE_CHECKING:
+    from kdissect.engine.record_sets import RecordSet
+
+# Kinds, behind the place, with bytes: LINE has its text; NAMED text, where in it the names of topics stand
+# (-1: nowhere), capture set, broker, topics, ids, and pairs (id over records, whether there are any) of what
+# was taken for records of users; WHOLE and PASSED have a pickled exchange, SKIPPED nothing.
+LINE, NAMED, WHOLE, PASSED, SKIPPED = range(5)
+Told = tuple[Any, ...]
+
+
+class NeedsAllError(Exception):
+    """Only who sees all connections can make the line."""
+
+
+class NamesLater(TopicNames):
+    """Says a mark instead of the names of topic ids, and remembers what to ask for."""
+
+    def __init__(self, known: TopicNames) -> None:
+        super().__init__(known.given)
+        self.mark = os.urandom(16).hex()  # not to be guessed by who writes captures
+        self.question: tuple[str, str, tuple[str, ...], tuple[bytes, ...]] | None = None
+        self.asked: list[bytes | None] = []
+        """Ids over records fields, one for each field; None where nobody need be asked."""
+
+    def begin(self) -> None:
+        """Another exchange."""
+        self.question = None
+        self.asked.clear()
+
+    def topics_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
+        """The names on the wire, or the mark. Raises NeedsAllError."""
+        topics = union(asked.topics, answered.topics)
+        ids = union(asked.topic_ids, answered.topic_ids)
+        if not ids:
+            if exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics:
+                raise NeedsAllError
+            return topics
+        if METADATA_TOPIC_ID in ids or (topics and exchange.api_key in TELLING):
+            raise NeedsAllError
+        info = exchange.connection
+        self.question = info.capture_set, info.broker_address, topics, ids
+        return (self.mark,)
+
+    def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
+        """The name that the user gave to an id; None for others, which are then asked about."""
+        given = self.given.get(topic_id)
+        self.asked.append(topic_id if given is None else None)
+        return given
+
+
+class Teller:
+    """Exchanges of a shard to what is told of them. Sets the names of the dissection to `NamesLater`."""
+
+    def __init__(self, dissection: Dissection, options: Namespace) -> None:
+        self._names = NamesLater(dissection.topics)
+        dissection.topics = self._names
+        self._mark = f'"topics":["{self._names.mark}"]'.encode()
+        self._options = options
+        self._line = self._writer(dissection)
+        self._taken: list[tuple[bytes, bool]] = []
+
+    def _writer(self, dissection: Dissection) -> Any:
+        options, names = self._options, self._names
+        if not options.bodies:
+            from kdissect.cli.formats.fast_lines import FastLines
+
+            return FastLines(dissection.file_names, names.topics_of).line
+        from kdissect.cli.formats.body_lines import BodyLines
+
+        files, show_secrets = dissection.file_names, options.show_secrets
+        if not options.records:
+            return BodyLines(files, names.topics_of, show_secrets).line
+        return BodyLines(files, names.topics_of, show_secrets, self._nest, _ask).line
+
+    def tell(self, exchange: Exchange) -> Told:
+        """What is told of an exchange that is listed."""
+        names = self._names
+        names.begin()
+        self._taken.clear()
+        try:
+            line: bytes = self._line(exchange)
+        except NeedsAllError:
+            return WHOLE, _pickled(exchange)
+        line = behind_number(line)
+        if names.question is None and not self._taken:
+            return LINE, line
+        if names.question is None:  # ids of zeros: nothing but their records
+            info = exchange.connection
+            names.question = info.capture_set, info.broker_address, (), ()
+            at = -1
+        else:
+            at = line.index(self._mark)
+            line = line[:at] + line[at + len(self._mark) :]
+        return NAMED, line, at, *names.question, tuple(self._taken)
+
+    def pass_by(self, exchange: Exchange) -> Told:
+        """What is told of one that is counted only."""
+        if exchange.api_key in TELLING or exchange.api_key == FETCH_SNAPSHOT:
+            return PASSED, _pickled(exchange)
+        return (SKIPPED,)
+
+    def _nest(self, row: Row, exchange: Exchange) -> list[Anomaly]:
+        from kdissect.engine.nested_records import nest_batches, nested_batches
+
+        names = self._names
+
+        def name_of(records: RecordSet) -> str | None:
+            topic_id = records.section.topic_id
+            if topic_id is None:
+                names.asked.append(None)
+                return None
+            return names.name(exchange.connection, topic_id)
+
+        found = nest_batches(row, exchange, self._options.show_secrets, name_of)
+        for topic_id, batches in zip(names.asked, nested_batches(row, exchange), strict=False):
+            if topic_id is not None:
+                keys = [key for batch in batches for key in _first_key(batch)]
+                if any(map(_may_be_own, keys)):
+                    raise NeedsAllError
+                self._taken.append((topic_id, bool(keys)))
+        return found
+
+
+def _ask(_connection: ConnectionInfo, _topic_id: bytes) -> str | None:
+    """Raises ValueError: what stands under a topic id is for `_nest`, which notes what to ask for."""
+    raise ValueError
+
+
+def behind_number(line: bytes) -> bytes:
+    """A line of JSON without its first field, the number."""
+    return line.partition(b",")[2]
+
+
+def _first_key(batch: dict[str, Any]) -> list[Any]:
+    """The key of the first record of a batch as it is printed. Control records are alike in every topic."""
+    return [] if batch.get("control") else [record["key"] for record in batch["records"][:1]]
+
+
+def _may_be_own(key: Any) -> bool:
+    """Whether a key may be that of a record in one of Kafka's own topics.
+
+    Those begin with an int16, the type of the record, of which there are less than 256.
+    """
+    if isinstance(key, dict):
+        return a2b_base64(key["base64"][:4])[:1] == b"\0"
+    return key is not None and key[:1] == "\0"
+
+
+def _pickled(exchange: Exchange) -> bytes:
+    exchange.forget_bodies()
+    return pickle.dumps(exchange, protocol=5)

@@ -1,0 +1,107 @@
+"""The argument parser of a command."""
+
+import argparse
+import os
+import sys
+from argparse import SUPPRESS, Action, ArgumentParser, HelpFormatter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, NoReturn
+
+from kdissect.cli.debug import DEBUG
+from kdissect.cli.diagnostics import write_error
+from kdissect.cli.standard_streams import print_text
+
+# Hidden: has a command show its parser, for the completion of shells (`cli.reference.completion_words`).
+SHOW_PARSER = "--show-parser"
+# Parsed before all others, wherever it stands: what others mean, and may be, depends on it.
+EARLY_OPTION = "--limits"
+
+
+class ParserShownError(Exception):
+    """A command was run with `SHOW_PARSER`; nothing of it ran but the making of `parser`."""
+
+    def __init__(self, parser: ArgumentParser) -> None:
+        super().__init__(parser.prog)
+        self.parser = parser
+
+
+class _ShowParser(Action):
+    def __call__(self, parser: ArgumentParser, *_: object) -> NoReturn:
+        raise ParserShownError(parser)
+
+
+class _Formatter(HelpFormatter):
+    """argparse makes one for every option it adds, and each would import shutil, for the width: 4 ms."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=_width())
+
+
+class _Parser(ArgumentParser):
+    """Takes `EARLY_OPTION` first, where the command has it. What cannot be printed is an error."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As in argparse."""
+        words = list(args or ())
+        if any(word.startswith(EARLY_OPTION) for word in words):
+            words = _early_first(words)
+        return super().parse_known_args(words, namespace)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """As in argparse, which prints and forgets what cannot be written."""
+        if file is sys.stdout:
+            print_text(message)
+        else:
+            write_error(message)
+
+
+def _early_first(words: list[str]) -> list[str]:
+    early: list[str] = []
+    others: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            return [*early, *others, word, *rest]
+        if word == EARLY_OPTION:
+            early += [word, *islice(rest, 1)]
+        else:
+            (early if word.startswith(f"{EARLY_OPTION}=") else others).append(word)
+    return early + others
+
+
+def command_parser(name: str, description: str) -> ArgumentParser:
+    """The parser of `kdissect NAME`.
+
+    Options are spelled out: an abbreviation would break when an option is added.
+    """
+    with _untranslated():
+        parser = _Parser(
+            prog=f"kdissect {name}", description=description, formatter_class=_Formatter, allow_abbrev=False
+        )
+    parser.add_argument(SHOW_PARSER, action=_ShowParser, nargs=0, help=SUPPRESS)
+    parser.add_argument(DEBUG, action="store_true", help="show where kdissect itself fails, if it does")
+    return parser
+
+
+@contextmanager
+def _untranslated() -> Iterator[None]:
+    """argparse asks gettext for its headings, which imports locale and looks for files that nobody has: 1 ms,
+    a fiftieth of a small capture.
+    """
+    names = vars(argparse)
+    translate = names.get("_", str)
+    names["_"] = str
+    try:
+        yield
+    finally:
+        names["_"] = translate
+
+
+def _width() -> int:
+    try:
+        columns = os.get_terminal_size().columns
+    except (OSError, ValueError):
+        columns = 0
+    return max(columns or 80, 40) - 2

@@ -1,0 +1,76 @@
+"""Options of the list of exchanges: of `inspect`, of its workers, and those that `live` shares."""
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.exchange_selection import add_selection
+from kdissect.cli.options.filter_option import add_filter
+from kdissect.cli.options.input_options import add_inputs, add_topic_ids
+from kdissect.cli.options.output_options import add_printing
+from kdissect.cli.options.record_options import add_limit
+
+FORMATS = ("table", "tsv", "jsonl", "csv", "tree")
+# Each reads the whole input: more than a machine has cores are no use.
+MAX_JOBS = 64
+
+
+def inspect_options(arguments: Sequence[str]) -> tuple[ArgumentParser, Namespace]:
+    """The parser and what it makes of the arguments. Leaves with exit code 2 where they are wrong."""
+    parser = command_parser(
+        "inspect", "List the exchanges of captures: requests paired with their responses."
+    )
+    add_inputs(parser)
+    add_listing(parser)
+    parser.add_argument("--jobs", metavar="N", type=_jobs, default=1, help=(
+        "share the connections out over N processes; with --format jsonl. The output is the same; default: 1"
+    ))  # fmt: skip
+    options = parser.parse_args(arguments)
+    check_listing(parser, options)
+    return parser, options
+
+
+def add_listing(parser: ArgumentParser) -> None:
+    """Add the options that choose exchanges and say how to print them."""
+    add_topic_ids(parser)
+    add_filter(parser)
+    add_selection(parser)
+    add_printing(parser, FORMATS)
+    add = parser.add_argument
+    add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
+        "columns to print: fields of a JSON line (docs/output.md) by their dotted names, also inside "
+        "request.body and response.body"
+    ))  # fmt: skip
+    add("--bodies", action="store_true", help="decode the bodies and print them")
+    add("--records", action="store_true", help="the bodies with the records in them; implies --bodies")
+    add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
+    add_limit(parser)
+
+
+def check_listing(parser: ArgumentParser, options: Namespace) -> None:
+    """Leave with exit code 2 where options do not go together."""
+    try:
+        _check(options)
+    except ValueError as error:
+        parser.error(str(error))
+
+
+def _jobs(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) <= MAX_JOBS:
+        raise ArgumentTypeError(f"{text!r} is no number of processes from 1 to {MAX_JOBS}")
+    return int(text)
+
+
+def _check(options: Namespace) -> None:
+    if options.records and not options.fields:
+        options.bodies = True
+    if options.fields:
+        from kdissect.cli.formats.field_columns import check_names, split_names
+        from kdissect.engine.rows import EXCHANGE_FIELDS
+
+        options.fields = split_names(options.fields)
+        check_names(options.fields, EXCHANGE_FIELDS)
+    if options.bodies and options.format == "table":
+        raise ValueError("a table has no room for bodies: use --format tree or jsonl, or name fields with -e")
+    if options.fields and options.format == "tree":
+        raise ValueError("a tree shows everything: -e goes with table, tsv, csv and jsonl")

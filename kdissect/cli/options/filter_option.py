@@ -1,0 +1,132 @@
+"""`-Y`, `--filter`: which exchanges a command takes, in the filter language."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from kdissect.api import Dissection
+from kdissect.cli.options.exchange_selection import selection_of
+from kdissect.cli.options.input_options import check_inputs, is_live, open_inputs, start_ns, wants_live
+from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kdissect.query.predicate import Predicate
+
+Test = Callable[[Exchange], bool]
+_TWICE = (
+    "a filter with 'has finding' reads its inputs twice: standard input, pipes and live captures cannot be"
+)
+
+
+def add_filter(parser: ArgumentParser, what: str = "only exchanges for which EXPR holds") -> None:
+    """Add the option; `options.filter` is a Predicate, or None."""
+    parser.add_argument(
+        "-Y",
+        "--filter",
+        metavar="EXPR",
+        type=_predicate,
+        help=f"{what}, such as 'api == Produce and latency > 50ms' (docs/filter.md; see: kdissect fields)",
+    )
+
+
+def _predicate(text: str) -> Predicate:
+    from kdissect.query import FilterError, compile_filter  # only where a filter was given
+
+    try:
+        return compile_filter(text)
+    except FilterError as error:
+        raise ArgumentTypeError(error.render()) from None
+
+
+def open_filtered(parser: ArgumentParser, options: Namespace) -> Dissection:
+    """Open what the user named. Leaves with exit code 2 where the filter needs what that cannot give."""
+    check_inputs(parser, options)
+    twice = options.filter is not None and options.filter.needs_findings
+    if twice and wants_live(options):
+        parser.error(_TWICE)  # before the capture begins
+    dissection = open_inputs(options)
+    if twice and is_live(dissection):
+        parser.error(_TWICE)
+    return dissection
+
+
+def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
+    """The test of the filter, None where there is none. May read the inputs once, for the findings."""
+    predicate: Predicate | None = options.filter
+    if predicate is None:
+        return None
+    from kdissect.query import Context
+
+    context = Context(
+        start_ns=lambda: start_ns(dissection),
+        topics_of=dissection.topics.topics_of,
+        findings_of=_findings_of(options) if predicate.needs_findings else None,
+        file_names=dissection.file_names,
+    )
+    return predicate.bind(context)
+
+
+def telling_filter(options: Namespace, dissection: Dissection) -> Test | None:
+    """`filter_of` for tables of what is left: that nothing is has the command say so at its end."""
+    accepts = filter_of(options, dissection)
+    if accepts is None:
+        return None
+    from kdissect.cli.options.wanted_names import EXCHANGE, seek
+
+    sought = seek(options, "-Y", EXCHANGE, [options.filter.text], exact=True)
+
+    def test(exchange: Exchange) -> bool:
+        is_taken = accepts(exchange)
+        if is_taken and not sought.is_met:
+            sought.see(options.filter.text)
+        return is_taken
+
+    return test
+
+
+def takes(accepts: Test | None, event: Event) -> bool:
+    """Whether an event is an exchange that the filter takes. Without a filter all are."""
+    return isinstance(event, Exchange) and (accepts is None or accepts(event))
+
+
+def selected(options: Namespace, dissection: Dissection) -> Test | None:
+    """The filter and the other options that select exchanges, as one test; None if there are none."""
+    accepts = filter_of(options, dissection)
+    chosen = selection_of(options, lambda: start_ns(dissection), dissection.topics.topics_of)
+    if accepts is None or chosen is None:
+        return accepts or chosen
+    if options.filter.needs_all:  # and so do the other options, which look out for names
+        return lambda exchange: bool(accepts(exchange)) & bool(chosen(exchange))
+    return lambda exchange: chosen(exchange) and accepts(exchange)
+
+
+def _findings_of(options: Namespace) -> Callable[[Exchange], Collection[str]]:
+    """Reads the inputs and judges them; a filter is asked afterwards."""
+    from kdissect.cli.findings.filter_findings import codes_by_exchange
+
+    known = codes_by_exchange(open_inputs(options))
+    return lambda exchange: known.get((exchange.connection.id, exchange.ordinal), ())
+
+
+class EventFilter:
+    """Lets through exchanges that a test takes, and the connections that had one of them."""
+
+    def __init__(self, test: Test) -> None:
+        self._test = test
+        self._connections: set[str] = set()
+
+    def __call__(self, event: Event) -> bool:
+        """Whether an event is let through."""
+        if isinstance(event, Exchange):
+            taken = self._test(event)
+            if taken:
+                self._connections.add(event.connection.id)
+            return taken
+        if not isinstance(event, ConnectionClosed):
+            return True
+        taken = event.connection.id in self._connections
+        self._connections.discard(event.connection.id)
+        return taken

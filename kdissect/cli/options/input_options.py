@@ -1,0 +1,186 @@
+"""The inputs of a command: their options, how they are opened, and what they are."""
+
+import os
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+
+from kdissect.api import Dissection
+from kdissect.capture.files import Captures
+from kdissect.cli.options.limit_options import add_limits
+
+# Names a file for every command, so that it need not be given each time; -n leaves it out.
+HOSTS_VARIABLE = "KDISSECT_HOSTS"
+
+
+def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
+    """Add `PATH...`, `--port`, `--hosts` and `-n`; with `live` also the options of live capture."""
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="*" if live else "+",
+        help="capture file (pcap, pcapng; also gzip, zstd, lz4), directory, glob, or - for standard input",
+    )
+    parser.add_argument(
+        "--port",
+        metavar="N",
+        type=port,
+        action="append",
+        default=[],
+        help="take this port for a Kafka broker without looking at the content; may be repeated",
+    )
+    parser.add_argument(
+        "--only-port",
+        metavar="N",
+        type=port,
+        action="append",
+        default=[],
+        help="look only at connections from or to this port; may be repeated",
+    )
+    parser.add_argument(
+        "--keylog",
+        metavar="FILE",
+        type=_key_log,
+        action="append",
+        default=[],
+        help="secrets of TLS sessions (SSLKEYLOGFILE), to read encrypted connections; may be repeated",
+    )
+    add_hosts(parser)
+    add_limits(parser)
+    if live:
+        from kdissect.cli.options.live_options import add_live
+
+        add_live(parser)
+
+
+def add_hosts(parser: ArgumentParser) -> None:
+    """Add `--hosts` and `-n`."""
+    parser.add_argument(
+        "--hosts",
+        metavar="FILE",
+        type=_hosts,
+        default=os.environ.get(HOSTS_VARIABLE),
+        help="names for addresses: lines 'ADDRESS NAME' as in /etc/hosts, or CSV; "
+        f"default: ${HOSTS_VARIABLE}",
+    )
+    parser.add_argument(
+        "-n", dest="numeric", action="store_true", help="no names: print addresses as they are"
+    )
+
+
+def add_topic_ids(parser: ArgumentParser) -> None:
+    """Add `--topic-ids`."""
+    parser.add_argument(
+        "--topic-ids",
+        metavar="FILE",
+        type=_topic_ids,
+        help="names of topic ids that the captures do not tell: lines 'ID NAME', JSON, or what kafka-topics "
+        "--describe prints",
+    )
+
+
+def open_inputs(options: Namespace) -> Dissection:
+    """Open what the user named. What cannot be read is told by `input_states.report` after the reading.
+
+    Leaves with an exit code where a live capture cannot be started.
+    """
+    hosts = None if options.numeric else options.hosts
+    topic_ids = getattr(options, "topic_ids", None)
+    paths: Sequence[str] | Captures = options.paths
+    if wants_live(options):
+        from kdissect.cli.options.live_input import start_capture
+
+        paths = start_capture(options)
+    shard = getattr(options, "shard", None)  # of one of several processes (`cli.jobs`)
+    only = options.only_port
+    return Dissection(paths, options.port, topic_ids, options.keylog, hosts, shard=shard, only_ports=only)
+
+
+def open_again(options: Namespace, first: Dissection) -> Dissection:
+    """The same, to be read a second time, without what the first reading gave up."""
+    again = open_inputs(options)
+    given_up = {first.captures.files[index].path for index in first.guard.given_up}
+    for file in again.captures.files:
+        if file.path in given_up:
+            file.give_up("given up in the first reading")
+    return again
+
+
+def wants_live(options: Namespace) -> bool:
+    """Whether the input is to be captured now."""
+    return bool(getattr(options, "interfaces", None) or getattr(options, "live", False))
+
+
+def check_inputs(parser: ArgumentParser, options: Namespace) -> None:
+    """Leave with exit code 2 where no input is named, or two kinds of it."""
+    if not hasattr(options, "interfaces") or getattr(options, "live", False):
+        return
+    if not options.paths and not options.interfaces:
+        parser.error("the following arguments are required: PATH, or -i INTERFACE to capture live")
+    if options.paths and options.interfaces:
+        parser.error("-i captures live: it does not go with files")
+    if options.paths:
+        from kdissect.cli.options.live_options import refuse_without_interface
+
+        refuse_without_interface(parser, options)
+
+
+def is_live(dissection: Dissection) -> bool:
+    """Whether an input is a stream that may still be written."""
+    return dissection.captures.is_live
+
+
+def start_ns(dissection: Dissection) -> int:
+    """Time of the earliest packet read so far; 0 before the first."""
+    times = [file.first_time_ns for file in dissection.captures.files if file.first_time_ns is not None]
+    return min(times, default=0)
+
+
+def was_read(dissection: Dissection) -> bool:
+    """Whether any input could be opened so far, and is a capture: else there is nothing to write."""
+    return is_live(dissection) or any(file.format is not None for file in dissection.captures.files)
+
+
+def is_input(dissection: Dissection, path: str) -> bool:
+    """Whether a path is one of the files to be read: writing to it would destroy it."""
+    for file in dissection.captures.files:
+        try:
+            if os.path.samefile(file.path, path):  # noqa: PTH121  paths stay strings here
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def _topic_ids(path: str) -> dict[bytes, str]:
+    from kdissect.history.known_topics import parse_topic_ids
+
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more than the reading
+            return parse_topic_ids(file.read())
+    except (OSError, ValueError) as error:
+        raise ArgumentTypeError(f"{path}: {error}") from None
+
+
+def _hosts(path: str) -> dict[str, str]:
+    from kdissect.model.hosts import parse_hosts
+
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more than the reading
+            return parse_hosts(file.read())
+    except (OSError, ValueError) as error:
+        raise ArgumentTypeError(f"{path}: {error}") from None
+
+
+def _key_log(path: str) -> str:
+    try:
+        with open(path, "rb"):  # noqa: PTH123
+            return path
+    except OSError as error:
+        raise ArgumentTypeError(f"{path}: {error.strerror}") from None
+
+
+def port(text: str) -> int:
+    """The number of a port, for argparse."""
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise ArgumentTypeError(f"{text!r} is no port")
+    return int(text)

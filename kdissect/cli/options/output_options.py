@@ -1,0 +1,73 @@
+"""What commands share that print rows: `--format`, `-o`, `--color`, and what a failing output does."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+
+from kdissect.api import Dissection
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.input_states import report, report_interrupted
+from kdissect.cli.options.input_options import is_input, is_live, was_read
+from kdissect.cli.output import Output, OutputError
+
+
+def add_printing(parser: ArgumentParser, formats: Sequence[str]) -> None:
+    """Add the options; `options.format` is None where the user leaves the choice to us."""
+    group = parser.add_argument_group("how to print them")
+    add = group.add_argument
+    add("--format", choices=formats, help="default: table on a terminal, tsv otherwise")
+    add("--no-header", dest="header", action="store_false", help="no line with the names of the columns")
+    add_output(group.add_argument)
+
+
+def add_output(add: Callable[..., object]) -> None:
+    """Add `-o` and `--color` to a parser or group."""
+    add(
+        "-o", "--output", metavar="FILE", help="write to FILE, or - for standard output, which is the default"
+    )
+    add("--color", choices=("auto", "always", "never"), default="auto", help="default: auto, on a terminal")
+
+
+def printing(
+    parser: ArgumentParser, options: Namespace, dissection: Dissection, body: Callable[[Output], None]
+) -> int:
+    """Run `body` with the output open, then say what was wrong with the inputs; gives the exit code."""
+    wrote, read = written_and_read(parser, options, dissection, body)
+    return wrote or read
+
+
+def written_and_read(
+    parser: ArgumentParser, options: Namespace, dissection: Dissection, body: Callable[[Output], None]
+) -> tuple[int, int]:
+    """The same; gives the exit codes of the output and of the inputs apart."""
+    if options.output and is_input(dissection, options.output):
+        parser.error(f"{options.output} is one of the captures to be read")
+
+    def read_body(output: Output) -> None:
+        body(output)
+        if not was_read(dissection):
+            output.keep_old()
+
+    try:
+        wrote = writing(parser, options, read_body, is_live(dissection))
+    except KeyboardInterrupt:
+        how_far = report_interrupted(dissection, options)
+        raise KeyboardInterrupt(f"what is printed is partial: {how_far}") from None
+    return wrote, OK if wrote else report(dissection, options)
+
+
+def writing(
+    parser: ArgumentParser, options: Namespace, body: Callable[[Output], None], live: bool = False
+) -> int:
+    """Run `body` with the output open; gives the exit code."""
+    try:
+        output = Output(None if options.output == "-" else options.output, live)
+    except OutputError as error:
+        parser.error(str(error))
+    try:
+        with output:
+            body(output)
+    except OutputError as error:
+        say(str(error))
+        return UNREADABLE
+    return OK

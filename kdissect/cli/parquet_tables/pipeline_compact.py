@@ -1,0 +1,38 @@
+"""`kdissect pipeline compact`: joins small files of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.output import Output
+from kdissect.cli.parquet_tables.committed_tables import add_directory, add_grace, with_tables
+from kdissect.model.plural import plural
+
+if TYPE_CHECKING:
+    from kdissect.pipeline.sink.place import SinkPlace
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Join small files; gives the exit code."""
+    parser = command_parser(
+        "pipeline compact",
+        "Join the small files of tables, also while `pipeline watch` writes there (docs/tables-at-rest.md).",
+    )
+    add_directory(parser)
+    add_grace(parser)
+    options = parser.parse_args(arguments)
+
+    def compacted(place: SinkPlace) -> None:
+        from kdissect.pipeline.sink.compaction import compact
+
+        done = compact(place)
+        with Output() as output:
+            line = (
+                f"{plural(done.before, 'file', spec=',')} became {done.after:,} "
+                f"of {done.bytes / 1e6:,.1f} MB together\n"
+            )
+            output.write(line.encode())
+
+    return with_tables(options.directory, options.grace, compacted)

@@ -1,0 +1,44 @@
+"""Reports of `check` and the statistics of `stats`, from tables that were written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from json import dumps
+from typing import Any
+
+from kdissect.cli.findings.report_files import render
+from kdissect.cli.statistics.stats_command import POINTS_TOLD
+
+STATISTICS = "stats"
+
+
+def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]]) -> None:
+    """Write reports, given as (format, file), from the tables below `root`. Raises OSError.
+
+    A file appears when it is complete.
+    """
+    from kdissect.pipeline.sink.place import SinkPlace
+    from kdissect.stages.from_tables import TableDirectory
+
+    files: dict[str, list[str]] = {}
+    for entry in SinkPlace(filesystem, root).entries():
+        files.setdefault(entry.table, []).append(entry.path)
+    directory = TableDirectory(filesystem, root, files)
+    for name, path in wanted:
+        is_report = name != STATISTICS
+        _write(path, render(name, directory.verdict()) if is_report else statistics(directory, ("api",)))
+
+
+def statistics(directory: Any, by: Sequence[str]) -> bytes:
+    """What `stats --format json` prints, by the names of `--by` that tables have. Raises ValueError."""
+    from kdissect.stats.traffic_rows import traffic_facts
+
+    facts = traffic_facts(directory.traffic(by), by, None, POINTS_TOLD)
+    return dumps(facts, indent=2, ensure_ascii=True).encode() + b"\n"
+
+
+def _write(path: str, content: bytes) -> None:
+    from kdissect.capture.whole_file import WholeFile
+
+    with WholeFile(path) as file:
+        file.write(content)

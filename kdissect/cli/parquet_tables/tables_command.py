@@ -1,0 +1,202 @@
+"""`kdissect tables`: everything captures tell as Parquet tables, by one process."""
+
+from __future__ import annotations
+
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import UNREADABLE, USAGE
+from kdissect.cli.findings.report_files import FORMATS
+from kdissect.cli.input_states import how_far, report
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs, was_read
+from kdissect.cli.output import Output
+from kdissect.cli.progress_line import progress_of
+from kdissect.engine.tables.registry import TABLES
+from kdissect.model.extras import how_to_install
+from kdissect.model.plural import plural
+
+if TYPE_CHECKING:
+    from kdissect.api import Dissection
+    from kdissect.pipeline.parquet_parts import ParquetParts, WrittenFile
+
+INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
+# As large as everything else together, and seldom what is looked for: made when named.
+NOT_BY_DEFAULT = frozenset({"records"})
+STATISTICS = "stats"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Write the tables of the captures; gives the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if not _is_installed():
+        say(INSTALL)
+        return USAGE
+    dissection = open_inputs(options)
+    try:
+        files = _written(dissection, options)
+    except OSError as error:
+        say(f"{options.output}: {error.strerror or error}")
+        return UNREADABLE
+    if files is None:
+        say(f"{options.output}: there are tables already; --overwrite replaces them")
+        return USAGE
+    _tell(files)
+    return report(dissection, options)
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser(
+        "tables", "Write what captures tell as Parquet tables (docs/tables.md), by one process."
+    )
+    add_inputs(parser)
+    add_topic_ids(parser)
+    add = parser.add_argument_group("which tables, and where").add_argument
+    add_tables(add)
+    add("--partition-by", metavar="COLUMN,...", type=_columns, default=(), help=(
+        "columns that make directories, such as day,broker; default: none"
+    ))  # fmt: skip
+    add("--describe", action=_Describe, nargs=0, help="print the columns of all tables, and exit")
+    return parser
+
+
+class _Describe(Action):
+    """`--describe`: prints what docs/tables.md has."""
+
+    def __call__(self, parser: ArgumentParser, *_: object) -> None:
+        from kdissect.engine.tables.page import tables_page
+
+        with Output() as output:
+            output.write(tables_page().encode())
+        parser.exit()
+
+
+def add_tables(add: Callable[..., object]) -> None:
+    """Add the options that say which tables and reports are written, and where, to a parser or group."""
+    add_place(add)
+    add("--overwrite", action="store_true", help="replace tables that an earlier run wrote there")
+    add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
+        f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
+    ))  # fmt: skip
+
+
+def add_place(add: Callable[..., object]) -> None:
+    """Add `--output` and `--tables`."""
+    add(
+        "--output",
+        metavar="DIR",
+        required=True,
+        help="directory of the tables: a path, or s3://, hdfs:// ...",
+    )
+    add("--tables", metavar="NAME,...", type=table_names, default=frozenset(TABLES) - NOT_BY_DEFAULT, help=(
+        "tables to write; default: all but records"
+    ))  # fmt: skip
+
+
+def table_names(text: str) -> frozenset[str]:
+    """Names of tables. Raises ArgumentTypeError."""
+    found = frozenset(filter(None, text.split(",")))
+    unknown = sorted(found - frozenset(TABLES))
+    if unknown or not found:
+        raise ArgumentTypeError(f"no table {', '.join(unknown) or text!r}; there are {', '.join(TABLES)}")
+    return found
+
+
+def table_report(text: str) -> tuple[str, str]:
+    """`FORMAT=FILE` as (format, file). Raises ArgumentTypeError."""
+    name, _, path = text.partition("=")
+    if name not in (*FORMATS, STATISTICS) or not path:
+        raise ArgumentTypeError(f"{text!r} is no FORMAT=FILE; there are {', '.join(FORMATS)}, {STATISTICS}")
+    return name, path
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    names = tuple(filter(None, text.split(",")))
+    known = {field.name for table in TABLES.values() for field in table.fields}
+    for name in names:
+        if name not in known:
+            raise ArgumentTypeError(f"no table has a column {name!r}")
+    return names
+
+
+def _written(dissection: Dissection, options: Namespace) -> list[WrittenFile] | None:
+    """The files that were written, none where no input could be opened; None where there are tables already.
+    Raises OSError.
+    """
+    from uuid import uuid4
+
+    from kdissect.capture.filesystems import filesystem_of
+    from kdissect.cli.parquet_tables.table_reports import write_reports
+    from kdissect.pipeline.commit import Place
+    from kdissect.pipeline.parquet_parts import ParquetParts
+
+    filesystem, root = filesystem_of(options.output)
+    place = Place(filesystem, root)
+    place.undo_killed()
+    before = place.manifest()
+    if before is not None and not options.overwrite:
+        return None
+    name = uuid4().hex[:12]
+    with place.staged(name) as staging:
+        parts = ParquetParts(filesystem, staging, options.partition_by, name)
+        try:
+            _produce(dissection, options, parts)
+            files = parts.close()
+        except KeyboardInterrupt:
+            told = f"nothing was written to {options.output}: {how_far(dissection)}"
+            raise KeyboardInterrupt(told) from None
+        if not was_read(dissection):
+            return []
+        if before is not None:
+            place.clear(before)
+        place.commit(name, files, {"inputs": list(dissection.file_names)})
+    write_reports(filesystem, root, options.report)
+    return files
+
+
+def _produce(dissection: Dissection, options: Namespace, parts: ParquetParts) -> None:
+    from kdissect.stages.one_process import produce
+    from kdissect.stages.table_rows import batch_of
+
+    progress = progress_of(dissection)
+    wanted = options.tables | (NEEDED if options.report else frozenset())
+    empty = set(wanted)
+    for table, batch in produce(dissection, wanted):
+        if progress is not None:
+            progress.tick()
+        empty.discard(table)
+        parts.add(table, batch)
+    for table in filter(
+        empty.__contains__, TABLES
+    ):  # a table without rows is a table: who queries it finds its columns
+        parts.add(table, batch_of(table, []))
+    if progress is not None:
+        progress.clear()
+
+
+# What reports are made from.
+NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
+
+
+def _tell(files: Sequence[WrittenFile]) -> None:
+    found: dict[str, list[int]] = {}
+    for file in files:
+        counts = found.setdefault(file.table, [0, 0, 0])
+        for place, count in enumerate((file.rows, 1, file.bytes)):
+            counts[place] += count
+    with Output() as output:
+        for table in TABLES:
+            if table in found:
+                rows, number, size = found[table]
+                held = f"{plural(rows, 'row', spec='>14,'):19} {plural(number, 'file', spec='>6,'):12}"
+                line = f"{table:18}{held} {size / 1e6:>10,.1f} MB\n"
+                output.write(line.encode())
+
+
+def _is_installed() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("pyarrow") is not None

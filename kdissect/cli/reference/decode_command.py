@@ -1,0 +1,137 @@
+"""`kdissect decode`: one frame or body, given as hex, as a tree with the bytes of every field."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+
+from kdissect.cli.colour import paint, wants_colour
+from kdissect.cli.diagnostics import say
+from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.options.api_names import api_key_of
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.output_options import add_output, writing
+from kdissect.cli.output import Output
+from kdissect.decoders.frames import dissect_body, dissect_request, dissect_response
+from kdissect.decoders.hexinput import HexError, parse_hex
+from kdissect.decoders.node import Node
+from kdissect.model.errors import DecodeError
+from kdissect.schema.metadata_topic import METADATA_MARKS
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the tree; gives the exit code: 3 where bytes do not fit, after printing what does."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    _check(parser, options)
+    try:
+        data = parse_hex(_stdin() if options.hex == "-" else options.hex)
+    except HexError as error:
+        parser.error(f"this is no hex: {error}")
+    if not data:
+        parser.error("no bytes given")
+    node = _dissect(data, options)
+
+    def body(output: Output) -> None:
+        _print(node, data, options, output)
+
+    return writing(parser, options, body) or _report(node)
+
+
+def _parser() -> ArgumentParser:
+    parser = command_parser(
+        "decode",
+        "Decode one request or response, with or without its 4-byte size, or a body alone. A response does "
+        "not say what it answers: name the API and version of its request.",
+    )
+    add = parser.add_argument
+    add(
+        "hex",
+        metavar="HEX",
+        help="hex digits, a dump of xxd or Wireshark, \\x notation; - for standard input",
+    )
+    add("--api", metavar="NAME", help="name or key of the API: for a response or a body")
+    add("--api-version", metavar="N", type=int, help="version of the request")
+    add("--response", action="store_true", help="a response, not a request")
+    add("--body", action="store_true", help="a body without size and header")
+    add("--format", choices=("tree", "json"), default="tree", help="default: tree")
+    add("--records", action="store_true", help="take batches of records apart too")
+    add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
+    add_output(add)
+    return parser
+
+
+def _check(parser: ArgumentParser, options: Namespace) -> None:
+    named = options.api is not None and options.api_version is not None
+    if (options.response or options.body) and not named:
+        parser.error("--response and --body need --api and --api-version: the bytes do not tell them")
+    if options.api is not None:
+        try:
+            options.api = api_key_of(options.api)
+        except ValueError as error:
+            parser.error(str(error))
+
+
+def _stdin() -> str:
+    if sys.stdin is None:
+        raise OSError("there is no standard input")
+    return sys.stdin.buffer.read().decode(
+        "utf-8", "replace"
+    )  # what is no text is no hex, and is told as that
+
+
+def _dissect(data: bytes, options: Namespace) -> Node:
+    node = _frame(data, options)
+    if options.records:
+        from kdissect.decoders.records.spans import nest_records
+
+        is_metadata = any(mark in data for mark in METADATA_MARKS)
+        nest_records(node, data, may_be_cut=options.response, may_hold_secrets=is_metadata)
+    return node
+
+
+def _frame(data: bytes, options: Namespace) -> Node:
+    if options.body:
+        return dissect_body(data, options.api, options.api_version, options.response)
+    if options.response:
+        return dissect_response(data, options.api, options.api_version)
+    return dissect_request(data)
+
+
+def _print(node: Node, data: bytes, options: Namespace, output: Output) -> None:
+    if options.format == "json":
+        from kdissect.cli.reference.node_json import node_json
+
+        output.write(node_json(node, _errors(node), len(data), options.show_secrets))
+        return
+    colour = wants_colour(options.color, output.is_terminal)
+    for line in _lines(node, data, options.show_secrets, colour):
+        output.write(f"{line}\n".encode("utf-8", "replace"))
+
+
+def _lines(node: Node, data: bytes, show_secrets: bool, colour: bool) -> Iterator[str]:
+    from kdissect.decoders.tree import render
+
+    for line in render(node, data, show_secrets=show_secrets):
+        yield paint(line, "bad") if colour and line.lstrip().startswith("! ") else line
+
+
+def _report(node: Node) -> int:
+    """Tell what does not fit.
+
+    A wrong size alone is told, and is no failure: the rest was decoded all the same.
+    """
+    code = OK
+    for error in _errors(node):
+        if error.path == "size":
+            say(f"warning: {error.why}")
+        else:
+            say(str(error))
+            code = UNREADABLE
+    return code
+
+
+def _errors(node: Node) -> list[DecodeError]:
+    errors = [child.error for child in node.children if child.error is not None]
+    return errors or ([node.error] if node.error is not None else [])

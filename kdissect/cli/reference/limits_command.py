@@ -1,0 +1,56 @@
+"""`kdissect limits`: the bounds on memory and time, as `--limits` names them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.output_options import writing
+from kdissect.cli.output import Output
+from kdissect.model.limit_notes import LIMIT_NOTES
+from kdissect.model.limits import DEFAULT_LIMITS
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the limits; gives the exit code."""
+    parser = command_parser(
+        "limits",
+        "The bounds on memory and time that --limits NAME=VALUE,... sets: name, default, what it counts, "
+        "what is told when it is reached. docs/limits.md has these and all others.",
+    )
+    add = parser.add_argument
+    add("--format", choices=("text", "json"), default="text", help="default: text")
+    add("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    options = parser.parse_args(arguments)
+    text = _json() if options.format == "json" else _text()
+    return writing(parser, options, lambda output: _write(output, text))
+
+
+def _write(output: Output, text: str) -> None:
+    output.write(text.encode())
+
+
+def _text() -> str:
+    names = max(map(len, LIMIT_NOTES))
+    return "".join(
+        f"{name:{names}}  {_amount(name):>9}  {note.what} ({note.told})\n"
+        for name, note in LIMIT_NOTES.items()
+    )
+
+
+def _amount(name: str) -> str:
+    value: int = getattr(DEFAULT_LIMITS, name)
+    if LIMIT_NOTES[name].is_bytes and not value % (1 << 20):
+        return f"{value >> 20}MiB"
+    return str(value)
+
+
+def _json() -> str:
+    from json import dumps
+
+    rows = [
+        {"name": name, "default": getattr(DEFAULT_LIMITS, name), "unit": "bytes" if note.is_bytes else None,
+         "what": note.what, "told": note.told}
+        for name, note in LIMIT_NOTES.items()
+    ]  # fmt: skip
+    return dumps(rows, indent=2) + "\n"

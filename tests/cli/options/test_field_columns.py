@@ -1,0 +1,62 @@
+"""`-e`: names to values."""
+
+from typing import Any
+
+import pytest
+
+from kdissect.cli.formats.field_columns import Column, check_names, needs_bodies, split_names
+from kdissect.cli.formats.jsonl import JsonFormat
+from kdissect.engine.rows import EXCHANGE_FIELDS
+from kdissect.report.cell_text import cell
+from kdissect.session.exchange import State
+
+ROW: dict[str, Any] = {
+    "api": "Fetch",
+    "request": {
+        "bytes": 7,
+        "body": {"topics": [{"name": "a", "parts": [{"n": 1}, {"n": 2}]}, {"name": "b", "parts": []}]},
+    },
+    "response": None,
+    "errors": ["X", "Y"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("api", "Fetch", "Fetch"),
+        ("errors", ["X", "Y"], "X,Y"),
+        ("request.bytes", 7, "7"),
+        ("response.bytes", None, ""),
+        ("request.body.topics.name", ["a", "b"], "a,b"),
+        ("request.body.topics.parts.n", [1, 2], "1,2"),
+        ("request.body.nothing", None, ""),
+        ("request.body.topics.nothing", [], ""),
+    ],
+)
+def test_values(name: str, value: object, text: str) -> None:
+    assert Column(name).value(ROW) == value
+    assert cell(Column(name).value(ROW)) == text
+
+
+def test_cells() -> None:
+    assert cell(True) == "true"
+    assert cell(0) == "0"
+    assert cell({"a": [1, "é\t"]}) == '{"a":[1,"é\\\\t"]}'
+
+
+def test_names() -> None:
+    assert split_names(["a,b", "c", ",d,"]) == ["a", "b", "c", "d"]
+    check_names(["api", "request.packets.first", "response.body.anything.at.all"], EXCHANGE_FIELDS)
+    for name in ("apis", "request.nothing", "body", ""):
+        with pytest.raises(ValueError, match="no field"):
+            check_names([name], EXCHANGE_FIELDS)
+    assert needs_bodies(["request.body.topics"])
+    assert needs_bodies(["response.error"])
+    assert not needs_bodies(["request.bytes", "errors"])
+
+
+def test_integers_over_64_bits_are_still_json() -> None:
+    assert (
+        JsonFormat([], False).line({"a": 2**70, "b": State.COMPLETE}) == b'{"a":%d,"b":"complete"}\n' % 2**70
+    )
