@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 from kdissect.capture.files import Captures, ends_of, open_captures, refusal
 from kdissect.capture.key_logs import KeyLogs
@@ -221,8 +222,6 @@ def _warn_of(dissection: Dissection) -> None:
     """Warn of what is not there: errors, ends inside a packet, packets that the capturing host lost, and what
     could not be looked into.
     """
-    from warnings import warn
-
     captures = dissection.captures
     kinds = AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS
     missing = [text for file in captures.files for text in file.told(*kinds)]

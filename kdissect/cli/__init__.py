@@ -12,6 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Protocol, cast
 
+from kdissect import __version__
 from kdissect.cli.debug import DEBUG, listener_of
 from kdissect.cli.diagnostics import say, write_error
 from kdissect.cli.exits import INTERRUPTED, OK, UNREADABLE, USAGE
@@ -146,7 +147,6 @@ def _dispatch(arguments: list[str]) -> int:
         print_text(_help())
         return OK
     if first in ("-V", "--version"):
-        from kdissect import __version__
         from kdissect.model.native import is_compiled, why_without
 
         compiled = "yes" if is_compiled else f"no ({why_without()})"
@@ -168,8 +168,6 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _tell_met() -> None:
     for name in take_met():
-        from kdissect.cli.diagnostics import say
-
         bound = f"{name}={getattr(in_force(), name)}"
         say(f"compressed batches hold more than is read in one run: {bound}; --limits sets another bound")
 

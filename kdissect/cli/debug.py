@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from kdissect.cli.diagnostics import write_error
 from kdissect.model.faults import Listener, use
+from kdissect.report.printable import printable
 
 DEBUG = "--debug"
 
@@ -25,8 +26,6 @@ def _pass(_error: Exception) -> None:
 
 def _show(error: Exception) -> None:
     from traceback import format_exception
-
-    from kdissect.cli.printable import printable
 
     text = "".join(format_exception(error))
     if sys.stderr is not None:

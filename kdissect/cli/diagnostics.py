@@ -2,12 +2,12 @@
 
 import sys
 
+from kdissect.report.printable import printable
+
 
 def say(text: str) -> None:
     """One line on stderr, behind the program's name."""
     if sys.stderr is not None:
-        from kdissect.cli.printable import printable  # mostly there is nothing to say
-
         write_error(f"kdissect: {printable(text)}\n")
 
 

@@ -13,6 +13,7 @@ from kdissect.capture.capture_file import CaptureFile
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.cli.options.input_options import is_live, wants_live, was_read
+from kdissect.cli.options.wanted_names import joined_names, missing_lines
 from kdissect.engine.unread import Unread, joined
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.plural import plural
@@ -101,8 +102,6 @@ def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
 
 def joined_states(shards: Iterable[InputStates]) -> InputStates:
     """Those of one reading by several processes: faults that only a shard shows, and what all have seen."""
-    from kdissect.cli.options.wanted_names import joined_names
-
     first, *rest = shards
     for more in rest:
         nothing = FileState(None, None, ())
@@ -144,6 +143,4 @@ def say_states(states: InputStates) -> int:
 def _missing_lines(sought: "tuple[SoughtState, ...]") -> Iterable[str]:
     if not sought:
         return ()
-    from kdissect.cli.options.wanted_names import missing_lines
-
     return missing_lines(sought)

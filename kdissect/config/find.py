@@ -2,7 +2,7 @@
 
 import os
 
-from kdissect.config.names import OWN, SHARED
+from kdissect.config.read import OWN, SHARED, has_section
 
 _SECTION = b"kdissect"
 # A project file is a page or two. What is larger is read no further for the mention of our section.
@@ -39,6 +39,4 @@ def _names_us(path: str) -> bool:
                 return False
     except OSError:
         return False
-    from kdissect.config.read import has_section
-
     return has_section(path)

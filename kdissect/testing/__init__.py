@@ -47,7 +47,7 @@ def kafka_wire(request: pytest.FixtureRequest) -> Iterator[KafkaWire]:
     With `@pytest.mark.kafka_wire(port=9092)` the port is recorded from here on; `kafka_wire.record(9092)`
     begins later, `kafka_wire.capture(path)` reads a file instead.
     """
-    from kdissect.testing.setup import wire_of
+    from kdissect.testing.wire import wire_of
 
     wire = wire_of(request, MARKER)
     try:

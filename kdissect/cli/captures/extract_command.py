@@ -6,7 +6,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kdissect import __version__
 from kdissect.api import Dissection
+from kdissect.capture.packet_file import APPLICATION, PacketFile
+from kdissect.cli.captures.extract_connections import copy, matching
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE
 from kdissect.cli.input_states import how_far, report
@@ -22,7 +25,12 @@ from kdissect.cli.options.input_options import (
     open_inputs,
     was_read,
 )
+from kdissect.excerpt.extract import write_frames
+from kdissect.excerpt.harvest import MAX_PLAN_BYTES, Harvest, PlanTooLargeError
+from kdissect.excerpt.reader import ExcerptPacket
+from kdissect.excerpt.redactor import FrameRedactor
 from kdissect.model.plural import plural
+from kdissect.report.printable import printable
 
 if TYPE_CHECKING:
     from kdissect.excerpt.harvest import Harvested
@@ -99,11 +107,7 @@ def _check(options: Namespace, dissection: Dissection) -> None:
 
 def _extract(options: Namespace, dissection: Dissection) -> int:
     if options.connections and not options.redact:
-        from kdissect.cli.captures.extract_connections import copy
-
         return copy(options, dissection)
-    from kdissect.excerpt.harvest import MAX_PLAN_BYTES, PlanTooLargeError
-
     try:
         harvested = _harvest(options, dissection)
     except PlanTooLargeError:
@@ -120,16 +124,10 @@ def _extract(options: Namespace, dissection: Dissection) -> int:
 
 
 def _harvest(options: Namespace, dissection: Dissection) -> Harvested:
-    from kdissect.excerpt.harvest import Harvest
-
     redactor: FrameRedactor | None = None
     if options.redact:
-        from kdissect.excerpt.redactor import FrameRedactor
-
         redactor = FrameRedactor(options.redact)
     if options.connections:
-        from kdissect.cli.captures.extract_connections import matching
-
         wanted = matching(options, open_inputs(options)).ids
         harvest = Harvest(lambda exchange: exchange.connection.id in wanted, options.decrypted, redactor)
     else:
@@ -171,12 +169,6 @@ def _say_what_is_left_out(options: Namespace, harvested: Harvested) -> None:
 
 
 def _write(options: Namespace, harvested: Harvested, dissection: Dissection) -> None:
-    from kdissect import __version__
-    from kdissect.capture.packet_file import APPLICATION, PacketFile
-    from kdissect.excerpt.extract import write_frames
-    from kdissect.excerpt.reader import ExcerptPacket
-    from kdissect.report.printable import printable
-
     application = f"{APPLICATION} {__version__}"
     with PacketFile(options.output, _comment(options, harvested), application) as file:
 

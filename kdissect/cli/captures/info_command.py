@@ -9,6 +9,7 @@ from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.cli.captures.info_text import info_text
 from kdissect.cli.event_loop import read_all
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import EventFilter, add_filter, filter_of, open_filtered
@@ -50,8 +51,6 @@ def run(arguments: Sequence[str]) -> int:
 
             text = dumps(facts, indent=2, ensure_ascii=True)
         else:
-            from kdissect.cli.captures.info_text import info_text
-
             text = info_text(facts)
         output.write(text.encode("utf-8", "replace") + b"\n")
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kdissect.cli.printable import printable
 from kdissect.model.plural import plural
 from kdissect.report.durations import duration
+from kdissect.report.printable import printable
 
 Facts = dict[str, Any]
 

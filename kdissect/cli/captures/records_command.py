@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
-from kdissect.cli.captures.batch_faults import FaultReport
+from kdissect.cli.diagnostics import say
 from kdissect.cli.formats import Format, delimited
+from kdissect.cli.formats.field_columns import check_names, split_names
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs
 from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
@@ -18,11 +19,15 @@ from kdissect.cli.options.record_options import add_forms, add_limit, check_parq
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
 from kdissect.engine.held_fields import ENOUGH, LOOK, HeldFields, goes_by_rows
+from kdissect.engine.record_fields import RECORD_FIELDS
 from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.record_sets import RecordSet, exchange_sections, record_sets
 from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import is_compiled
+from kdissect.model.packet import ref_file, ref_number
+from kdissect.model.plural import plural
+from kdissect.report.columns.records import record_columns
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 
     from kdissect.engine.compiled_tables import CompiledTables
     from kdissect.engine.record_tables import RecordTables
+
 
 FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
 # One line a record for scripts; `-e` chooses others.
@@ -79,9 +85,6 @@ def _parser() -> ArgumentParser:
 def _check(options: Namespace) -> None:
     check_parquet(options)
     if options.fields:
-        from kdissect.cli.formats.field_columns import check_names, split_names
-        from kdissect.engine.record_fields import RECORD_FIELDS
-
         options.fields = split_names(options.fields)
         check_names(options.fields, RECORD_FIELDS)
         if options.format == "parquet" and any("." in name for name in options.fields):
@@ -280,9 +283,32 @@ def _format(dissection: Dissection, options: Namespace, output: Output) -> Forma
     if name != "table":
         columns = options.fields or (() if name == "jsonl" else DEFAULT_COLUMNS)
         return delimited(name, columns, options.header, output.is_terminal)
-    from kdissect.cli.formats.chosen_columns import chosen_columns
-    from kdissect.cli.formats.text_table import table
-    from kdissect.report.columns.records import record_columns
+    from kdissect.cli.formats.text_table import chosen_columns, table
 
     columns = chosen_columns(options.fields) if options.fields else record_columns()
     return table(columns, options, output, is_live(dissection))
+
+
+# The first few tell what is going on; `inspect --records` has them all beside their exchanges.
+MAX_SHOWN = 50
+
+
+class FaultReport:
+    """Prints the first anomalies and counts the others. `files` are the inputs' names by file index."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self._files = files
+        self._count = 0
+
+    def anomalies(self, found: list[Anomaly]) -> None:
+        """Take what was found."""
+        for anomaly in found:
+            self._count += 1
+            if self._count <= MAX_SHOWN:
+                place = f"{self._files[ref_file(anomaly.ref)]} packet {ref_number(anomaly.ref)}"
+                say(f"{anomaly.kind}: {place}: {anomaly.detail}")
+
+    def close(self) -> None:
+        """Tell how many were not printed."""
+        if self._count > MAX_SHOWN:
+            say(f"and {plural(self._count - MAX_SHOWN, 'more fault')} in batches")

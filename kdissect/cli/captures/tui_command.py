@@ -8,14 +8,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kdissect.capture.files import refusal
+from kdissect.capture.paths import find_inputs
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, check_inputs, port, wants_live
 from kdissect.cli.options.live_options import settings_of
-from kdissect.cli.printable import printable
 from kdissect.model.extras import how_to_install
+from kdissect.model.ports import Ports
+from kdissect.report.printable import printable
 
 if TYPE_CHECKING:
     from kdissect.tui.orders import Order
@@ -62,9 +65,6 @@ def run(arguments: Sequence[str]) -> int:
 
 def _nothing_opens(paths: Sequence[str]) -> list[str]:
     """Why there is nothing to show, a line for each input; empty where one can be opened."""
-    from kdissect.capture.files import refusal
-    from kdissect.capture.paths import find_inputs
-
     troubles = []
     for file in find_inputs(paths):
         error = refusal(file)
@@ -92,7 +92,6 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
 
 
 def _order(parser: ArgumentParser, options: Namespace) -> Order:
-    from kdissect.model.ports import Ports
     from kdissect.tui.orders import Order
 
     return Order(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
-from collections.abc import Sequence
+import os
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from kdissect.api import Dissection
+from kdissect.capture.whole_file import WholeFile
+from kdissect.cli.diagnostics import say
 from kdissect.cli.event_loop import Reading, read_events
-from kdissect.cli.exits import FINDINGS, NOTHING, OK, UNREADABLE
+from kdissect.cli.exits import FINDINGS, NOTHING, OK, UNREADABLE, USAGE
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
-from kdissect.cli.findings.check_baseline import add_baseline, read_baseline, write_baseline
 from kdissect.cli.findings.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.findings.check_evidence import add_evidence, check_evidence, write_evidence
+from kdissect.cli.findings.filter_findings import TakenExchanges, TakenFindings
 from kdissect.cli.findings.report_files import FORMATS, PrintSchema, ReportFiles, render, report_option
-from kdissect.cli.findings.taken_exchanges import TakenExchanges
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered
 from kdissect.cli.options.input_options import add_inputs, was_read
@@ -23,7 +25,8 @@ from kdissect.cli.options.output_options import written_and_read
 from kdissect.cli.output import Output, OutputError
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
-from kdissect.report.baseline import Baseline
+from kdissect.model.plural import plural
+from kdissect.report.baseline import Baseline, baseline_text, parse_baseline
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
 from kdissect.rules.quality import quality_of
@@ -153,8 +156,6 @@ def _taken(dissection: Dissection, judge: Judge, options: CheckOptions) -> Taken
     accepts = filter_of(options, dissection)
     if accepts is None:
         return None
-    from kdissect.cli.findings.filter_findings import TakenFindings
-
     taken = TakenExchanges(accepts)
     judge.findings = TakenFindings(taken)
     return taken
@@ -172,3 +173,37 @@ def _exit_code(verdict: Verdict, options: CheckOptions, reading: int, dissection
     if reading != OK:
         return reading
     return green(options, dissection) if verdict.exchanges else NOTHING
+
+
+def add_baseline(add: Callable[..., object]) -> None:
+    """Add the options to a parser or group."""
+    add("--baseline", metavar="FILE", help="findings recorded in FILE are known: they fail nothing")
+    add("--write-baseline", metavar="FILE", help="record the findings of this run in FILE; exit with 0")
+
+
+def read_baseline(options: Namespace) -> Baseline | None:
+    """The baseline, None without one. Leaves with exit code 2 where it cannot be used."""
+    path = options.baseline
+    if path is None or (options.write_baseline and not os.path.exists(path)):  # noqa: PTH110  about to be made
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more
+            return parse_baseline(path, file.read())
+    except OSError as error:
+        hint = f"; --write-baseline {path} makes it" if isinstance(error, FileNotFoundError) else ""
+        say(f"{path}: {error.strerror or error}{hint}")
+    except ValueError as error:
+        say(str(error))
+    raise SystemExit(USAGE)
+
+
+def write_baseline(path: str, verdict: Verdict) -> int:
+    """Record the findings; gives the exit code."""
+    try:
+        with WholeFile(path) as file:
+            file.write(baseline_text(verdict.findings).encode())
+    except OSError as error:
+        say(f"{path}: {error.strerror or error}")
+        return UNREADABLE
+    say(f"{plural(len(verdict.findings), 'finding')} recorded in {path}")
+    return 0

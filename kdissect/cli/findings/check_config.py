@@ -24,9 +24,8 @@ from typing import Any
 
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import USAGE
-from kdissect.config.errors import ConfigError
 from kdissect.config.find import find_config
-from kdissect.config.read import ConfigFile, read_config
+from kdissect.config.read import ConfigError, ConfigFile, read_config
 from kdissect.config.suppression import KEY as SUPPRESS
 from kdissect.config.suppression import Suppression, parse_suppressions
 from kdissect.rules.registry import ALL_RULES

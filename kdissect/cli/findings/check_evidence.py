@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from kdissect import __version__
 from kdissect.api import Dissection
+from kdissect.capture.packet_file import APPLICATION, PacketFile
 from kdissect.capture.whole_file import WholeFiles
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
@@ -71,8 +73,6 @@ def file_names(findings: Sequence[Finding]) -> list[str]:
 
 
 def _write(path: str, evidence: "Evidence", files: Sequence[str], show_secrets: bool) -> None:
-    from kdissect import __version__
-    from kdissect.capture.packet_file import APPLICATION, PacketFile
     from kdissect.report.evidence import file_comment, packet_comment
 
     comment = file_comment(evidence, files, show_secrets)

@@ -12,6 +12,7 @@ from types import TracebackType
 from kdissect.api import Dissection
 from kdissect.cli.options.input_options import is_input
 from kdissect.cli.output import Output, OutputError
+from kdissect.report.json import report_schema
 from kdissect.report.verdict import Verdict
 
 # Name -> module and function. A module is imported when its format is asked for.
@@ -49,8 +50,6 @@ class PrintSchema(Action):
     """`--schema`: prints the JSON Schema of the JSON report and exits, with no capture named."""
 
     def __call__(self, parser: ArgumentParser, *_: object) -> None:
-        from kdissect.report.json import report_schema
-
         with Output() as output:
             output.write(report_schema().encode())
         parser.exit()

@@ -44,8 +44,7 @@ def row_writer(
     rows = ExchangeRows(dissection.file_names, bodies, options.show_secrets, topics_of, nest)
     if name != "table":
         return RowWriter(rows, delimited(name, columns, options.header, output.is_terminal))
-    from kdissect.cli.formats.chosen_columns import chosen_columns
-    from kdissect.cli.formats.text_table import table
+    from kdissect.cli.formats.text_table import chosen_columns, table
     from kdissect.report.columns.exchanges import exchange_columns
 
     shown = chosen_columns(columns) if columns else exchange_columns()

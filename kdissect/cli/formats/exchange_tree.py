@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 
 from kdissect.cli.colour import paint
-from kdissect.cli.printable import printable
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.node import Node
 from kdissect.decoders.payloads.nesting import token_node
@@ -15,6 +14,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.plural import plural
 from kdissect.report.columns.exchanges import api_cell, outcome
 from kdissect.report.durations import duration
+from kdissect.report.printable import printable
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 

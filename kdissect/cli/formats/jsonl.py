@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from kdissect.cli.formats.field_columns import Column
-from kdissect.cli.printable import terminal_json
+from kdissect.report.printable import terminal_json
 
 # Keys of bodies are strings; StrEnum values are written as their strings.
 _OPTIONS = orjson.OPT_APPEND_NEWLINE

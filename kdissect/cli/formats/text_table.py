@@ -8,7 +8,9 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from kdissect.cli.colour import paint, wants_colour
+from kdissect.cli.formats.field_columns import Column
 from kdissect.cli.output import Output
+from kdissect.report.cell_text import cell
 from kdissect.report.cells import Cell, TableColumn
 
 # Widths are those of the first rows; a live capture shows each row at once, with the widths of the
@@ -86,14 +88,14 @@ class TableFormat:
         last = len(cells) - 1
         parts = []
         left = self._width
-        for i, cell in enumerate(cells):
-            text = cell.text
+        for i, shown in enumerate(cells):
+            text = shown.text
             if i < last:
                 text = _sized(text, self._widths[i], self._columns[i].right)
                 left = None if left is None else left - self._widths[i] - len(_GAP)
             elif left is not None:
                 text = _cut(text, max(left, cell_len(self._columns[i].title)))
-            parts.append(paint(text, cell.style) if self._colour else text)
+            parts.append(paint(text, shown.style) if self._colour else text)
         return (_GAP.join(parts).rstrip() + "\n").encode("utf-8", "replace")
 
 
@@ -115,3 +117,12 @@ def table(columns: Sequence[TableColumn], options: Namespace, output: Output, li
     colour = wants_colour(options.color, output.is_terminal)
     width = shutil.get_terminal_size().columns if output.is_terminal else None
     return TableFormat(columns, colour, width, options.header, 1 if live else SAMPLE_ROWS)
+
+
+def chosen_columns(names: Sequence[str]) -> list[TableColumn]:
+    """Columns for `-e`: every one is shown, however narrow the terminal."""
+    return [TableColumn(name, _chosen(Column(name))) for name in names]
+
+
+def _chosen(column: Column) -> Any:
+    return lambda row: Cell(cell(column.value(row)))

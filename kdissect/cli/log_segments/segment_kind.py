@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kdissect.cli.log_segments.file_errors import Troubles
+from kdissect.cli.log_segments.index_walk import IndexWalk
+from kdissect.cli.log_segments.segment_columns import batch_columns, entry_columns, record_columns
 from kdissect.cli.log_segments.segment_files import index_suffix
+from kdissect.cli.log_segments.segment_walk import SegmentWalk
 from kdissect.engine.indexes.index_file import ENTRY_PLACE
 from kdissect.engine.indexes.kinds import KINDS
 from kdissect.engine.rows import Row, RowField
@@ -44,14 +47,10 @@ class Batches(SegmentKind):
 
     def table_columns(self) -> "list[TableColumn]":
         """The columns of the table on a terminal."""
-        from kdissect.cli.log_segments.segment_columns import batch_columns
-
         return batch_columns()
 
     def rows(self, options: Namespace, troubles: Troubles) -> Iterator[Row]:
         """The rows of all files named."""
-        from kdissect.cli.log_segments.segment_walk import SegmentWalk
-
         return SegmentWalk(options, troubles).rows()
 
 
@@ -63,8 +62,6 @@ class Records(Batches):
 
     def table_columns(self) -> "list[TableColumn]":
         """The columns of the table on a terminal."""
-        from kdissect.cli.log_segments.segment_columns import record_columns
-
         return record_columns()
 
 
@@ -78,14 +75,10 @@ class Entries(SegmentKind):
 
     def table_columns(self) -> "list[TableColumn]":
         """The columns of the table on a terminal."""
-        from kdissect.cli.log_segments.segment_columns import entry_columns
-
         return entry_columns([field.name for field in self.fields[len(ENTRY_PLACE) :]])
 
     def rows(self, options: Namespace, troubles: Troubles) -> Iterator[Row]:
         """The rows of all files named."""
-        from kdissect.cli.log_segments.index_walk import IndexWalk
-
         return IndexWalk(options, self._suffix, troubles).rows()
 
 

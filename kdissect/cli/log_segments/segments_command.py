@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from kdissect.cli.formats import Format, delimited
+from kdissect.cli.formats.field_columns import check_names, split_names
 from kdissect.cli.log_segments.file_errors import Troubles
 from kdissect.cli.log_segments.segment_kind import SegmentKind, kind_of
 from kdissect.cli.options.command_parser import command_parser
@@ -58,8 +59,6 @@ def _check(options: Namespace) -> SegmentKind:
     check_parquet(options)
     kind = kind_of(options)
     if options.fields:
-        from kdissect.cli.formats.field_columns import check_names, split_names
-
         options.fields = split_names(options.fields)
         check_names(options.fields, kind.fields)
     return kind
@@ -83,8 +82,7 @@ def _format(kind: SegmentKind, options: Namespace, output: Output) -> Format:
     if name != "table":
         columns = options.fields or (() if name == "jsonl" else kind.columns)
         return delimited(name, columns, options.header, output.is_terminal)
-    from kdissect.cli.formats.chosen_columns import chosen_columns
-    from kdissect.cli.formats.text_table import table
+    from kdissect.cli.formats.text_table import chosen_columns, table
 
     columns_of = chosen_columns(options.fields) if options.fields else kind.table_columns()
     return table(columns_of, options, output, live=False)

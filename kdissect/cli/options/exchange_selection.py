@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
+from fnmatch import translate
 from typing import TYPE_CHECKING
 
+from kdissect.cli.options.wanted_names import seek
 from kdissect.engine.rows import TopicsOf, wire_topics
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.errors import DecodeError
@@ -97,8 +100,6 @@ def _watches(options: Namespace, topics_of: TopicsOf) -> Iterator[Watch]:
     """What looks out for names that the options ask for: those that occur nowhere are told at the end."""
     if not (options.api or options.client_id or options.topic or options.host or options.exchange):
         return
-    from kdissect.cli.options.wanted_names import seek
-
     if options.api:
         wanted = [api_name(key) or str(key) for key in dict.fromkeys(options.api)]
         apis = seek(options, "--api", "API", wanted)
@@ -186,9 +187,6 @@ def _place(text: str) -> tuple[str, int]:
 
 def globs(patterns: list[str]) -> Callable[[str], object]:
     """A test that is true of texts that match one of the patterns."""
-    import re
-    from fnmatch import translate
-
     return re.compile("|".join(map(translate, patterns))).match
 
 
@@ -204,8 +202,6 @@ def wanted_names(
     matches = globs(patterns)
     if options.filter is not None:
         return matches
-    from kdissect.cli.options.wanted_names import seek
-
     sought = seek(options, option, what, patterns)
 
     def wanted(name: str) -> object:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kdissect.api import Dissection
 from kdissect.cli.options.exchange_selection import selection_of
 from kdissect.cli.options.input_options import check_inputs, is_live, open_inputs, start_ns, wants_live
+from kdissect.cli.options.wanted_names import EXCHANGE, seek
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
@@ -74,8 +75,6 @@ def telling_filter(options: Namespace, dissection: Dissection) -> Test | None:
     accepts = filter_of(options, dissection)
     if accepts is None:
         return None
-    from kdissect.cli.options.wanted_names import EXCHANGE, seek
-
     sought = seek(options, "-Y", EXCHANGE, [options.filter.text], exact=True)
 
     def test(exchange: Exchange) -> bool:

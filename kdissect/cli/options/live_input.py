@@ -9,6 +9,7 @@ from argparse import Namespace
 from types import FrameType
 
 from kdissect.capture.files import Captures, open_captures
+from kdissect.capture.live.bindings import check_filter
 from kdissect.capture.live.captures import LiveCaptures, open_live
 from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError
 from kdissect.cli.diagnostics import say
@@ -63,8 +64,6 @@ def _give_way() -> None:
 
 
 def _check_filter(expression: str) -> None:
-    from kdissect.capture.live.bindings import check_filter
-
     try:
         check_filter(expression)
     except MissingError:  # then dumpcap or tcpdump will say it

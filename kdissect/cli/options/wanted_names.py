@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import translate
 from typing import NamedTuple
 
 # Names that are remembered to tell those that are near, and how many are told.
@@ -29,9 +31,6 @@ class Sought:
     """
 
     def __init__(self, option: str, what: str, wanted: Sequence[str], exact: bool = False) -> None:
-        import re
-        from fnmatch import translate
-
         self._option = option
         self._what = what
         pattern_of = re.escape if exact else translate

@@ -6,9 +6,10 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
-from kdissect.cli.options.seconds import seconds
+from kdissect.cli.options.time_options import seconds
 from kdissect.model.extras import how_to_install
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def with_tables(directory: str, grace_s: float, act: Callable[[SinkPlace], None]
     if not _is_installed():
         say(INSTALL)
         return USAGE
-    from kdissect.capture.filesystems import filesystem_of
     from kdissect.pipeline.sink.place import SinkPlace
 
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.output import Output
 from kdissect.cli.parquet_tables.committed_tables import add_directory, with_tables
-from kdissect.cli.printable import printable
+from kdissect.report.printable import printable
 
 if TYPE_CHECKING:
     from kdissect.pipeline.sink.entry import Entry

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
+from kdissect.capture.filesystems import absolute
+from kdissect.capture.key_logs import KeyLogs
 from kdissect.capture.source import STDIN
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import OK, UNREADABLE, USAGE
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs
-from kdissect.cli.options.seconds import seconds
-from kdissect.cli.parquet_tables.alert_options import add_alerts
+from kdissect.cli.options.time_options import seconds
 from kdissect.cli.parquet_tables.committed_tables import add_grace
 from kdissect.cli.parquet_tables.pipeline_command import INSTALL, add_spark, count, is_installed
 from kdissect.cli.parquet_tables.tables_command import add_place
+from kdissect.model.limits import in_force
 from kdissect.model.plural import plural
+from kdissect.model.ports import Ports
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from kdissect.pipeline.sink.alert_targets import Target
     from kdissect.pipeline.streaming.settings import Settings
+
 
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -108,10 +117,6 @@ def _watch(options: Namespace) -> int:
 
 
 def _settings(options: Namespace) -> Settings:
-    from kdissect.capture.filesystems import absolute
-    from kdissect.capture.key_logs import KeyLogs
-    from kdissect.model.limits import in_force
-    from kdissect.model.ports import Ports
     from kdissect.pipeline.streaming.candidates import Patience
     from kdissect.pipeline.streaming.pledge import shards_of
     from kdissect.pipeline.streaming.settings import Settings
@@ -137,16 +142,11 @@ def _settings(options: Namespace) -> Settings:
 
 def _cores(master: str) -> int:
     """Cores of `local[N]`, of this machine for `local[*]`; some for a cluster."""
-    import os
-
     inside = master.partition("[")[2].rstrip("]")
     return int(inside) if inside.isdigit() else (os.cpu_count() or 2) if master.startswith("local") else 8
 
 
 def _follow(options: Namespace, settings: Settings, session: SparkSession) -> int:
-    from contextlib import ExitStack
-
-    from kdissect.cli.parquet_tables.stop_signals import StopSignals
     from kdissect.cli.parquet_tables.watch_line import WatchLine
     from kdissect.pipeline.streaming.watch import Pace, Watch, follow
 
@@ -175,3 +175,50 @@ def _size(text: str) -> int:
     if not number.isdigit() or unit not in _UNITS or not int(number):
         raise ArgumentTypeError(f"{text!r} is no size: give a number with {', '.join(_UNITS)}")
     return int(number) * _UNITS[unit]
+
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class StopSignals:
+    """Used with `with`, in the main thread. `came()` says whether a signal came."""
+
+    def __init__(self) -> None:
+        self._came = False
+        self._before: dict[int, Any] = {}
+
+    def came(self) -> bool:
+        """Whether to end."""
+        return self._came
+
+    def __enter__(self) -> StopSignals:
+        for name in _NAMES:
+            number = getattr(signal, name, None)
+            if number is not None:
+                self._before[number] = signal.signal(number, self._stop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._came = True
+        for known in self._before:
+            signal.signal(known, signal.default_int_handler)
+
+
+def add_alerts(add: Callable[..., object]) -> None:
+    """Add the option to a parser or group; `options.alert` are targets as `sink.alerts.Alerts` takes them."""
+    add("--alert", metavar="jsonl=FILE|webhook=URL", type=_target, action="append", default=[], help=(
+        "tell each finding once: a line of JSON in FILE, or a list of them posted to URL; may be repeated"
+    ))  # fmt: skip
+
+
+def _target(text: str) -> Target:
+    from kdissect.pipeline.sink.alert_targets import target_of
+
+    try:
+        return target_of(text)
+    except ValueError as error:  # argparse would print the text, and with it what a URL has of a secret
+        raise ArgumentTypeError(str(error)) from None

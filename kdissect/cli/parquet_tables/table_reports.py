@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from json import dumps
 from typing import Any
 
+from kdissect.capture.whole_file import WholeFile
 from kdissect.cli.findings.report_files import render
 from kdissect.cli.statistics.stats_command import POINTS_TOLD
+from kdissect.stats.traffic_rows import traffic_facts
 
 STATISTICS = "stats"
 
@@ -31,14 +33,10 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
 
 def statistics(directory: Any, by: Sequence[str]) -> bytes:
     """What `stats --format json` prints, by the names of `--by` that tables have. Raises ValueError."""
-    from kdissect.stats.traffic_rows import traffic_facts
-
     facts = traffic_facts(directory.traffic(by), by, None, POINTS_TOLD)
     return dumps(facts, indent=2, ensure_ascii=True).encode() + b"\n"
 
 
 def _write(path: str, content: bytes) -> None:
-    from kdissect.capture.whole_file import WholeFile
-
     with WholeFile(path) as file:
         file.write(content)

@@ -6,6 +6,7 @@ from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from kdissect.capture.filesystems import filesystem_of
 from kdissect.cli.diagnostics import say
 from kdissect.cli.exits import UNREADABLE, USAGE
 from kdissect.cli.findings.report_files import FORMATS
@@ -14,6 +15,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs, was_read
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import progress_of
+from kdissect.engine.tables.page import tables_page
 from kdissect.engine.tables.registry import TABLES
 from kdissect.model.extras import how_to_install
 from kdissect.model.plural import plural
@@ -67,8 +69,6 @@ class _Describe(Action):
     """`--describe`: prints what docs/tables.md has."""
 
     def __call__(self, parser: ArgumentParser, *_: object) -> None:
-        from kdissect.engine.tables.page import tables_page
-
         with Output() as output:
             output.write(tables_page().encode())
         parser.exit()
@@ -128,7 +128,6 @@ def _written(dissection: Dissection, options: Namespace) -> list[WrittenFile] | 
     """
     from uuid import uuid4
 
-    from kdissect.capture.filesystems import filesystem_of
     from kdissect.cli.parquet_tables.table_reports import write_reports
     from kdissect.pipeline.commit import Place
     from kdissect.pipeline.parquet_parts import ParquetParts

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kdissect.cli.diagnostics import say
-from kdissect.cli.printable import printable
 from kdissect.model.plural import plural
+from kdissect.report.printable import printable
 
 if TYPE_CHECKING:
     from kdissect.pipeline.streaming.batch import Done

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Sequence
 
 from kdissect.cli.event_loop import Reading, read_events
-from kdissect.cli.formats.titled_tables import add_tables, write_json
+from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import wanted_names
 from kdissect.cli.options.filter_option import add_filter, open_filtered, takes, telling_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
+from kdissect.report.columns.producers import (
+    event_columns,
+    event_rows,
+    producer_columns,
+    transaction_columns,
+    transaction_rows,
+    without_id_columns,
+)
 from kdissect.stats.producer_rows import producer_facts
 from kdissect.stats.producers import ProducerTraffic
 
@@ -45,9 +54,18 @@ def run(arguments: Sequence[str]) -> int:
         if options.format == "json":
             write_json(output, facts)
         else:
-            from kdissect.cli.statistics.producer_text import producer_text
-
-            producer_text(facts, options, output)
+            _write_tables(facts, options, output)
         reading.over()
 
     return printing(parser, options, dissection, body)
+
+
+def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
+    """Write producers, transactions, what happened to them, and who writes without an id."""
+    tables = Tables(options, output)
+    tables.table(producer_columns(), facts["producers"])
+    tables.section("transactions", transaction_columns(), transaction_rows(facts))
+    tables.section("what happened", event_columns(), event_rows(facts))
+    tables.section("without a producer id", without_id_columns(), facts["without_id"])
+    if facts["forgotten"]:
+        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
