@@ -22,7 +22,6 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
-    from kdissect.engine.shards import Place, Shard
     from kdissect.engine.twins import Twins
 
 _NOTHING: list[Event] = []
@@ -38,7 +37,6 @@ class Dissection:
     `topic_ids` and `hosts` are names of topic ids and of addresses (`model.hosts`).
     `only_ports`: connections without one of these are left out.
     `limits` bound what is held of connections (docs/limits.md); None: those of the process (`model.limits`).
-    With a `shard` (`engine.shards`) `placed` gives what one of several processes tells.
     """
 
     def __init__(
@@ -49,7 +47,6 @@ class Dissection:
         key_logs: Sequence[str] = (),
         hosts: Mapping[str, str] | None = None,
         limits: Limits | None = None,
-        shard: "Shard | None" = None,
         only_ports: Iterable[int] = (),
     ) -> None:
         start_run()
@@ -66,8 +63,7 @@ class Dissection:
         sets = {file.capture_set for file in files}
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self._brokers = Brokers(rescan=(lambda: self._proven_in(seekable)) if seekable else None)
-        self.analyzer = _analyzer(
-            shard,
+        self.analyzer = self.new_analyzer(
             self.ports,
             lambda index: files[index].capture_set,
             self.key_logs,
@@ -86,6 +82,10 @@ class Dissection:
         """Whether the end of the iteration warns of what was not read (CaptureWarning)."""
         self.is_over = False
         """Whether the inputs were read to their ends."""
+
+    def new_analyzer(self, *arguments: Any) -> Analyzer:
+        """The analyzer, of these arguments; a shard of several processes has another (`cli.jobs`)."""
+        return Analyzer(*arguments)
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
@@ -110,18 +110,6 @@ class Dissection:
         self.is_over = True
         if self.warns:
             _warn_of(self)
-
-    def placed(self) -> "Iterator[Iterator[tuple[Place, Event]]]":
-        """The events of the shard with their places, for the packets that are read together."""
-        from kdissect.engine.shards import ShardAnalyzer
-
-        analyzer = self.analyzer
-        assert isinstance(analyzer, ShardAnalyzer), "made without a shard"
-        for packets in self.captures.batches():
-            yield analyzer.placed(self.guard.fed(packets, analyzer))
-        ends = ends_of(self.captures.files)
-        yield analyzer.placed_end(ends, [*self.guard.closed(analyzer, lambda: analyzer.close(ends))])
-        self.is_over = True
 
     def unread(self) -> Unread:
         """What could not be looked into, as far as the inputs are read."""
@@ -174,16 +162,8 @@ class Dissection:
                     yield event
 
 
-def _analyzer(shard: "Shard | None", *of_analyzer: Any) -> Analyzer:
-    if shard is None:
-        return Analyzer(*of_analyzer)
-    from kdissect.engine.shards import ShardAnalyzer
-
-    return ShardAnalyzer(shard, *of_analyzer)
-
-
 def _twins() -> "Twins":
-    from kdissect.engine.twins import Twins  # one capture set has none
+    from kdissect.engine.twins import Twins  # start-up: one capture set has none
 
     return Twins()
 

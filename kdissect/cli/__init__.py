@@ -14,8 +14,7 @@ from typing import Protocol, cast
 
 from kdissect import __version__
 from kdissect.cli.debug import DEBUG, listener_of
-from kdissect.cli.diagnostics import say, write_error
-from kdissect.cli.exits import INTERRUPTED, OK, UNREADABLE, USAGE
+from kdissect.cli.diagnostics import INTERRUPTED, OK, UNREADABLE, USAGE, say, write_error
 from kdissect.cli.output import OutputError
 from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
 from kdissect.model import faults
@@ -74,7 +73,7 @@ class Command(Protocol):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command that `argv` names; gives the exit code (`cli.exits`).
+    """Run the command that `argv` names; gives the exit code (`cli.diagnostics`).
 
     `argv` are the process's arguments unless given.
     """
@@ -147,7 +146,7 @@ def _dispatch(arguments: list[str]) -> int:
         print_text(_help())
         return OK
     if first in ("-V", "--version"):
-        from kdissect.model.native import is_compiled, why_without
+        from kdissect.model.native import is_compiled, why_without  # start-up of --help
 
         compiled = "yes" if is_compiled else f"no ({why_without()})"
         print_text(f"kdissect {__version__}\ncompiled hot path: {compiled}\n")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from kdissect.cli.diagnostics import write_error
 from kdissect.model.faults import Listener, use
-from kdissect.report.printable import printable
 
 DEBUG = "--debug"
 
@@ -25,7 +24,10 @@ def _pass(_error: Exception) -> None:
 
 
 def _show(error: Exception) -> None:
+    # start-up: seldom anything fails
     from traceback import format_exception
+
+    from kdissect.report.printable import printable
 
     text = "".join(format_exception(error))
     if sys.stderr is not None:

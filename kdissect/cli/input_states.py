@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.options.input_options import is_live, wants_live, was_read
 from kdissect.cli.options.wanted_names import joined_names, missing_lines
 from kdissect.engine.unread import Unread, joined
@@ -54,7 +53,7 @@ def report(dissection: Dissection, options: Namespace) -> int:
     """
     code = say_states(states_of(dissection, options))
     if is_live(dissection):
-        from kdissect.cli.options.live_input import report_capture
+        from kdissect.cli.options.live_input import report_capture  # start-up: sources of packets
 
         return report_capture(dissection.captures) or code
     return code

@@ -10,8 +10,7 @@ from kdissect import __version__
 from kdissect.api import Dissection
 from kdissect.capture.packet_file import APPLICATION, PacketFile
 from kdissect.cli.captures.extract_connections import copy, matching
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.input_states import how_far, report
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection

@@ -9,8 +9,7 @@ from kdissect import __version__
 from kdissect.api import Dissection
 from kdissect.capture.key_logs import TLS_KEY_LOG
 from kdissect.capture.packet_file import APPLICATION, PacketFile
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK
+from kdissect.cli.diagnostics import OK, say
 from kdissect.cli.options.filter_option import selected
 from kdissect.cli.options.input_options import open_again, was_read
 from kdissect.excerpt.copying import copy_connections

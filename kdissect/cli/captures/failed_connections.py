@@ -9,7 +9,7 @@ from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
 from kdissect.cli.diagnostics import say
 from kdissect.cli.event_loop import Reading, read_all
-from kdissect.cli.formats import Format, delimited
+from kdissect.cli.formats import format_of
 from kdissect.cli.options.filter_option import EventFilter, filter_of
 from kdissect.cli.output import Output
 from kdissect.history.connection_problems import ConnectionProblem
@@ -61,7 +61,7 @@ def print_problems(dissection: Dissection, options: Namespace, output: Output) -
 
 def _write(dissection: Dissection, options: Namespace, output: Output, told: list[ConnectionProblem]) -> None:
     packets, files = packets_of(dissection, told), dissection.file_names
-    form = _format(options, output)
+    form = format_of(options, output, COLUMNS, problem_columns)
     output.write(form.head())
     for number, one in enumerate(told, 1):
         output.write(form.line(problem_row(number, one, packets[one.connection.id], files)))
@@ -70,15 +70,6 @@ def _write(dissection: Dissection, options: Namespace, output: Output, told: lis
 
 def _when(found: ConnectionProblem) -> tuple[int, str]:
     return found.connection.start_ns, found.connection.id
-
-
-def _format(options: Namespace, output: Output) -> Format:
-    name = options.format or ("table" if output.is_terminal else "tsv")
-    if name != "table":
-        return delimited(name, () if name == "jsonl" else COLUMNS, options.header, output.is_terminal)
-    from kdissect.cli.formats.text_table import table
-
-    return table(problem_columns(), options, output, live=False)
 
 
 PACKETS_TOLD = 100  # of one connection: those that came to nothing have a dozen

@@ -5,12 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.cli.captures.info_text import info_text
 from kdissect.cli.event_loop import read_all
+from kdissect.cli.formats.titled_tables import Facts, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import EventFilter, add_filter, filter_of, open_filtered
 from kdissect.cli.options.input_options import add_inputs
@@ -20,8 +20,6 @@ from kdissect.engine.overview import DeepCounts, Overview
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.link import link_name
-
-Facts = dict[str, Any]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -47,12 +45,9 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         facts = _facts(dissection, options)
         if options.format == "json":
-            from json import dumps
-
-            text = dumps(facts, indent=2, ensure_ascii=True)
+            write_json(output, facts)
         else:
-            text = info_text(facts)
-        output.write(text.encode("utf-8", "replace") + b"\n")
+            output.write(info_text(facts).encode("utf-8", "replace") + b"\n")
 
     return printing(parser, options, dissection, body)
 

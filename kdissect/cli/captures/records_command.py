@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
-from kdissect.cli.formats import Format, delimited
+from kdissect.cli.formats import Format, format_of
 from kdissect.cli.formats.field_columns import check_names, split_names
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs
@@ -24,7 +24,6 @@ from kdissect.engine.record_rows import RecordRows
 from kdissect.engine.record_sets import RecordSet, exchange_sections, record_sets
 from kdissect.engine.snapshot_pieces import SnapshotPieces
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.native import is_compiled
 from kdissect.model.packet import ref_file, ref_number
 from kdissect.model.plural import plural
 from kdissect.report.columns.records import record_columns
@@ -33,8 +32,7 @@ from kdissect.session.exchange import Exchange
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdissect.engine.compiled_tables import CompiledTables
-    from kdissect.engine.record_tables import RecordTables
+    from kdissect.cli.captures.record_parquet import Tables
 
 
 FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
@@ -44,6 +42,8 @@ DEFAULT_COLUMNS = (
     "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection", "exchange",
     "batch", "acquired", "delivery_count",
 )  # fmt: skip
+# Of what is wrong in batches: the first few tell what is going on; `inspect --records` has all of it.
+_ANOMALIES_SHOWN = 50
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -115,7 +115,7 @@ def _write(
         options.show_secrets,
         lambda records: topic_of(dissection, records),
     )
-    form = _format(dissection, options, output)
+    form = format_of(options, output, DEFAULT_COLUMNS, record_columns, is_live(dissection))
     output.write(form.head())
     left = options.limit or -1
     for line in _lines(dissection, options, rows, progress, faults.anomalies, form):
@@ -129,31 +129,14 @@ def _write(
 def _write_parquet(
     dissection: Dissection, options: Namespace, output: Output, progress: Progress | None, faults: FaultReport
 ) -> None:
-    from kdissect.cli.captures.record_parquet import write_parquet
+    from kdissect.cli.captures.record_parquet import tables_of, write_parquet  # pyarrow is optional
 
-    tables = _tables(dissection, options, faults)
-    full = hold_selected(dissection, options, progress, tables)
-    write_parquet(output, tables, full, options)
-
-
-def _tables(dissection: Dissection, options: Namespace, faults: FaultReport) -> RecordTables | CompiledTables:
     def topic_name(records: RecordSet) -> str | None:
         return topic_of(dissection, records)
 
-    if is_compiled and not (options.fields or options.key_format or options.value_format):
-        from kdissect.engine.compiled_tables import CompiledTables
-
-        return CompiledTables(dissection.file_names, faults.anomalies, options.show_secrets, topic_name)
-    from kdissect.engine.record_tables import RecordTables
-
-    return RecordTables(
-        dissection.file_names,
-        (options.key_format, options.value_format),
-        faults.anomalies,
-        options.show_secrets,
-        topic_name,
-        options.fields,
-    )
+    tables = tables_of(dissection.file_names, options, faults.anomalies, topic_name)
+    full = hold_selected(dissection, options, progress, tables)
+    write_parquet(output, tables, full, options)
 
 
 def _lines(
@@ -190,7 +173,7 @@ def hold_selected(
     dissection: Dissection,
     options: Namespace,
     progress: Progress | None,
-    tables: RecordTables | CompiledTables,
+    tables: Tables,
 ) -> Iterator[None]:
     """Give `tables` the same to hold, but for pieces of snapshots and `--topic` without an object for each.
 
@@ -214,7 +197,7 @@ def _looked_at(
     exchange: Exchange,
     options: Namespace,
     is_wanted: Callable[[RecordSet], bool],
-    tables: RecordTables | CompiledTables,
+    tables: Tables,
 ) -> Iterator[None]:
     """`hold_selected` for an exchange that takes a closer look."""
     found = exchange_sections(exchange)
@@ -278,21 +261,6 @@ def topic_of(dissection: Dissection, records: RecordSet) -> str | None:
     return dissection.topics.name(records.exchange.connection, section.topic_id)
 
 
-def _format(dissection: Dissection, options: Namespace, output: Output) -> Format:
-    name = options.format or ("table" if output.is_terminal else "tsv")
-    if name != "table":
-        columns = options.fields or (() if name == "jsonl" else DEFAULT_COLUMNS)
-        return delimited(name, columns, options.header, output.is_terminal)
-    from kdissect.cli.formats.text_table import chosen_columns, table
-
-    columns = chosen_columns(options.fields) if options.fields else record_columns()
-    return table(columns, options, output, is_live(dissection))
-
-
-# The first few tell what is going on; `inspect --records` has them all beside their exchanges.
-MAX_SHOWN = 50
-
-
 class FaultReport:
     """Prints the first anomalies and counts the others. `files` are the inputs' names by file index."""
 
@@ -304,11 +272,11 @@ class FaultReport:
         """Take what was found."""
         for anomaly in found:
             self._count += 1
-            if self._count <= MAX_SHOWN:
+            if self._count <= _ANOMALIES_SHOWN:
                 place = f"{self._files[ref_file(anomaly.ref)]} packet {ref_number(anomaly.ref)}"
                 say(f"{anomaly.kind}: {place}: {anomaly.detail}")
 
     def close(self) -> None:
         """Tell how many were not printed."""
-        if self._count > MAX_SHOWN:
-            say(f"and {plural(self._count - MAX_SHOWN, 'more fault')} in batches")
+        if self._count > _ANOMALIES_SHOWN:
+            say(f"and {plural(self._count - _ANOMALIES_SHOWN, 'more fault')} in batches")

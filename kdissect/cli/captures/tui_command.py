@@ -6,12 +6,10 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from kdissect.capture.files import refusal
 from kdissect.capture.paths import find_inputs
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE, USAGE
+from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, check_inputs, port, wants_live
@@ -19,9 +17,8 @@ from kdissect.cli.options.live_options import settings_of
 from kdissect.model.extras import how_to_install
 from kdissect.model.ports import Ports
 from kdissect.report.printable import printable
-
-if TYPE_CHECKING:
-    from kdissect.tui.orders import Order
+from kdissect.tui.orders import Order
+from kdissect.tui.web import serve
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -38,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
         return _web(parser, options, arguments)
     if not sys.stdout.isatty() and "TEXTUAL_DRIVER" not in os.environ:  # which a browser's server sets
         parser.error("it needs a terminal; kdissect inspect prints")
-    from kdissect.tui.session import Session, terminal_for_keys
+    from kdissect.tui.session import Session, terminal_for_keys  # start-up of --help and of --web
 
     order = _order(parser, options)
     if "-" in options.paths:
@@ -48,7 +45,8 @@ def run(arguments: Sequence[str]) -> int:
             say(f"the standard input is the capture, and there is no terminal for keys: {error.strerror}")
             return USAGE
     session = Session(order)
-    session.start()  # the worker reads while the screen's modules load
+    session.start()
+    # at first use: the worker reads while the screen's modules load
     from kdissect.tui.app import KdissectApp
     from kdissect.tui.kept_state import KeptState
 
@@ -78,8 +76,6 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
     """Serve it to a browser until Ctrl-C."""
     if "-" in options.paths:
         parser.error("--web cannot read the standard input: each page reads the captures for itself")
-    from kdissect.tui.web import serve
-
     try:
         serve([argument for argument in arguments if argument != "--web"], options.web_port)
     except ModuleNotFoundError:
@@ -92,8 +88,6 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
 
 
 def _order(parser: ArgumentParser, options: Namespace) -> Order:
-    from kdissect.tui.orders import Order
-
     return Order(
         tuple(options.paths),
         Ports(options.port, options.only_port),

@@ -22,8 +22,8 @@ from argparse import (
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import USAGE
+from kdissect.cli.diagnostics import USAGE, say
+from kdissect.cli.options.wanted_names import near_names
 from kdissect.config.find import find_config
 from kdissect.config.read import ConfigError, ConfigFile, read_config
 from kdissect.config.suppression import KEY as SUPPRESS
@@ -157,9 +157,7 @@ def _beside(file: ConfigFile, path: str) -> str:
 
 
 def _meant(key: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(key, known, 1)
+    close = near_names(key, known)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
 
 

@@ -26,6 +26,8 @@ _WRITERS = {
     "html": ("kdissect.report.html", "report_html"),
 }
 FORMATS = tuple(_WRITERS)
+STATISTICS = "stats"
+"""Made from tables alone, beside `FORMATS`: what `stats --format json` prints."""
 
 
 def render(name: str, verdict: Verdict, statistics: bool = False) -> bytes:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kdissect.api import Dissection
+from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK
 from kdissect.cli.event_loop import Reading, read_events
-from kdissect.cli.exits import FINDINGS, NOTHING, OK
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser

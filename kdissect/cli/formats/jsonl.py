@@ -44,6 +44,6 @@ def json_bytes(value: Any, option: int | None = None) -> bytes:
 
 
 def _slow(value: Any) -> bytes:
-    import json
+    import json  # start-up: orjson takes nearly all
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kdissect.api import Dissection
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import UNREADABLE
+from kdissect.cli.captures.exchange_writers import Writer, writer_of
+from kdissect.cli.diagnostics import UNREADABLE, say
 from kdissect.cli.input_states import InputStates, joined_states, say_states, states_of
 from kdissect.cli.jobs.worker_messages import LINE, NAMED, PASSED, SKIPPED, behind_number
 from kdissect.cli.jobs.worker_pool import JobError, Workers
@@ -19,9 +19,6 @@ from kdissect.cli.options.input_options import is_input, is_live
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
 from kdissect.schema.logs import log
-
-if TYPE_CHECKING:
-    from kdissect.cli.captures.exchange_writers import Writer
 
 try:
     from _json import encode_basestring as quote
@@ -148,7 +145,5 @@ class _Listing:
 
     def _whole(self, output: Output) -> Writer:
         if self._writer is None:
-            from kdissect.cli.captures.exchange_writers import writer_of
-
             self._writer = writer_of(self._dissection, self._options, output)
         return self._writer

@@ -87,6 +87,7 @@ class Teller:
         self._taken: list[tuple[bytes, bool]] = []
 
     def _writer(self, dissection: Dissection) -> Any:
+        # at first use: start-up; each way to write loads much that the others do without
         options, names = self._options, self._names
         if not options.bodies:
             from kdissect.cli.formats.fast_lines import FastLines
@@ -127,7 +128,7 @@ class Teller:
         return (SKIPPED,)
 
     def _nest(self, row: Row, exchange: Exchange) -> list[Anomaly]:
-        from kdissect.engine.nested_records import nest_batches, nested_batches
+        from kdissect.engine.nested_records import nest_batches, nested_batches  # start-up, as above
 
         names = self._names
 

@@ -13,15 +13,15 @@ import signal
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from kdissect.api import Dissection
 from kdissect.cli import COLLECT_EVERY
 from kdissect.cli.debug import bound_faults
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.input_states import InputStates, states_of
 from kdissect.cli.jobs.pipes import send
+from kdissect.cli.jobs.shard_dissection import ShardDissection
 from kdissect.cli.jobs.worker_messages import Teller
 from kdissect.cli.options.exchange_options import inspect_options
 from kdissect.cli.options.filter_option import open_filtered, selected
@@ -42,7 +42,7 @@ OVER = LAST_BATCH + 1
 class Worker:
     """Tells what one shard shows."""
 
-    def __init__(self, shard: Shard, pipe: int, dissection: Dissection, options: Namespace) -> None:
+    def __init__(self, shard: Shard, pipe: int, dissection: ShardDissection, options: Namespace) -> None:
         self._pipe = pipe
         self._dissection = dissection
         self._options = options
@@ -111,9 +111,10 @@ def main(arguments: Sequence[str]) -> int:
     index, count, pipe = map(int, arguments[:3])
     shard = Shard(index, count)
     parser, options = inspect_options(arguments[3:])
-    options.shard = shard
     try:
-        Worker(shard, pipe, open_filtered(parser, options), options).run()
+        dissection = open_filtered(parser, options, partial(ShardDissection, shard))
+        assert isinstance(dissection, ShardDissection)
+        Worker(shard, pipe, dissection, options).run()
     except Exception as error:  # of no input that is known: the listing tells what it lacks
         say(told(error) if is_fault(error) else str(error))
         return UNREADABLE

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.engine.rows import Row
 from kdissect.model.faults import told
 

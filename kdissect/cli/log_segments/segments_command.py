@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from kdissect.cli.formats import Format, delimited
+from kdissect.cli.formats import format_of
 from kdissect.cli.formats.field_columns import check_names, split_names
 from kdissect.cli.log_segments.file_errors import Troubles
 from kdissect.cli.log_segments.segment_kind import SegmentKind, kind_of
@@ -66,23 +66,12 @@ def _check(options: Namespace) -> SegmentKind:
 
 def _print(kind: SegmentKind, rows: Iterator[Row], options: Namespace, output: Output) -> None:
     if options.format == "parquet":
-        from kdissect.cli.log_segments.segment_parquet import write_rows
+        from kdissect.cli.log_segments.segment_parquet import write_rows  # pyarrow is optional
 
         write_rows(output, rows, kind.fields, options)
         return
-    form = _format(kind, options, output)
+    form = format_of(options, output, kind.columns, kind.table_columns)
     output.write(form.head())
     for row in islice(rows, options.limit):
         output.write(form.line(row))
     output.write(form.tail())
-
-
-def _format(kind: SegmentKind, options: Namespace, output: Output) -> Format:
-    name = options.format or ("table" if output.is_terminal else "tsv")
-    if name != "table":
-        columns = options.fields or (() if name == "jsonl" else kind.columns)
-        return delimited(name, columns, options.header, output.is_terminal)
-    from kdissect.cli.formats.text_table import chosen_columns, table
-
-    columns_of = chosen_columns(options.fields) if options.fields else kind.table_columns()
-    return table(columns_of, options, output, live=False)

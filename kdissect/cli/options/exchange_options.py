@@ -9,6 +9,7 @@ from kdissect.cli.options.filter_option import add_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import add_printing
 from kdissect.cli.options.record_options import add_limit
+from kdissect.engine.rows import EXCHANGE_FIELDS
 
 FORMATS = ("table", "tsv", "jsonl", "csv", "tree")
 # Each reads the whole input: more than a machine has cores are no use.
@@ -65,8 +66,7 @@ def _check(options: Namespace) -> None:
     if options.records and not options.fields:
         options.bodies = True
     if options.fields:
-        from kdissect.cli.formats.field_columns import check_names, split_names
-        from kdissect.engine.rows import EXCHANGE_FIELDS
+        from kdissect.cli.formats.field_columns import check_names, split_names  # start-up: of -e
 
         options.fields = split_names(options.fields)
         check_names(options.fields, EXCHANGE_FIELDS)

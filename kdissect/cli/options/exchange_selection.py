@@ -170,7 +170,7 @@ def is_decodable(exchange: Exchange) -> bool:
 
 
 def _api_keys(text: str) -> list[int]:
-    from kdissect.cli.options.api_names import api_key_of
+    from kdissect.cli.options.api_names import api_key_of  # start-up, as in the other types below
 
     try:
         return [api_key_of(name) for name in text.split(",") if name]
@@ -231,7 +231,7 @@ def _host(text: str) -> Endpoint:
 
 
 def _moment(text: str) -> Moment:
-    from kdissect.cli.options.time_options import parse_moment
+    from kdissect.cli.options.time_options import parse_moment  # start-up: the filter language
 
     try:
         return parse_moment(text)

@@ -12,8 +12,7 @@ from kdissect.capture.files import Captures, open_captures
 from kdissect.capture.live.bindings import check_filter
 from kdissect.capture.live.captures import LiveCaptures, open_live
 from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE, USAGE
+from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.live_options import settings_of
 from kdissect.model.plural import plural
 

@@ -7,8 +7,7 @@ from kdissect import __version__
 from kdissect.capture.live.errors import LiveError
 from kdissect.capture.live.settings import BUFFER_MIB, SNAPLEN, SOURCES, STDIN, LiveSettings, Ring
 from kdissect.capture.whole_file import is_special
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.standard_streams import print_text
 from kdissect.report.printable import printable
 
@@ -89,7 +88,7 @@ def _unwritable(path: str) -> str:
 
 class _ListInterfaces(Action):
     def __call__(self, *_: object) -> NoReturn:
-        from kdissect.capture.live.bindings import list_interfaces
+        from kdissect.capture.live.bindings import list_interfaces  # start-up: ctypes
 
         try:
             found = list_interfaces()

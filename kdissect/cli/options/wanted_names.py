@@ -86,11 +86,16 @@ def missing_lines(sought: Iterable[SoughtState]) -> Iterator[str]:
 def _others(name: str, what: str, names: Sequence[str]) -> str:
     if not names:
         return f"no {what} does"
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, names, NAMES_TOLD)
+    near = near_names(name, names, NAMES_TOLD)
     if near:
         return f"near it: {', '.join(near)}"
     told = sorted(names)[:NAMES_TOLD]
     more = len(names) - len(told)
     return f"there are {', '.join(told)}" + (f" and {more} more" if more else "")
+
+
+def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """Those of the known names that the user may have meant, the nearest first."""
+    from difflib import get_close_matches  # start-up: only where a name is wrong
+
+    return get_close_matches(name, list(known), most)

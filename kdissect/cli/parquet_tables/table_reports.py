@@ -7,11 +7,11 @@ from json import dumps
 from typing import Any
 
 from kdissect.capture.whole_file import WholeFile
-from kdissect.cli.findings.report_files import render
+from kdissect.cli.findings.report_files import STATISTICS, render
 from kdissect.cli.statistics.stats_command import POINTS_TOLD
+from kdissect.pipeline.sink.place import SinkPlace
+from kdissect.stages.from_tables import TableDirectory
 from kdissect.stats.traffic_rows import traffic_facts
-
-STATISTICS = "stats"
 
 
 def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]]) -> None:
@@ -19,9 +19,6 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
 
     A file appears when it is complete.
     """
-    from kdissect.pipeline.sink.place import SinkPlace
-    from kdissect.stages.from_tables import TableDirectory
-
     files: dict[str, list[str]] = {}
     for entry in SinkPlace(filesystem, root).entries():
         files.setdefault(entry.table, []).append(entry.path)

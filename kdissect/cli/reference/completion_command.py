@@ -78,6 +78,6 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _answer(shell: str, words: Sequence[str]) -> str:
-    from kdissect.cli.reference.completion_words import completions
+    from kdissect.cli.reference.completion_words import completions  # start-up of the scripts
 
     return "".join(f"{text}\t{meaning}\n" for text, meaning in completions(shell, words))

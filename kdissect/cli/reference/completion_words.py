@@ -12,6 +12,7 @@ from kdissect.cli.options.command_parser import SHOW_PARSER, ParserShownError
 Candidate = tuple[str, str]
 """What the word could be, and what that means."""
 
+# What values are there is imported where a word is completed to one: start-up, once for every press of a key.
 _BEGINNINGS = {"--help": "the commands", "--version": "the version"}
 
 

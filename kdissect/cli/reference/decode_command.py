@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kdissect.cli.colour import paint, wants_colour
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.options.api_names import api_key_of
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import add_output, writing

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from kdissect.api import Dissection
 from kdissect.cli.event_loop import Reading, read_turns
@@ -13,8 +12,9 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
 from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
-from kdissect.cli.options.metrics_options import Metering, add_metrics
+from kdissect.cli.options.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import printing
+from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output
 from kdissect.history.turn import Turn
 from kdissect.report.columns.traffic import (
@@ -78,7 +78,7 @@ def _names(text: str) -> list[str]:
     names = [name.replace("-", "_") for name in text.split(",") if name]
     for name in names:
         if name not in DIMENSIONS:
-            near = get_close_matches(name, DIMENSIONS, 1)
+            near = near_names(name, DIMENSIONS)
             hint = f"; did you mean {near[0]}?" if near else f"; names are {', '.join(DIMENSIONS)}"
             raise ArgumentTypeError(f"nothing is told apart by {name!r}{hint}")
     if not names:
@@ -106,7 +106,7 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
         else:
             dissection.topics.pass_by(turn.exchange)
 
-    with Metering(options, dissection), reading:
+    with metering(options, dissection), reading:
         read_turns(dissection, take)
     return traffic
 
