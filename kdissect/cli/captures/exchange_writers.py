@@ -8,7 +8,7 @@ from kdissect.cli.output import Output
 from kdissect.session.exchange import Exchange
 
 # One line an exchange for scripts; `-e` chooses others.
-DEFAULT_COLUMNS = (
+_DEFAULT_COLUMNS = (
     "number", "request.time", "client", "broker", "client_id", "api_key", "api", "api_version",
     "correlation_id",
     "state", "latency_ns", "request.bytes", "response.bytes", "errors", "topics",
@@ -43,7 +43,7 @@ def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Wri
     if options.format == "tree" or (no_format and options.bodies and not options.fields):
         return tree_writer(dissection, options, output)
     return row_writer(
-        dissection, options, output, DEFAULT_COLUMNS + (_BODY_COLUMNS if options.bodies else ())
+        dissection, options, output, _DEFAULT_COLUMNS + (_BODY_COLUMNS if options.bodies else ())
     )
 
 

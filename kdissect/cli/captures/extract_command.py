@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kdissect.excerpt.harvest import Harvested
     from kdissect.excerpt.redactor import FrameRedactor
 
-LEVELS = ("secrets", "payload", "names")
+_LEVELS = ("secrets", "payload", "names")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -85,7 +85,7 @@ def _parser() -> ArgumentParser:
     add(
         "--redact",
         nargs="?",
-        choices=LEVELS,
+        choices=_LEVELS,
         const="secrets",
         help="overwrite secrets; payload: also keys, values, headers, user data; names: also names "
         "(default: secrets; docs/extract.md)",

@@ -23,7 +23,7 @@ from kdissect.stats.diagnosis import Diagnosis
 from kdissect.stats.problem_rows import PROBLEM_FIELDS, problem_row
 
 MOST_TOLD = 10_000  # of 3 KB each until the end of the input
-COLUMNS = tuple(field.name for field in PROBLEM_FIELDS if field.name not in ("start_ns", "capture_set"))
+_COLUMNS = tuple(field.name for field in PROBLEM_FIELDS if field.name not in ("start_ns", "capture_set"))
 
 
 def print_problems(dissection: Dissection, options: Namespace, output: Output) -> None:
@@ -61,7 +61,7 @@ def print_problems(dissection: Dissection, options: Namespace, output: Output) -
 
 def _write(dissection: Dissection, options: Namespace, output: Output, told: list[ConnectionProblem]) -> None:
     packets, files = packets_of(dissection, told), dissection.file_names
-    form = format_of(options, output, COLUMNS, problem_columns)
+    form = format_of(options, output, _COLUMNS, problem_columns)
     output.write(form.head())
     for number, one in enumerate(told, 1):
         output.write(form.line(problem_row(number, one, packets[one.connection.id], files)))

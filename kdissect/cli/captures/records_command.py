@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from kdissect.cli.captures.record_parquet import Tables
 
 
-FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
+_FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
 # One line a record for scripts; `-e` chooses others.
-DEFAULT_COLUMNS = (
+_DEFAULT_COLUMNS = (
     "number", "time", "direction", "topic", "topic_id", "partition", "offset", "timestamp", "key", "value",
     "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection", "exchange",
     "batch", "acquired", "delivery_count",
@@ -71,7 +71,7 @@ def _parser() -> ArgumentParser:
     add_topic_ids(parser)
     add_filter(parser, "only records of exchanges for which EXPR holds")
     add_selection(parser)
-    add_printing(parser, FORMATS)
+    add_printing(parser, _FORMATS)
     add = parser.add_argument
     add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
         "columns to print: fields of a record's JSON line (docs/output.md) by their dotted names"
@@ -95,7 +95,7 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     progress = progress_of(dissection)
     if progress is not None and output.is_terminal:
         output.before_write = progress.clear
-    faults = FaultReport(dissection.file_names)
+    faults = _FaultReport(dissection.file_names)
     try:
         write = _write_parquet if options.format == "parquet" else _write
         write(dissection, options, output, progress, faults)
@@ -106,16 +106,20 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
 
 
 def _write(
-    dissection: Dissection, options: Namespace, output: Output, progress: Progress | None, faults: FaultReport
+    dissection: Dissection,
+    options: Namespace,
+    output: Output,
+    progress: Progress | None,
+    faults: _FaultReport,
 ) -> None:
     rows = RecordRows(
         dissection.file_names,
         options.key_format or "text",
         options.value_format or "text",
         options.show_secrets,
-        lambda records: topic_of(dissection, records),
+        lambda records: _topic_of(dissection, records),
     )
-    form = format_of(options, output, DEFAULT_COLUMNS, record_columns, is_live(dissection))
+    form = format_of(options, output, _DEFAULT_COLUMNS, record_columns, is_live(dissection))
     output.write(form.head())
     left = options.limit or -1
     for line in _lines(dissection, options, rows, progress, faults.anomalies, form):
@@ -127,15 +131,19 @@ def _write(
 
 
 def _write_parquet(
-    dissection: Dissection, options: Namespace, output: Output, progress: Progress | None, faults: FaultReport
+    dissection: Dissection,
+    options: Namespace,
+    output: Output,
+    progress: Progress | None,
+    faults: _FaultReport,
 ) -> None:
     from kdissect.cli.captures.record_parquet import tables_of, write_parquet  # pyarrow is optional
 
     def topic_name(records: RecordSet) -> str | None:
-        return topic_of(dissection, records)
+        return _topic_of(dissection, records)
 
     tables = tables_of(dissection.file_names, options, faults.anomalies, topic_name)
-    full = hold_selected(dissection, options, progress, tables)
+    full = _hold_selected(dissection, options, progress, tables)
     write_parquet(output, tables, full, options)
 
 
@@ -147,7 +155,7 @@ def _lines(
     report: Callable[[list[Anomaly]], None],
     form: Format,
 ) -> Iterator[bytes]:
-    for records in selected_sets(dissection, options, progress):
+    for records in _selected_sets(dissection, options, progress):
         anomalies: list[Anomaly] = []
         try:
             for row in rows.rows(records, anomalies):
@@ -157,7 +165,7 @@ def _lines(
         report(anomalies)
 
 
-def selected_sets(
+def _selected_sets(
     dissection: Dissection, options: Namespace, progress: Progress | None
 ) -> Iterator[RecordSet]:
     """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
@@ -169,7 +177,7 @@ def selected_sets(
             dissection.guard.note(error, exchange)
 
 
-def hold_selected(
+def _hold_selected(
     dissection: Dissection,
     options: Namespace,
     progress: Progress | None,
@@ -199,7 +207,7 @@ def _looked_at(
     is_wanted: Callable[[RecordSet], bool],
     tables: Tables,
 ) -> Iterator[None]:
-    """`hold_selected` for an exchange that takes a closer look."""
+    """`_hold_selected` for an exchange that takes a closer look."""
     found = exchange_sections(exchange)
     if found is None or not found[2]:
         return
@@ -230,7 +238,7 @@ def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet]
 
     def is_wanted(records: RecordSet) -> bool:
         pieces.join(records)
-        return matches is None or bool(matches(topic_of(dissection, records) or ""))
+        return matches is None or bool(matches(_topic_of(dissection, records) or ""))
 
     return is_wanted
 
@@ -253,7 +261,7 @@ def _selected(dissection: Dissection, options: Namespace, progress: Progress | N
             yield exchange
 
 
-def topic_of(dissection: Dissection, records: RecordSet) -> str | None:
+def _topic_of(dissection: Dissection, records: RecordSet) -> str | None:
     """The name of the topic of a records field: from the wire, or of its topic id."""
     section = records.section
     if section.topic is not None or section.topic_id is None:
@@ -261,7 +269,7 @@ def topic_of(dissection: Dissection, records: RecordSet) -> str | None:
     return dissection.topics.name(records.exchange.connection, section.topic_id)
 
 
-class FaultReport:
+class _FaultReport:
     """Prints the first anomalies and counts the others. `files` are the inputs' names by file index."""
 
     def __init__(self, files: Sequence[str]) -> None:

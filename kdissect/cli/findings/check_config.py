@@ -36,9 +36,9 @@ KEYS = (
     "select", "ignore", "judge", "strict", "fail-on", "exit-zero", "allow-unread", "format", "statistics",
     "label", "report", "port", "only-port", "baseline", "evidence",
 )  # fmt: skip
-TABLES = ("label", "report")  # NAME=VALUE on the command line
+_TABLES = ("label", "report")  # NAME=VALUE on the command line
 PATHS = ("baseline", "evidence", "report")
-PORTS = ("port", "only-port")
+_PORTS = ("port", "only-port")
 _LISTS = ("select", "ignore", "label", "report", "port", "only-port")
 
 
@@ -112,11 +112,11 @@ def _values(parser: ArgumentParser, file: ConfigFile) -> dict[str, Any]:
 def _value(file: ConfigFile, key: str, value: Any, action: Action) -> Any:
     if isinstance(action, BooleanOptionalAction):
         return _typed(file, key, value, bool, "true or false")
-    if key in TABLES:
+    if key in _TABLES:
         entries = _typed(file, key, value, dict, 'a table of NAME = "VALUE"')
         return [_entry(file, key, name, entries[name], action) for name in entries]
     if key in _LISTS:
-        kind = int if key in PORTS else str
+        kind = int if key in _PORTS else str
         items = _typed(file, key, value, list, f"a list of {'numbers' if kind is int else 'texts'}")
         words = [
             _converted(file, (key,), _typed(file, key, item, kind, "such a list"), action) for item in items

@@ -55,7 +55,7 @@ class TakenExchanges:
 # Exchanges with findings that are remembered, some 300 bytes each. A capture with more of them is broken
 # throughout.
 MAX_EXCHANGES = 500_000
-Place = tuple[str, int]
+_Place = tuple[str, int]
 
 
 class TakenFindings(FindingLog):
@@ -80,7 +80,7 @@ class _PlacedFindings(FindingLog):
 
     def __init__(self) -> None:
         super().__init__()
-        self.codes: dict[Place, set[str]] = {}
+        self.codes: dict[_Place, set[str]] = {}
         self.is_full = False
 
     def repeats(self, key: Key, time_ns: int) -> bool:
@@ -96,7 +96,7 @@ class _PlacedFindings(FindingLog):
         self.codes.setdefault(place, set()).add(finding.code)
 
 
-def codes_by_exchange(dissection: Dissection) -> dict[Place, set[str]]:
+def codes_by_exchange(dissection: Dissection) -> dict[_Place, set[str]]:
     """Codes of the findings by connection and ordinal. Reads the whole input."""
     judge = Judge()
     judge.findings = found = _PlacedFindings()

@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
         if options.format == "json":
             write_json(output, facts)
         else:
-            upgrade_text(facts, options, output)
+            _write_audit(facts, options, output)
         output.flush()
         found.append(facts)
         reading.over()
@@ -103,7 +103,7 @@ Facts = dict[str, Any]
 _STYLES = {"breaks": "bad", "may_break": "odd", "unknown": "odd", "deprecated": "odd"}
 
 
-def upgrade_text(facts: Facts, options: Namespace, output: Output) -> None:
+def _write_audit(facts: Facts, options: Namespace, output: Output) -> None:
     """Write what does not simply go on working, then one line that sums up."""
     tables = Tables(options, output)
     tables.table(_columns(), _folded(row for row in facts["uses"] if options.all or row["outcome"] != "fine"))

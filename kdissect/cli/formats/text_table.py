@@ -15,8 +15,8 @@ from kdissect.report.cells import Cell, TableColumn
 
 # Widths are those of the first rows; a live capture shows each row at once, with the widths of the
 # headings' minimum.
-SAMPLE_ROWS = 200
-MAX_WIDTH = 48  # of any column but the last
+_SAMPLE_ROWS = 200
+_MAX_WIDTH = 48  # of any column but the last
 _GAP = "  "
 _ELLIPSIS = "…"
 
@@ -56,7 +56,7 @@ class TableFormat:
         widths = [
             min(
                 max([column.min_width, cell_len(column.title), *(cell_len(cells[i].text) for cells in held)]),
-                MAX_WIDTH,
+                _MAX_WIDTH,
             )
             for i, column in enumerate(self._columns)
         ]
@@ -116,7 +116,7 @@ def table(columns: Sequence[TableColumn], options: Namespace, output: Output, li
     """A table as the user and the output want it."""
     colour = wants_colour(options.color, output.is_terminal)
     width = shutil.get_terminal_size().columns if output.is_terminal else None
-    return TableFormat(columns, colour, width, options.header, 1 if live else SAMPLE_ROWS)
+    return TableFormat(columns, colour, width, options.header, 1 if live else _SAMPLE_ROWS)
 
 
 def chosen_columns(names: Sequence[str]) -> list[TableColumn]:

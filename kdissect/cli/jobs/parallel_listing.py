@@ -26,7 +26,7 @@ except ImportError:  # not CPython
     from json.encoder import encode_basestring as quote
 
 
-def check_jobs(parser: ArgumentParser, options: Namespace) -> None:
+def _check_jobs(parser: ArgumentParser, options: Namespace) -> None:
     """Leave with exit code 2 where the processes would need what only one has."""
     if options.format != "jsonl" or options.fields:
         parser.error("--jobs goes with --format jsonl, without -e")
@@ -38,7 +38,7 @@ def check_jobs(parser: ArgumentParser, options: Namespace) -> None:
 
 def list_in_jobs(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -> int:
     """Print the exchanges of the inputs as one process does; gives the exit code."""
-    check_jobs(parser, options)
+    _check_jobs(parser, options)
     dissection = open_filtered(parser, options)
     if is_live(dissection):
         parser.error("--jobs reads its inputs several times: standard input and pipes cannot be")

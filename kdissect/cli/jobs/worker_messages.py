@@ -35,11 +35,11 @@ LINE, NAMED, WHOLE, PASSED, SKIPPED = range(5)
 Told = tuple[Any, ...]
 
 
-class NeedsAllError(Exception):
+class _NeedsAllError(Exception):
     """Only who sees all connections can make the line."""
 
 
-class NamesLater(TopicNames):
+class _NamesLater(TopicNames):
     """Says a mark instead of the names of topic ids, and remembers what to ask for."""
 
     def __init__(self, known: TopicNames) -> None:
@@ -55,15 +55,15 @@ class NamesLater(TopicNames):
         self.asked.clear()
 
     def topics_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
-        """The names on the wire, or the mark. Raises NeedsAllError."""
+        """The names on the wire, or the mark. Raises _NeedsAllError."""
         topics = union(asked.topics, answered.topics)
         ids = union(asked.topic_ids, answered.topic_ids)
         if not ids:
             if exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics:
-                raise NeedsAllError
+                raise _NeedsAllError
             return topics
         if METADATA_TOPIC_ID in ids or (topics and exchange.api_key in TELLING):
-            raise NeedsAllError
+            raise _NeedsAllError
         info = exchange.connection
         self.question = info.capture_set, info.broker_address, topics, ids
         return (self.mark,)
@@ -76,10 +76,10 @@ class NamesLater(TopicNames):
 
 
 class Teller:
-    """Exchanges of a shard to what is told of them. Sets the names of the dissection to `NamesLater`."""
+    """Exchanges of a shard to what is told of them. Sets the names of the dissection to `_NamesLater`."""
 
     def __init__(self, dissection: Dissection, options: Namespace) -> None:
-        self._names = NamesLater(dissection.topics)
+        self._names = _NamesLater(dissection.topics)
         dissection.topics = self._names
         self._mark = f'"topics":["{self._names.mark}"]'.encode()
         self._options = options
@@ -107,7 +107,7 @@ class Teller:
         self._taken.clear()
         try:
             line: bytes = self._line(exchange)
-        except NeedsAllError:
+        except _NeedsAllError:
             return WHOLE, _pickled(exchange)
         line = behind_number(line)
         if names.question is None and not self._taken:
@@ -144,7 +144,7 @@ class Teller:
             if topic_id is not None:
                 keys = [key for batch in batches for key in _first_key(batch)]
                 if any(map(_may_be_own, keys)):
-                    raise NeedsAllError
+                    raise _NeedsAllError
                 self._taken.append((topic_id, bool(keys)))
         return found
 

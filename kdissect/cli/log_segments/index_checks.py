@@ -15,7 +15,7 @@ from kdissect.model.record_batch import RecordBatch
 _LOG = ".log"
 
 
-def index_faults(index: IndexFile, places: SegmentPlaces | None) -> Iterator[str]:
+def _index_faults(index: IndexFile, places: SegmentPlaces | None) -> Iterator[str]:
     """All that is wrong with an index, a line each."""
     yield from index.faults
     for entry in index.entries(places):
@@ -71,7 +71,7 @@ class IndexChecks:
     def _check(self, path: str, kind: type[IndexFile], places: SegmentPlaces) -> None:
         index = self._read(path, kind)
         if index is not None:
-            self._troubles.tell_some(path, index_faults(index, places))
+            self._troubles.tell_some(path, _index_faults(index, places))
 
     def _read(self, path: str, kind: type[IndexFile]) -> IndexFile | None:
         try:
@@ -89,6 +89,6 @@ class IndexChecks:
 
     def _snapshot_faults(self, snapshot: IndexFile, is_reached: bool) -> Iterator[str]:
         """`is_reached`: whether no segment before the snapshot's offset was left out."""
-        yield from index_faults(snapshot, None)
+        yield from _index_faults(snapshot, None)
         for entry in snapshot.entries(None) if is_reached and not snapshot.faults else ():
             yield from entry._replace(faults=self._states.faults(entry.row)).told()

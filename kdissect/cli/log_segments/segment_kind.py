@@ -18,7 +18,7 @@ from kdissect.engine.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_RECORD_FI
 if TYPE_CHECKING:
     from kdissect.report.cells import TableColumn
 
-RECORD_COLUMNS = (
+_RECORD_COLUMNS = (
     "number", "file", "topic", "partition", "position", "offset", "timestamp", "key", "value", "headers",
     "producer_id", "producer_epoch", "sequence", "codec", "control", "crc_ok",
 )  # fmt: skip
@@ -39,7 +39,7 @@ class SegmentKind(ABC):
         """The rows of all files named."""
 
 
-class Batches(SegmentKind):
+class _Batches(SegmentKind):
     """The batches of segments and snapshots."""
 
     fields: tuple[RowField, ...] = SEGMENT_BATCH_FIELDS
@@ -54,18 +54,18 @@ class Batches(SegmentKind):
         return SegmentWalk(options, troubles).rows()
 
 
-class Records(Batches):
+class _Records(_Batches):
     """Their records."""
 
     fields = SEGMENT_RECORD_FIELDS
-    columns = RECORD_COLUMNS
+    columns = _RECORD_COLUMNS
 
     def table_columns(self) -> "list[TableColumn]":
         """The columns of the table on a terminal."""
         return record_columns()
 
 
-class Entries(SegmentKind):
+class _Entries(SegmentKind):
     """The entries of index files or producer snapshots, of which `suffix` is the ending."""
 
     def __init__(self, suffix: str) -> None:
@@ -93,7 +93,7 @@ def kind_of(options: Namespace) -> SegmentKind:
         raise ValueError(f"files of different kinds: {kinds}. Name one kind, or their folder to check all")
     suffix = found.pop()
     if suffix is None:
-        return Records() if options.records else Batches()
+        return _Records() if options.records else _Batches()
     if options.records:
         raise ValueError(f"a {KINDS[suffix].name} has no records")
-    return Entries(suffix)
+    return _Entries(suffix)

@@ -19,7 +19,7 @@ from kdissect.cli.options.record_options import add_forms, add_limit, check_parq
 from kdissect.cli.output import Output
 from kdissect.engine.rows import Row
 
-FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
+_FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -34,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
     add("paths", metavar="PATH", nargs="+", help="a segment, a snapshot, an index, or a folder of them")
     add("--records", action="store_true", help="a line for each record, not for each batch")
     add("--topic", metavar="NAME", help="the topic, where the folder's name does not tell it")
-    add_printing(parser, FORMATS)
+    add_printing(parser, _FORMATS)
     add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help="columns to print")
     add_forms(parser)
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")

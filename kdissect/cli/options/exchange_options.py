@@ -11,7 +11,7 @@ from kdissect.cli.options.output_options import add_printing
 from kdissect.cli.options.record_options import add_limit
 from kdissect.engine.rows import EXCHANGE_FIELDS
 
-FORMATS = ("table", "tsv", "jsonl", "csv", "tree")
+_FORMATS = ("table", "tsv", "jsonl", "csv", "tree")
 # Each reads the whole input: more than a machine has cores are no use.
 MAX_JOBS = 64
 
@@ -36,7 +36,7 @@ def add_listing(parser: ArgumentParser) -> None:
     add_topic_ids(parser)
     add_filter(parser)
     add_selection(parser)
-    add_printing(parser, FORMATS)
+    add_printing(parser, _FORMATS)
     add = parser.add_argument
     add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
         "columns to print: fields of a JSON line (docs/output.md) by their dotted names, also inside "

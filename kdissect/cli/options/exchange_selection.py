@@ -74,7 +74,7 @@ def selection_of(
     if options.topic:
         tests.append(_by_topic(globs(options.topic), topics_of))
     if options.errors:
-        tests.append(went_wrong)
+        tests.append(_went_wrong)
     if watches:
         return _watching(watches, tests)
     if len(tests) < 2:
@@ -82,10 +82,10 @@ def selection_of(
     return lambda exchange: all(test(exchange) for test in tests)
 
 
-Watch = Callable[[Exchange], None]
+_Watch = Callable[[Exchange], None]
 
 
-def _watching(watches: list[Watch], tests: list[Test]) -> Test:
+def _watching(watches: list[_Watch], tests: list[Test]) -> Test:
     """All tests, behind those who look out for names in every exchange."""
 
     def test(exchange: Exchange) -> bool:
@@ -96,7 +96,7 @@ def _watching(watches: list[Watch], tests: list[Test]) -> Test:
     return test
 
 
-def _watches(options: Namespace, topics_of: TopicsOf) -> Iterator[Watch]:
+def _watches(options: Namespace, topics_of: TopicsOf) -> Iterator[_Watch]:
     """What looks out for names that the options ask for: those that occur nowhere are told at the end."""
     if not (options.api or options.client_id or options.topic or options.host or options.exchange):
         return
@@ -143,7 +143,7 @@ def _see_topics(topics: Sought, exchange: Exchange, topics_of: TopicsOf) -> None
         topics.see(name)
 
 
-def went_wrong(exchange: Exchange) -> bool:
+def _went_wrong(exchange: Exchange) -> bool:
     """Error codes in the response, no response, no request, or a body or header that cannot be decoded."""
     if exchange.state in (State.UNANSWERED, State.ORPHAN_RESPONSE):
         return True

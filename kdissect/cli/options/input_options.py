@@ -45,7 +45,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         default=[],
         help="secrets of TLS sessions (SSLKEYLOGFILE), to read encrypted connections; may be repeated",
     )
-    add_hosts(parser)
+    _add_hosts(parser)
     add_limits(parser)
     if live:
         from kdissect.cli.options.live_options import add_live
@@ -53,7 +53,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         add_live(parser)
 
 
-def add_hosts(parser: ArgumentParser) -> None:
+def _add_hosts(parser: ArgumentParser) -> None:
     """Add `--hosts` and `-n`."""
     parser.add_argument(
         "--hosts",

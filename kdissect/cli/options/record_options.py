@@ -4,7 +4,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from kdissect.model.extras import are_installed, how_to_install
 
-FORMS = ("text", "hex", "json", "base64")
+_FORMS = ("text", "hex", "json", "base64")
 
 
 def add_forms(parser: ArgumentParser) -> None:
@@ -12,7 +12,7 @@ def add_forms(parser: ArgumentParser) -> None:
     for part in ("key", "value"):
         parser.add_argument(
             f"--{part}-format",
-            choices=FORMS,
+            choices=_FORMS,
             help=f"how to print {part}s; default: text (parquet: the bytes themselves)",
         )
 

@@ -9,8 +9,8 @@ from fnmatch import translate
 from typing import NamedTuple
 
 # Names that are remembered to tell those that are near, and how many are told.
-NAMES_KEPT = 1000
-NAMES_TOLD = 3
+_NAMES_KEPT = 1000
+_NAMES_TOLD = 3
 # What a filter asks for: it has no name that others could be near.
 EXCHANGE = "exchange of a filter"
 
@@ -46,7 +46,7 @@ class Sought:
         """This occurs."""
         if not self._missing or not name or name in self._names:
             return
-        if len(self._names) < NAMES_KEPT:
+        if len(self._names) < _NAMES_KEPT:
             self._names[name] = None
         for pattern in [pattern for pattern, matches in self._missing.items() if matches(name)]:
             del self._missing[pattern]
@@ -86,10 +86,10 @@ def missing_lines(sought: Iterable[SoughtState]) -> Iterator[str]:
 def _others(name: str, what: str, names: Sequence[str]) -> str:
     if not names:
         return f"no {what} does"
-    near = near_names(name, names, NAMES_TOLD)
+    near = near_names(name, names, _NAMES_TOLD)
     if near:
         return f"near it: {', '.join(near)}"
-    told = sorted(names)[:NAMES_TOLD]
+    told = sorted(names)[:_NAMES_TOLD]
     more = len(names) - len(told)
     return f"there are {', '.join(told)}" + (f" and {more} more" if more else "")
 

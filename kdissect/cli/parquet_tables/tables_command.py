@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
 # As large as everything else together, and seldom what is looked for: made when named.
-NOT_BY_DEFAULT = frozenset({"records"})
+_NOT_BY_DEFAULT = frozenset({"records"})
 # What reports are made from.
 NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
 
@@ -91,12 +91,12 @@ def add_place(add: Callable[..., object]) -> None:
         required=True,
         help="directory of the tables: a path, or s3://, hdfs:// ...",
     )
-    add("--tables", metavar="NAME,...", type=table_names, default=frozenset(TABLES) - NOT_BY_DEFAULT, help=(
+    add("--tables", metavar="NAME,...", type=_table_names, default=frozenset(TABLES) - _NOT_BY_DEFAULT, help=(
         "tables to write; default: all but records"
     ))  # fmt: skip
 
 
-def table_names(text: str) -> frozenset[str]:
+def _table_names(text: str) -> frozenset[str]:
     """Names of tables. Raises ArgumentTypeError."""
     found = frozenset(filter(None, text.split(",")))
     unknown = sorted(found - frozenset(TABLES))

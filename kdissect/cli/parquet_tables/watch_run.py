@@ -83,8 +83,8 @@ def _cores(master: str) -> int:
 
 
 def _follow(options: Namespace, settings: Settings, session: SparkSession) -> int:
-    line = WatchLine(sys.stderr)
-    with ExitStack() as held, StopSignals() as signals:
+    line = _WatchLine(sys.stderr)
+    with ExitStack() as held, _StopSignals() as signals:
         log = None
         if options.progress_log:
             log = held.enter_context(open(options.progress_log, "a", encoding="utf-8"))  # noqa: PTH123
@@ -103,7 +103,7 @@ def _follow(options: Namespace, settings: Settings, session: SparkSession) -> in
     return UNREADABLE if line.unread else OK
 
 
-class StopSignals:
+class _StopSignals:
     """Used with `with`, in the main thread. `came()` says whether a signal came."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class StopSignals:
         """Whether to end."""
         return self._came
 
-    def __enter__(self) -> StopSignals:
+    def __enter__(self) -> _StopSignals:
         for name in _ENDING:
             number = getattr(signal, name, None)
             if number is not None:
@@ -131,7 +131,7 @@ class StopSignals:
             signal.signal(known, signal.default_int_handler)
 
 
-class WatchLine:
+class _WatchLine:
     """A line for each batch, which a terminal shows in one place.
 
     `batch` and `progress` may be called from different threads; each writes whole lines.
@@ -148,7 +148,7 @@ class WatchLine:
         for name, why in done.unread:
             self.warn(f"{name}: {why}")
         self.unread += done.unread
-        self._write(line_of(done, committing_s, time.time_ns()))
+        self._write(_line_of(done, committing_s, time.time_ns()))
 
     def progress(self, told: Mapping[str, Any]) -> None:
         """Spark tells of a batch that it journaled."""
@@ -171,7 +171,7 @@ class WatchLine:
         self._stream.flush()
 
 
-def line_of(done: Done, committing_s: float, now_ns: int) -> str:
+def _line_of(done: Done, committing_s: float, now_ns: int) -> str:
     """The line of a batch."""
     exchanges = done.rows.get("exchanges", 0)
     behind = [(now_ns - last_ns) / 1e9 for last_ns in done.last_ns.values()]

@@ -107,7 +107,7 @@ def _frame(data: bytes, options: Namespace) -> Node:
 
 def _print(node: Node, data: bytes, options: Namespace, output: Output) -> None:
     if options.format == "json":
-        output.write(node_json(node, _errors(node), len(data), options.show_secrets))
+        output.write(_node_json(node, _errors(node), len(data), options.show_secrets))
         return
     colour = wants_colour(options.color, output.is_terminal)
     for line in _lines(node, data, options.show_secrets, colour):
@@ -139,7 +139,7 @@ def _errors(node: Node) -> list[DecodeError]:
     return errors or ([node.error] if node.error is not None else [])
 
 
-def node_json(node: Node, errors: Sequence[DecodeError], size: int, show_secrets: bool) -> bytes:
+def _node_json(node: Node, errors: Sequence[DecodeError], size: int, show_secrets: bool) -> bytes:
     """`{bytes, errors, tree}`.
 
     A node is `{name, type, start, end}` with `value` or `children`; `end` is excluded.

@@ -32,7 +32,7 @@ from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 
 DEFAULT_TOP = 30  # rows of a table: a screen
-POINTS_SHOWN = 20
+_POINTS_SHOWN = 20
 POINTS_TOLD = 200  # in JSON
 _BAR_WIDTH = 40
 _EIGHTHS = ("", *(chr(ord("\N{LEFT ONE EIGHTH BLOCK}") - more) for more in range(7)))
@@ -115,7 +115,7 @@ def _print(traffic: Traffic, options: Namespace, output: Output) -> None:
     if options.format == "json":
         write_json(output, traffic_facts(traffic, options.by, options.top, POINTS_TOLD, options.sort))
         return
-    facts = traffic_facts(traffic, options.by, options.top or DEFAULT_TOP, POINTS_SHOWN, options.sort)
+    facts = traffic_facts(traffic, options.by, options.top or DEFAULT_TOP, _POINTS_SHOWN, options.sort)
     total = traffic.total
     span_ns = (total.last_ns or 0) - (total.first_ns or 0)
     _write_tables(facts, span_ns, options, output)
@@ -139,11 +139,11 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
 def _points(over_time: Facts) -> list[Facts]:
     """The intervals with their bars."""
     rows = time_rows(over_time)
-    drawn = bars([row["exchanges"] for row in rows])
+    drawn = _bars([row["exchanges"] for row in rows])
     return [row | {"bar": bar} for row, bar in zip(rows, drawn, strict=True)]
 
 
-def bars(values: Sequence[float], width: int = _BAR_WIDTH) -> list[str]:
+def _bars(values: Sequence[float], width: int = _BAR_WIDTH) -> list[str]:
     """A bar for each value, the largest `width` cells long, in eighths of a cell."""
     largest = max(values, default=0) or 1
     drawn = []
