@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from kdissect.testing.wire import KafkaWire as KafkaWire
 
+__all__ = ["KafkaWire", "kafka_wire"]
+
 MARKER = "kafka_wire"
 _MARKER_HELP = (
     "kafka_wire(port=9092, interface=None, select=(), ignore=(), judge='both', strict=False, "

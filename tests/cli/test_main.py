@@ -74,11 +74,3 @@ def test_numpy_starts_no_threads_for_matrices(
         [sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=True, cwd=CHECKOUT
     )
     assert ran.stdout.splitlines()[-1] == threads
-
-
-def test_public_names_are_there() -> None:
-    for name in kdissect.__all__:
-        assert getattr(kdissect, name).__name__ == name
-        assert name in dir(kdissect)
-    with pytest.raises(AttributeError):
-        _ = kdissect.nonsense
