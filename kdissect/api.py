@@ -132,7 +132,7 @@ class Dissection:
             self.file_names.append(path_text(file.path))
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
-        """The exchanges of the files once more, for the names they tell."""
+        """The exchanges of the files once more, for the names they show."""
         again = self._opened_again(paths)
         again._brokers.proven = self._brokers.proven  # noqa: SLF001  one of us
         return iter(again)

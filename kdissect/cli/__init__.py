@@ -110,7 +110,7 @@ def _guarded(arguments: list[str]) -> int:
         say(f"interrupted: {interrupt}" if interrupt.args else "interrupted")
         return INTERRUPTED
     except Exception as error:
-        say(_told(error))
+        say(_message_of(error))
         code = UNREADABLE
         with suppress(BrokenPipeError):
             _finish(code)
@@ -118,7 +118,7 @@ def _guarded(arguments: list[str]) -> int:
 
 
 def _finish(code: int) -> None:
-    """What was printed goes out. Raises OutputError where it cannot, and nobody was told yet."""
+    """What was printed goes out. Raises OutputError where it cannot, and nobody knows yet."""
     try:
         flush()
     except OutputError:
@@ -127,7 +127,7 @@ def _finish(code: int) -> None:
             raise
 
 
-def _told(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     listener = faults.in_force()
     if faults.is_fault(error):
         return faults.told(error)
@@ -161,11 +161,11 @@ def _dispatch(arguments: list[str]) -> int:
     try:
         return command_of(first).run(arguments[1:])
     finally:
-        _tell_met()
+        _report_limits_met()
         use(before)  # `--limits` is over with its command
 
 
-def _tell_met() -> None:
+def _report_limits_met() -> None:
     for name in take_met():
         bound = f"{name}={getattr(in_force(), name)}"
         say(f"compressed batches hold more than is read in one run: {bound}; --limits sets another bound")

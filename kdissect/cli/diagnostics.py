@@ -1,4 +1,4 @@
-"""What the process tells beside its data: lines on stderr, and exit codes."""
+"""What the process reports beside its data: lines on stderr, and exit codes."""
 
 import sys
 
@@ -22,7 +22,7 @@ def say(text: str) -> None:
 
 
 def write_error(text: str) -> None:
-    """Write to stderr; where that takes nothing, nobody can be told."""
+    """Write to stderr; where that takes nothing, there is nobody to write to."""
     if sys.stderr is None:
         return
     try:

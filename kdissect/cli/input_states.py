@@ -6,19 +6,16 @@ Every command that reads captures ends with `report`, several processes with one
 from argparse import Namespace
 from collections.abc import Iterable
 from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.options.input_options import is_live, wants_live, was_read
-from kdissect.cli.options.wanted_names import joined_names, missing_lines
+from kdissect.cli.options.wanted_names import WantedState, joined_names, missing_lines
 from kdissect.engine.unread import Unread, joined
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.plural import plural
-
-if TYPE_CHECKING:
-    from kdissect.cli.options.wanted_names import SoughtState
 
 
 class FileState(NamedTuple):
@@ -32,7 +29,7 @@ class FileState(NamedTuple):
 class InputStates(NamedTuple):
     """What is wrong with inputs as far as they are read: `files`, behind them faults that are of no input;
     names of topic ids and TLS sessions that were not kept. `was_read` says whether any could be opened,
-    `is_over` whether they were read to their ends. `unread` could not be looked into, `sought` are names that
+    `is_over` whether they were read to their ends. `unread` could not be looked into, `wanted` are names that
     options ask for.
     """
 
@@ -42,7 +39,7 @@ class InputStates(NamedTuple):
     was_read: bool
     is_over: bool
     unread: Unread
-    sought: "tuple[SoughtState, ...]"
+    wanted: tuple[WantedState, ...]
 
 
 def report(dissection: Dissection, options: Namespace) -> int:
@@ -81,13 +78,13 @@ def states_of(dissection: Dissection, options: Namespace) -> InputStates:
     files += [FileState(fault, None, ()) for fault in dissection.guard.errors]
     return InputStates(
         tuple(files), dissection.topics.dropped, dissection.key_logs.dropped, was_read(dissection),
-        dissection.is_over, dissection.unread(), _sought(options),
+        dissection.is_over, dissection.unread(), _wanted(options),
     )  # fmt: skip
 
 
-def _sought(options: Namespace) -> "tuple[SoughtState, ...]":
-    """What options asked for by name (`cli.options.wanted_names.seek`)."""
-    return tuple(one.state() for one in getattr(options, "sought", {}).values())
+def _wanted(options: Namespace) -> tuple[WantedState, ...]:
+    """What options asked for by name (`cli.options.wanted_names.watch_for`)."""
+    return tuple(one.state() for one in getattr(options, "wanted_names", {}).values())
 
 
 def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
@@ -110,7 +107,7 @@ def joined_states(shards: Iterable[InputStates]) -> InputStates:
             files=files,
             is_over=first.is_over and more.is_over,
             unread=joined((first.unread, more.unread)),
-            sought=joined_names(first.sought, more.sought),
+            wanted=joined_names(first.wanted, more.wanted),
         )
     return first
 
@@ -134,12 +131,6 @@ def say_states(states: InputStates) -> int:
     if states.is_over and states.was_read:
         for line in states.unread.lines():
             say(f"warning: {line}")
-        for line in _missing_lines(states.sought):
+        for line in missing_lines(states.wanted):
             say(f"warning: {line}")
     return code
-
-
-def _missing_lines(sought: "tuple[SoughtState, ...]") -> Iterable[str]:
-    if not sought:
-        return ()
-    return missing_lines(sought)

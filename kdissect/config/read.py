@@ -62,7 +62,7 @@ def read_config(path: str) -> ConfigFile:
 
 
 def has_section(path: str) -> bool:
-    """Whether a project file configures kdissect. One that cannot be parsed does: then the user is told."""
+    """Whether a project file configures kdissect. One that is no TOML does: reading it reports the error."""
     try:
         read_config(path)
     except ConfigError as error:

@@ -1,7 +1,7 @@
 """The pytest plugin: a fixture that records a port while a test runs, and fails the test for what it finds.
 
 Loaded by every pytest of an environment that has kdissect, so nothing of it is imported before the fixture
-is used. docs/testing.md tells how to use it.
+is used. docs/testing.md says how to use it.
 
 PYTEST_DONT_REWRITE: nothing is asserted here.
 """

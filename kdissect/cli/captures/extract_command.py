@@ -52,8 +52,8 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except KeyboardInterrupt:
-        told = "what is written is partial" if options.output == "-" else f"{options.output} is not written"
-        raise KeyboardInterrupt(f"{told}: {how_far(dissection)}") from None
+        what = "what is written is partial" if options.output == "-" else f"{options.output} is not written"
+        raise KeyboardInterrupt(f"{what}: {how_far(dissection)}") from None
     except OSError as error:
         place = "standard output" if options.output == "-" else options.output
         say(f"{error.filename or place}: {error.strerror or error}")

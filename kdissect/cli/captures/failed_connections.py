@@ -22,7 +22,7 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.stats.diagnosis import Diagnosis
 from kdissect.stats.problem_rows import PROBLEM_FIELDS, problem_row
 
-MOST_TOLD = 10_000  # of 3 KB each until the end of the input
+MAX_PROBLEMS = 10_000  # of 3 KB each until the end of the input
 _COLUMNS = tuple(field.name for field in PROBLEM_FIELDS if field.name not in ("start_ns", "capture_set"))
 
 
@@ -44,7 +44,7 @@ def print_problems(dissection: Dissection, options: Namespace, output: Output) -
 
     def keep(problems: list[ConnectionProblem]) -> None:
         nonlocal more
-        room = MOST_TOLD - len(found)
+        room = MAX_PROBLEMS - len(found)
         found.extend(problems[:room])
         more += len(problems[room:])
 
@@ -59,11 +59,13 @@ def print_problems(dissection: Dissection, options: Namespace, output: Output) -
     reading.over()
 
 
-def _write(dissection: Dissection, options: Namespace, output: Output, told: list[ConnectionProblem]) -> None:
-    packets, files = packets_of(dissection, told), dissection.file_names
+def _write(
+    dissection: Dissection, options: Namespace, output: Output, problems: list[ConnectionProblem]
+) -> None:
+    packets, files = packets_of(dissection, problems), dissection.file_names
     form = format_of(options, output, _COLUMNS, problem_columns)
     output.write(form.head())
-    for number, one in enumerate(told, 1):
+    for number, one in enumerate(problems, 1):
         output.write(form.line(problem_row(number, one, packets[one.connection.id], files)))
     output.write(form.tail())
 
@@ -72,16 +74,16 @@ def _when(found: ConnectionProblem) -> tuple[int, str]:
     return found.connection.start_ns, found.connection.id
 
 
-PACKETS_TOLD = 100  # of one connection: those that came to nothing have a dozen
+MAX_PROBLEM_PACKETS = 100  # of one connection: those that came to nothing have a dozen
 FLOWS_KEPT = 100_000  # of which is known whether they are asked for, 200 bytes each; past it, found out again
 
 Found = Mapping[str, Sequence[int]]
-_Sought = list[tuple[ConnectionProblem, list[int]]]
+_Wanted = list[tuple[ConnectionProblem, list[int]]]
 
 
 def packets_of(dissection: Dissection, problems: Iterable[ConnectionProblem]) -> Found:
     """References of packets by connection; of inputs that cannot be read again there are none."""
-    by_ends: dict[tuple[str, frozenset[str]], _Sought] = {}
+    by_ends: dict[tuple[str, frozenset[str]], _Wanted] = {}
     found: dict[str, list[int]] = {}
     for problem in problems:
         info = problem.connection
@@ -93,7 +95,7 @@ def packets_of(dissection: Dissection, problems: Iterable[ConnectionProblem]) ->
     return found
 
 
-def _read(dissection: Dissection, by_ends: Mapping[tuple[str, frozenset[str]], _Sought]) -> None:
+def _read(dissection: Dissection, by_ends: Mapping[tuple[str, frozenset[str]], _Wanted]) -> None:
     files = dissection.captures.files
     numbers = {
         file.path: number for number, file in enumerate(files) if not file.is_stream and not file.error
@@ -101,7 +103,7 @@ def _read(dissection: Dissection, by_ends: Mapping[tuple[str, frozenset[str]], _
     if not numbers:
         return
     again, parser = open_captures(list(numbers)), SegmentParser()
-    known: dict[tuple[str, bytes], _Sought | None] = {}
+    known: dict[tuple[str, bytes], _Wanted | None] = {}
     for packets in again.batches():
         for packet, segment in zip(packets, parser.parse_batch(packets), strict=True):
             if segment is None:
@@ -116,5 +118,5 @@ def _read(dissection: Dissection, by_ends: Mapping[tuple[str, frozenset[str]], _
                 known[flow] = by_ends.get(ends)
             for problem, refs in known[flow] or ():
                 info = problem.connection
-                if info.start_ns <= time_ns <= info.end_ns and len(refs) < PACKETS_TOLD:
+                if info.start_ns <= time_ns <= info.end_ns and len(refs) < MAX_PROBLEM_PACKETS:
                     refs.append(packet_ref(number, ref_number(ref)))

@@ -53,7 +53,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _facts(dissection: Dissection, options: Namespace) -> Facts:
-    """Everything `info` tells, read off the whole input."""
+    """Everything `info` reports, from the whole input."""
     overview = Overview(options.deep, options.records)
     accepts = filter_of(options, dissection)
     takes = None if accepts is None else EventFilter(accepts)

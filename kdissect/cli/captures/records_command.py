@@ -42,7 +42,7 @@ _DEFAULT_COLUMNS = (
     "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection", "exchange",
     "batch", "acquired", "delivery_count",
 )  # fmt: skip
-# Of what is wrong in batches: the first few tell what is going on; `inspect --records` has all of it.
+# Of what is wrong in batches: the first few show what is wrong; `inspect --records` has all of it.
 _ANOMALIES_SHOWN = 50
 
 
@@ -229,7 +229,7 @@ def _hold(held: HeldFields | Any, records: RecordSet) -> bool:
 
 
 def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet], bool]:
-    """Tells of records fields, which must be given in their order, whether `--topic` asks for them.
+    """Says of records fields, which must come in their order, whether `--topic` asks for them.
 
     Pieces of snapshots are joined to those before them.
     """
@@ -285,6 +285,6 @@ class _FaultReport:
                 say(f"{anomaly.kind}: {place}: {anomaly.detail}")
 
     def close(self) -> None:
-        """Tell how many were not printed."""
+        """Say how many were not printed."""
         if self._count > _ANOMALIES_SHOWN:
             say(f"and {plural(self._count - _ANOMALIES_SHOWN, 'more fault')} in batches")

@@ -108,12 +108,12 @@ def _write_audit(facts: Facts, options: Namespace, output: Output) -> None:
     tables = Tables(options, output)
     tables.table(_columns(), _folded(row for row in facts["uses"] if options.all or row["outcome"] != "fine"))
     counts = facts["outcomes"]
-    told = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]
+    counted = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]
     style = "bad" if counts["breaks"] else "good"
     if any(row["outcome"] != "fine" for row in facts["uses"]) or options.all:
         tables.line("")
     uses = f"{plural(len(facts['uses']), 'API version')} used by {plural(facts['clients'], 'client')}"
-    tables.line(f"Kafka {facts['target']}: {uses}: {', '.join(told) or 'nothing to judge'}", style)
+    tables.line(f"Kafka {facts['target']}: {uses}: {', '.join(counted) or 'nothing to judge'}", style)
     if facts["forgotten"]:
         tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
     unseen = list(blind_spots_lines(facts["not_seen"]))

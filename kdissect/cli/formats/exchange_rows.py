@@ -1,4 +1,4 @@
-"""Exchanges to bytes by way of rows: everything but the plain JSON line."""
+"""Exchanges to bytes by way of rows: everything but a JSON line with all fields."""
 
 from __future__ import annotations
 

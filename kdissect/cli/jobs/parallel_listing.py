@@ -67,7 +67,7 @@ class _Listing:
 
     def __init__(self, dissection: Dissection, options: Namespace) -> None:
         self._at_start = states_of(dissection, options)
-        self._told: dict[int, InputStates] = {}  # by shard, what it told last
+        self._states_of: dict[int, InputStates] = {}  # by shard, what it sent last
         self._is_stopped = False
         self._dissection = dissection
         self._options = options
@@ -76,11 +76,11 @@ class _Listing:
         """Lines."""
 
     def print(self, workers: Workers, output: Output) -> None:
-        """Print what the workers tell."""
+        """Print what the workers send."""
         left = self._options.limit or -1
         number = 0
         write = output.write
-        for thing in workers.told():
+        for thing in workers.messages():
             kind = thing[1]
             if kind == LINE:  # nearly all
                 number += 1
@@ -92,18 +92,18 @@ class _Listing:
                     self._is_stopped = True
                     break
                 continue
-            told = thing[2:]
+            content = thing[2:]
             if kind == FILES:
-                self._told[told[1]] = pickle.loads(told[0])  # of our own worker
+                self._states_of[content[1]] = pickle.loads(content[0])  # of our own worker
                 continue
             number += 1
             if kind == SKIPPED:
                 continue
             if kind == PASSED:
-                self._dissection.topics.pass_by(pickle.loads(told[0]))  # of our own worker
+                self._dissection.topics.pass_by(pickle.loads(content[0]))  # of our own worker
                 continue
             write(b'{"number":%d,' % number)
-            write(self._line(kind, told, output))
+            write(self._line(kind, content, output))
             self.printed += 1
             left -= 1
             if not left:
@@ -113,14 +113,14 @@ class _Listing:
     @property
     def states(self) -> InputStates:
         """What is known of the inputs."""
-        states = joined_states(self._told.values()) if self._told else self._at_start
+        states = joined_states(self._states_of.values()) if self._states_of else self._at_start
         dropped = self._dissection.topics.dropped
         return states._replace(names_dropped=dropped, is_over=states.is_over and not self._is_stopped)
 
-    def _line(self, kind: int, told: tuple[Any, ...], output: Output) -> bytes:
+    def _line(self, kind: int, content: tuple[Any, ...], output: Output) -> bytes:
         if kind == NAMED:
-            return self._named(*told)
-        return behind_number(self._whole(output).line(pickle.loads(told[0])))  # of our own worker
+            return self._named(*content)
+        return behind_number(self._whole(output).line(pickle.loads(content[0])))  # of our own worker
 
     def _named(
         self,

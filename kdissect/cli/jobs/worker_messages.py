@@ -1,9 +1,9 @@
-"""What a worker tells of an exchange: its line, as far as one shard knows it.
+"""What a worker sends of an exchange: its line, as far as one shard knows it.
 
 Rules:
 - A line lacks its number, and the names of topic ids where the exchange has some: what an id is called
-  depends on what all connections told before. Where only names are missing they are asked for by the parent;
-  where an exchange may itself tell names, the parent gets the exchange and makes the line.
+  depends on what all connections showed before. Where only names are missing, the parent asks for them;
+  where an exchange may itself name ids, the parent gets the exchange and makes the line.
 - Records of Kafka's own topics are decoded. Those of an id without a name are taken for records of users if
   their keys cannot be Kafka's; the parent checks that against the name.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # (-1: nowhere), capture set, broker, topics, ids, and pairs (id over records, whether there are any) of what
 # was taken for records of users; WHOLE and PASSED have a pickled exchange, SKIPPED nothing.
 LINE, NAMED, WHOLE, PASSED, SKIPPED = range(5)
-Told = tuple[Any, ...]
+Message = tuple[Any, ...]
 
 
 class _NeedsAllError(Exception):
@@ -75,8 +75,8 @@ class _NamesLater(TopicNames):
         return given
 
 
-class Teller:
-    """Exchanges of a shard to what is told of them. Sets the names of the dissection to `_NamesLater`."""
+class MessageMaker:
+    """Exchanges of a shard to messages. Sets the names of the dissection to `_NamesLater`."""
 
     def __init__(self, dissection: Dissection, options: Namespace) -> None:
         self._names = _NamesLater(dissection.topics)
@@ -100,8 +100,8 @@ class Teller:
             return BodyLines(files, names.topics_of, show_secrets).line
         return BodyLines(files, names.topics_of, show_secrets, self._nest, _ask).line
 
-    def tell(self, exchange: Exchange) -> Told:
-        """What is told of an exchange that is listed."""
+    def listed(self, exchange: Exchange) -> Message:
+        """The message of an exchange that is listed."""
         names = self._names
         names.begin()
         self._taken.clear()
@@ -121,8 +121,8 @@ class Teller:
             line = line[:at] + line[at + len(self._mark) :]
         return NAMED, line, at, *names.question, tuple(self._taken)
 
-    def pass_by(self, exchange: Exchange) -> Told:
-        """What is told of one that is counted only."""
+    def pass_by(self, exchange: Exchange) -> Message:
+        """The message of one that is counted only."""
         if exchange.api_key in TELLING or exchange.api_key == FETCH_SNAPSHOT:
             return PASSED, _pickled(exchange)
         return (SKIPPED,)

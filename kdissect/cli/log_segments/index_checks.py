@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 
-from kdissect.cli.log_segments.file_errors import Troubles
+from kdissect.cli.log_segments.file_errors import FileErrors
 from kdissect.cli.log_segments.segment_files import base_offset, beside, content, producer_snapshots
 from kdissect.engine.indexes.index_file import IndexFile
 from kdissect.engine.indexes.kinds import KINDS, SNAPSHOT
@@ -30,8 +30,8 @@ class IndexChecks:
     Producer snapshots are compared when the log has reached their offset.
     """
 
-    def __init__(self, troubles: Troubles) -> None:
-        self._troubles = troubles
+    def __init__(self, errors: FileErrors) -> None:
+        self._errors = errors
         self._folder: str | None = None
         self._next = 0
         self._states = ProducerStates()
@@ -71,13 +71,13 @@ class IndexChecks:
     def _check(self, path: str, kind: type[IndexFile], places: SegmentPlaces) -> None:
         index = self._read(path, kind)
         if index is not None:
-            self._troubles.tell_some(path, _index_faults(index, places))
+            self._errors.report_some(path, _index_faults(index, places))
 
     def _read(self, path: str, kind: type[IndexFile]) -> IndexFile | None:
         try:
             return kind(content(path), base_offset(path))
         except OSError as error:
-            self._troubles.tell(f"{path}: {error.strerror}")
+            self._errors.report(f"{path}: {error.strerror}")
             return None
 
     def _compare_until(self, offset: int) -> None:
@@ -85,7 +85,7 @@ class IndexChecks:
             reached, path = self._snapshots.pop()
             snapshot = self._read(path, ProducerSnapshot)
             if snapshot is not None:
-                self._troubles.tell_some(path, self._snapshot_faults(snapshot, reached <= self._next))
+                self._errors.report_some(path, self._snapshot_faults(snapshot, reached <= self._next))
 
     def _snapshot_faults(self, snapshot: IndexFile, is_reached: bool) -> Iterator[str]:
         """`is_reached`: whether no segment before the snapshot's offset was left out."""

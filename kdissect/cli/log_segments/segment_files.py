@@ -19,7 +19,7 @@ _MAX_DIGITS = 100  # names have 20; Python refuses numbers of 4300
 def find_segments(paths: list[str], cannot: Callable[[OSError], None]) -> Iterator[str]:
     """The files named, and the segments and snapshots in the folders named, sorted.
 
-    `cannot` is told of folders that cannot be searched.
+    `cannot` gets the errors of folders that cannot be searched.
     """
     for path in paths:
         if os.path.isdir(path):  # noqa: PTH112  paths stay strings here

@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kdissect.cli.log_segments.file_errors import Troubles
+from kdissect.cli.log_segments.file_errors import FileErrors
 from kdissect.cli.log_segments.index_walk import IndexWalk
 from kdissect.cli.log_segments.segment_columns import batch_columns, entry_columns, record_columns
 from kdissect.cli.log_segments.segment_files import index_suffix
@@ -35,7 +35,7 @@ class SegmentKind(ABC):
         """The columns of the table on a terminal."""
 
     @abstractmethod
-    def rows(self, options: Namespace, troubles: Troubles) -> Iterator[Row]:
+    def rows(self, options: Namespace, errors: FileErrors) -> Iterator[Row]:
         """The rows of all files named."""
 
 
@@ -49,9 +49,9 @@ class _Batches(SegmentKind):
         """The columns of the table on a terminal."""
         return batch_columns()
 
-    def rows(self, options: Namespace, troubles: Troubles) -> Iterator[Row]:
+    def rows(self, options: Namespace, errors: FileErrors) -> Iterator[Row]:
         """The rows of all files named."""
-        return SegmentWalk(options, troubles).rows()
+        return SegmentWalk(options, errors).rows()
 
 
 class _Records(_Batches):
@@ -77,9 +77,9 @@ class _Entries(SegmentKind):
         """The columns of the table on a terminal."""
         return entry_columns([field.name for field in self.fields[len(ENTRY_PLACE) :]])
 
-    def rows(self, options: Namespace, troubles: Troubles) -> Iterator[Row]:
+    def rows(self, options: Namespace, errors: FileErrors) -> Iterator[Row]:
         """The rows of all files named."""
-        return IndexWalk(options, self._suffix, troubles).rows()
+        return IndexWalk(options, self._suffix, errors).rows()
 
 
 def kind_of(options: Namespace) -> SegmentKind:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from kdissect.cli.formats import format_of
 from kdissect.cli.formats.field_columns import check_names, split_names
-from kdissect.cli.log_segments.file_errors import Troubles
+from kdissect.cli.log_segments.file_errors import FileErrors
 from kdissect.cli.log_segments.segment_kind import SegmentKind, kind_of
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.limit_options import add_limits
@@ -45,14 +45,14 @@ def run(arguments: Sequence[str]) -> int:
         kind = _check(options)
     except ValueError as error:
         parser.error(str(error))
-    troubles = Troubles()
+    errors = FileErrors()
 
     def body(output: Output) -> None:
-        _print(kind, kind.rows(options, troubles), options, output)
-        if troubles.code and not troubles.opened:
+        _print(kind, kind.rows(options, errors), options, output)
+        if errors.code and not errors.opened:
             output.keep_old()
 
-    return writing(parser, options, body) or troubles.code
+    return writing(parser, options, body) or errors.code
 
 
 def _check(options: Namespace) -> SegmentKind:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from fnmatch import translate
 from typing import TYPE_CHECKING
 
-from kdissect.cli.options.wanted_names import seek
+from kdissect.cli.options.wanted_names import WantedNames, watch_for
 from kdissect.engine.rows import TopicsOf, wire_topics
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.errors import DecodeError
@@ -16,7 +16,6 @@ from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
 if TYPE_CHECKING:
-    from kdissect.cli.options.wanted_names import Sought
     from kdissect.query.moments import Moment
 
 Test = Callable[[Exchange], bool]
@@ -97,25 +96,25 @@ def _watching(watches: list[_Watch], tests: list[Test]) -> Test:
 
 
 def _watches(options: Namespace, topics_of: TopicsOf) -> Iterator[_Watch]:
-    """What looks out for names that the options ask for: those that occur nowhere are told at the end."""
+    """What looks out for names that the options ask for: the command says at its end which occur nowhere."""
     if not (options.api or options.client_id or options.topic or options.host or options.exchange):
         return
     if options.api:
         wanted = [api_name(key) or str(key) for key in dict.fromkeys(options.api)]
-        apis = seek(options, "--api", "API", wanted)
+        apis = watch_for(options, "--api", "API", wanted)
         yield lambda exchange: None if apis.is_met else apis.see(_api_of(exchange))
     if options.client_id:
-        ids = seek(options, "--client-id", "client id", options.client_id)
+        ids = watch_for(options, "--client-id", "client id", options.client_id)
         yield lambda exchange: None if ids.is_met else ids.see(exchange.client_id)
     if options.topic:
-        topics = seek(options, "--topic", "topic", options.topic)
+        topics = watch_for(options, "--topic", "topic", options.topic)
         yield lambda exchange: None if topics.is_met else _see_topics(topics, exchange, topics_of)
     if options.host:
-        hosts = seek(options, "--host", "address", list(map(_host_name, options.host)), exact=True)
+        hosts = watch_for(options, "--host", "address", list(map(_host_name, options.host)), exact=True)
         yield lambda exchange: None if hosts.is_met else _see_ends(hosts, exchange)
     if options.exchange:
         places = [f"{connection}/{number}" for connection, number in options.exchange]
-        found = seek(options, "--exchange", "exchange", places, exact=True)
+        found = watch_for(options, "--exchange", "exchange", places, exact=True)
         yield (
             lambda exchange: (
                 None if found.is_met else found.see(f"{exchange.connection.id}/{exchange.ordinal}")
@@ -131,14 +130,14 @@ def _host_name(host: Endpoint) -> str:
     return str(host) if host.port else host.host
 
 
-def _see_ends(hosts: Sought, exchange: Exchange) -> None:
+def _see_ends(hosts: WantedNames, exchange: Exchange) -> None:
     """Both ends, with their ports and without."""
     for end in (exchange.connection.client, exchange.connection.broker):
         hosts.see(str(end))
         hosts.see(end.host)
 
 
-def _see_topics(topics: Sought, exchange: Exchange, topics_of: TopicsOf) -> None:
+def _see_topics(topics: WantedNames, exchange: Exchange, topics_of: TopicsOf) -> None:
     for name in topics_of(exchange, exchange.request_summary(), exchange.response_summary()):
         topics.see(name)
 
@@ -190,22 +189,22 @@ def globs(patterns: list[str]) -> Callable[[str], object]:
     return re.compile("|".join(map(translate, patterns))).match
 
 
-def wanted_names(
+def name_test(
     options: Namespace, option: str, what: str, patterns: list[str] | None
 ) -> Callable[[str], object] | None:
-    """`globs` of an option that chooses rows by name; what matches no row is told at the end.
+    """`globs` of an option that chooses rows by name; the command says at its end what matches no row.
 
-    None without patterns. With a filter rows may be missing for its sake: nothing is told.
+    None without patterns. With a filter rows may be missing for its sake: nothing is said.
     """
     if not patterns:
         return None
     matches = globs(patterns)
     if options.filter is not None:
         return matches
-    sought = seek(options, option, what, patterns)
+    asked = watch_for(options, option, what, patterns)
 
     def wanted(name: str) -> object:
-        sought.see(name)
+        asked.see(name)
         return matches(name)
 
     return wanted

@@ -15,7 +15,7 @@ from kdissect.cli.options.input_options import (
     start_ns,
     wants_live,
 )
-from kdissect.cli.options.wanted_names import EXCHANGE, seek
+from kdissect.cli.options.wanted_names import EXCHANGE, watch_for
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
@@ -78,17 +78,17 @@ def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
     return predicate.bind(context)
 
 
-def telling_filter(options: Namespace, dissection: Dissection) -> Test | None:
+def reporting_filter(options: Namespace, dissection: Dissection) -> Test | None:
     """`filter_of` for tables of what is left: that nothing is has the command say so at its end."""
     accepts = filter_of(options, dissection)
     if accepts is None:
         return None
-    sought = seek(options, "-Y", EXCHANGE, [options.filter.text], exact=True)
+    asked = watch_for(options, "-Y", EXCHANGE, [options.filter.text], exact=True)
 
     def test(exchange: Exchange) -> bool:
         is_taken = accepts(exchange)
-        if is_taken and not sought.is_met:
-            sought.see(options.filter.text)
+        if is_taken and not asked.is_met:
+            asked.see(options.filter.text)
         return is_taken
 
     return test

@@ -80,7 +80,7 @@ def add_topic_ids(parser: ArgumentParser) -> None:
 
 
 def open_inputs(options: Namespace, make: Callable[..., Dissection] = Dissection) -> Dissection:
-    """Open what the user named. What cannot be read is told by `input_states.report` after the reading.
+    """Open what the user named. `input_states.report` says after the reading what could not be read.
 
     `make` is the class of the dissection, or takes what that takes.
     Leaves with an exit code where a live capture cannot be started.

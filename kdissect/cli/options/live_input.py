@@ -16,8 +16,8 @@ from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.live_options import settings_of
 from kdissect.model.plural import plural
 
-# A lag is told once it is one that a person would notice, and then no more often than this.
-_LAG_TOLD_S = 2.0
+# A lag is reported once a person would notice it, and then no more often than this.
+_LAG_REPORTED_S = 2.0
 _LAG_EVERY_S = 5.0
 _NICE = 10
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has the first two
@@ -85,13 +85,13 @@ def _end_by_signals(captures: LiveCaptures) -> None:
 
 def _watch_lag(captures: LiveCaptures) -> None:
     def watch() -> None:
-        told = 0.0
+        reported_at = 0.0
         while True:
             time.sleep(0.5)
             behind = captures.behind()
             now = time.monotonic()
-            if behind.seconds >= _LAG_TOLD_S and now - told >= _LAG_EVERY_S:
-                told = now
+            if behind.seconds >= _LAG_REPORTED_S and now - reported_at >= _LAG_EVERY_S:
+                reported_at = now
                 say(f"analysis is {behind.seconds:.1f} s ({_size(behind.bytes)}) behind the capture")
 
     threading.Thread(target=watch, name="kdissect-lag", daemon=True).start()
@@ -110,7 +110,7 @@ def _summary(captures: LiveCaptures) -> list[str]:
     packets, size, drops = _totals(captures)
     lines = [f"{plural(packets, 'packet')} captured ({_size(size)}), {drops} dropped"]
     most = captures.lag.most
-    if most.seconds >= _LAG_TOLD_S:
+    if most.seconds >= _LAG_REPORTED_S:
         lines[0] += f"; analysis was at most {most.seconds:.1f} s behind"
     written = captures.written
     if written:

@@ -1,4 +1,4 @@
-"""Names that options ask for (`--topic`, `--group`, `--api` ...): those that occur nowhere are told."""
+"""Names that options ask for (`--topic`, `--group`, `--api` ...): the command says which occur nowhere."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import translate
 from typing import NamedTuple
 
-# Names that are remembered to tell those that are near, and how many are told.
+# Names that are kept to find those that are near, and how many of them are shown.
 _NAMES_KEPT = 1000
-_NAMES_TOLD = 3
+_NAMES_SHOWN = 3
 # What a filter asks for: it has no name that others could be near.
 EXCHANGE = "exchange of a filter"
 
 
-class SoughtState(NamedTuple):
+class WantedState(NamedTuple):
     """What an option asks for (`what`: topic, group ...) and did not meet, and the names that there are."""
 
     option: str
@@ -24,7 +24,7 @@ class SoughtState(NamedTuple):
     names: tuple[str, ...]
 
 
-class Sought:
+class WantedNames:
     """The names or globs of one option; with `exact` names alone.
 
     `see()` it every name that occurs, whatever else is asked for.
@@ -51,20 +51,22 @@ class Sought:
         for pattern in [pattern for pattern, matches in self._missing.items() if matches(name)]:
             del self._missing[pattern]
 
-    def state(self) -> SoughtState:
+    def state(self) -> WantedState:
         """What is known by now."""
-        return SoughtState(self._option, self._what, tuple(self._missing), tuple(self._names))
+        return WantedState(self._option, self._what, tuple(self._missing), tuple(self._names))
 
 
-def seek(options: Namespace, option: str, what: str, wanted: Sequence[str], exact: bool = False) -> Sought:
-    """Have the command tell at its end what of `wanted` never occurred."""
-    sought = Sought(option, what, wanted, exact)
-    sought_by_option: dict[str, Sought] = options.__dict__.setdefault("sought", {})
-    sought_by_option[option] = sought  # of several readings the last counts
-    return sought
+def watch_for(
+    options: Namespace, option: str, what: str, wanted: Sequence[str], exact: bool = False
+) -> WantedNames:
+    """Have the command say at its end what of `wanted` never occurred."""
+    found = WantedNames(option, what, wanted, exact)
+    wanted_by_option: dict[str, WantedNames] = options.__dict__.setdefault("wanted_names", {})
+    wanted_by_option[option] = found  # of several readings the last counts
+    return found
 
 
-def joined_names(one: Sequence[SoughtState], other: Sequence[SoughtState]) -> tuple[SoughtState, ...]:
+def joined_names(one: Sequence[WantedState], other: Sequence[WantedState]) -> tuple[WantedState, ...]:
     """What two parts of one reading know together."""
     return tuple(
         mine._replace(
@@ -75,9 +77,9 @@ def joined_names(one: Sequence[SoughtState], other: Sequence[SoughtState]) -> tu
     )
 
 
-def missing_lines(sought: Iterable[SoughtState]) -> Iterator[str]:
+def missing_lines(found: Iterable[WantedState]) -> Iterator[str]:
     """A line for each name that occurs nowhere, with those that are near."""
-    for option, what, missing, names in sought:
+    for option, what, missing, names in found:
         for name in missing:
             others = "" if what == EXCHANGE else f"; {_others(name, what, names)}"
             yield f"{option} {name} {'takes no exchange' if what == EXCHANGE else 'occurs nowhere'}{others}"
@@ -86,12 +88,12 @@ def missing_lines(sought: Iterable[SoughtState]) -> Iterator[str]:
 def _others(name: str, what: str, names: Sequence[str]) -> str:
     if not names:
         return f"no {what} does"
-    near = near_names(name, names, _NAMES_TOLD)
+    near = near_names(name, names, _NAMES_SHOWN)
     if near:
         return f"near it: {', '.join(near)}"
-    told = sorted(names)[:_NAMES_TOLD]
-    more = len(names) - len(told)
-    return f"there are {', '.join(told)}" + (f" and {more} more" if more else "")
+    shown = sorted(names)[:_NAMES_SHOWN]
+    more = len(names) - len(shown)
+    return f"there are {', '.join(shown)}" + (f" and {more} more" if more else "")
 
 
 def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:

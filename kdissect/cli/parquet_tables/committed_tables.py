@@ -156,7 +156,7 @@ def add_grace(parser: ArgumentParser) -> None:
 def _with_tables(directory: str, grace_s: float, act: Callable[[SinkPlace], None]) -> int:
     """Do something with the tables of a directory; gives the exit code.
 
-    What is wrong with the directory, or goes wrong, is told on stderr.
+    What is wrong with the directory, or goes wrong, is said on stderr.
     """
     if not are_installed("pyarrow"):
         say(INSTALL)

@@ -8,7 +8,7 @@ from typing import Any
 
 from kdissect.capture.whole_file import WholeFile
 from kdissect.cli.findings.report_files import STATISTICS, render
-from kdissect.cli.statistics.stats_command import POINTS_TOLD
+from kdissect.cli.statistics.stats_command import POINTS_IN_JSON
 from kdissect.pipeline.sink.place import SinkPlace
 from kdissect.stages.from_tables import TableDirectory
 from kdissect.stats.traffic_rows import traffic_facts
@@ -30,7 +30,7 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
 
 def statistics(directory: Any, by: Sequence[str]) -> bytes:
     """What `stats --format json` prints, by the names of `--by` that tables have. Raises ValueError."""
-    facts = traffic_facts(directory.traffic(by), by, None, POINTS_TOLD)
+    facts = traffic_facts(directory.traffic(by), by, None, POINTS_IN_JSON)
     return dumps(facts, indent=2, ensure_ascii=True).encode() + b"\n"
 
 

@@ -46,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
     if files is None:
         say(f"{options.output}: there are tables already; --overwrite replaces them")
         return USAGE
-    _tell(files)
+    _print_counts(files)
     return report(dissection, options)
 
 
@@ -122,7 +122,7 @@ def _columns(text: str) -> tuple[str, ...]:
     return names
 
 
-def _tell(files: Sequence[WrittenFile]) -> None:
+def _print_counts(files: Sequence[WrittenFile]) -> None:
     found: dict[str, list[int]] = {}
     for file in files:
         counts = found.setdefault(file.table, [0, 0, 0])

@@ -90,10 +90,10 @@ def _follow(options: Namespace, settings: Settings, session: SparkSession) -> in
             log = held.enter_context(open(options.progress_log, "a", encoding="utf-8"))  # noqa: PTH123
 
         def progress(found: object) -> None:
-            told = json.loads(found.json)  # type: ignore[attr-defined]
-            line.progress(told)
+            progressed = json.loads(found.json)  # type: ignore[attr-defined]
+            line.progress(progressed)
             if log is not None:
-                log.write(json.dumps(told) + "\n")
+                log.write(json.dumps(progressed) + "\n")
                 log.flush()
 
         watch = Watch(settings, line.batch, line.warn, options.alert, options.grace)
@@ -150,10 +150,10 @@ class _WatchLine:
         self.unread += done.unread
         self._write(_line_of(done, committing_s, time.time_ns()))
 
-    def progress(self, told: Mapping[str, Any]) -> None:
-        """Spark tells of a batch that it journaled."""
-        seconds = told.get("durationMs", {}).get("triggerExecution", 0) / 1000
-        self._write(f"batch {told['batchId']}: journaled after {seconds:.1f} s")
+    def progress(self, progressed: Mapping[str, Any]) -> None:
+        """Spark has journaled a batch."""
+        seconds = progressed.get("durationMs", {}).get("triggerExecution", 0) / 1000
+        self._write(f"batch {progressed['batchId']}: journaled after {seconds:.1f} s")
 
     def warn(self, text: str) -> None:
         """A line that stays."""

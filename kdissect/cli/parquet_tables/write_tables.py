@@ -37,8 +37,8 @@ def write_tables(
             _produce(dissection, wanted, parts)
             files = parts.close()
         except KeyboardInterrupt:
-            told = f"nothing was written to {options.output}: {how_far(dissection)}"
-            raise KeyboardInterrupt(told) from None
+            what = f"nothing was written to {options.output}: {how_far(dissection)}"
+            raise KeyboardInterrupt(what) from None
         if not was_read(dissection):
             return []
         if before is not None:

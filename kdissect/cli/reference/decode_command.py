@@ -84,9 +84,7 @@ def _check(parser: ArgumentParser, options: Namespace) -> None:
 def _stdin() -> str:
     if sys.stdin is None:
         raise OSError("there is no standard input")
-    return sys.stdin.buffer.read().decode(
-        "utf-8", "replace"
-    )  # what is no text is no hex, and is told as that
+    return sys.stdin.buffer.read().decode("utf-8", "replace")  # what is no text is no hex either
 
 
 def _dissect(data: bytes, options: Namespace) -> Node:
@@ -120,9 +118,9 @@ def _lines(node: Node, data: bytes, show_secrets: bool, colour: bool) -> Iterato
 
 
 def _report(node: Node) -> int:
-    """Tell what does not fit.
+    """Say what does not fit.
 
-    A wrong size alone is told, and is no failure: the rest was decoded all the same.
+    A wrong size alone is a warning: the rest was decoded all the same.
     """
     code = OK
     for error in _errors(node):
@@ -144,26 +142,26 @@ def _node_json(node: Node, errors: Sequence[DecodeError], size: int, show_secret
 
     A node is `{name, type, start, end}` with `value` or `children`; `end` is excluded.
     """
-    told = [{"path": error.path, "offset": error.offset, "why": error.why} for error in errors]
+    shown = [{"path": error.path, "offset": error.offset, "why": error.why} for error in errors]
     secret = frozenset() if show_secrets else secret_nodes(node)
-    document = {"bytes": size, "errors": told, "tree": _node(node, secret)}
+    document = {"bytes": size, "errors": shown, "tree": _node(node, secret)}
     return json.dumps(document, indent=2, ensure_ascii=True).encode() + b"\n"
 
 
 def _node(node: Node, secret: frozenset[int]) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": node.name, "type": node.type, "start": node.start, "end": node.end}
+    shown: dict[str, Any] = {"name": node.name, "type": node.type, "start": node.start, "end": node.end}
     if node.error is not None:
-        told["error"] = node.error.why
+        shown["error"] = node.error.why
     children = [
         child for child in node.children if child.field is not None or child.children or _stands_alone(child)
     ]
     if id(node) in secret:
-        told["value"] = None if node.value is None else MASK
+        shown["value"] = None if node.value is None else MASK
     elif not children and not isinstance(node.value, Value | list):
-        told["value"] = _value(node)
-    if children or "value" not in told:
-        told["children"] = [_node(child, secret) for child in children]
-    return told
+        shown["value"] = _value(node)
+    if children or "value" not in shown:
+        shown["children"] = [_node(child, secret) for child in children]
+    return shown
 
 
 def _stands_alone(child: Node) -> bool:

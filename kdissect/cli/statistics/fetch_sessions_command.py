@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kdissect.cli.event_loop import Reading, read_events
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.filter_option import add_filter, open_filtered, takes, telling_filter
+from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
 from kdissect.cli.options.input_options import add_inputs
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
@@ -33,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         traffic = FetchSessionTraffic()
-        accepts = telling_filter(options, dissection)
+        accepts = reporting_filter(options, dissection)
         reading = Reading()
         with reading:
             read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))

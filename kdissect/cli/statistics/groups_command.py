@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from kdissect.cli.event_loop import Reading, read_turns
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.exchange_selection import wanted_names
-from kdissect.cli.options.filter_option import add_filter, open_filtered, takes, telling_filter
+from kdissect.cli.options.exchange_selection import name_test
+from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
@@ -45,11 +45,11 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         traffic = GroupTraffic(dissection.topics)
-        accepts = telling_filter(options, dissection)
+        accepts = reporting_filter(options, dissection)
         reading = Reading()
         with reading:
             read_turns(dissection, lambda turn: traffic.add(turn, takes(accepts, turn.exchange)))
-        groups = group_facts(traffic, wanted_names(options, "--group", "group", options.group))
+        groups = group_facts(traffic, name_test(options, "--group", "group", options.group))
         if options.format == "json":
             write_json(output, {"groups": groups, "forgotten": traffic.logs.forgotten})
         else:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from kdissect.cli.event_loop import Reading, read_events
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.exchange_selection import wanted_names
-from kdissect.cli.options.filter_option import add_filter, open_filtered, takes, telling_filter
+from kdissect.cli.options.exchange_selection import name_test
+from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
@@ -44,13 +44,13 @@ def run(arguments: Sequence[str]) -> int:
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
-        accepts = telling_filter(options, dissection)
+        accepts = reporting_filter(options, dissection)
         traffic = ProducerTraffic(dissection.topics, is_selective=accepts is not None)
         reading = Reading()
         with reading:
             read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
         traffic.finish()
-        facts = producer_facts(traffic, wanted_names(options, "--producer", "producer", options.producer))
+        facts = producer_facts(traffic, name_test(options, "--producer", "producer", options.producer))
         if options.format == "json":
             write_json(output, facts)
         else:

@@ -1,4 +1,4 @@
-"""`kdissect stats`: how many, how fast, how large, told apart by whatever the user asks for."""
+"""`kdissect stats`: how many, how fast, how large, by whatever the user asks for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 
 DEFAULT_TOP = 30  # rows of a table: a screen
 _POINTS_SHOWN = 20
-POINTS_TOLD = 200  # in JSON
+POINTS_IN_JSON = 200  # in JSON
 _BAR_WIDTH = 40
 _EIGHTHS = ("", *(chr(ord("\N{LEFT ONE EIGHTH BLOCK}") - more) for more in range(7)))
 
@@ -113,7 +113,7 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
 
 def _print(traffic: Traffic, options: Namespace, output: Output) -> None:
     if options.format == "json":
-        write_json(output, traffic_facts(traffic, options.by, options.top, POINTS_TOLD, options.sort))
+        write_json(output, traffic_facts(traffic, options.by, options.top, POINTS_IN_JSON, options.sort))
         return
     facts = traffic_facts(traffic, options.by, options.top or DEFAULT_TOP, _POINTS_SHOWN, options.sort)
     total = traffic.total
@@ -126,7 +126,7 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
     tables = Tables(options, output)
     by = facts["by"]
     tables.table(traffic_columns(by, span_ns), traffic_rows(facts, by[0]))
-    errors = [] if "error" in by else list(error_rows(facts, by))  # the rows themselves tell
+    errors = [] if "error" in by else list(error_rows(facts, by))  # the rows themselves show them
     if errors:
         tables.heading("errors by code")
         tables.table(error_columns(), errors)

@@ -9,8 +9,8 @@ from kdissect.api import Dissection
 from kdissect.cli.event_loop import Reading, read_events
 from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.exchange_selection import wanted_names
-from kdissect.cli.options.filter_option import add_filter, open_filtered, takes, telling_filter
+from kdissect.cli.options.exchange_selection import name_test
+from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
@@ -54,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> Facts:
     traffic, unseen = TopicTraffic(dissection.topics, options.sizes), BlindSpots()
-    accepts = telling_filter(options, dissection)
+    accepts = reporting_filter(options, dissection)
 
     def take(event: Event) -> None:
         unseen.add(event)
@@ -63,7 +63,7 @@ def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> Fact
 
     with reading:
         read_events(dissection, take)
-    wanted = wanted_names(options, "--topic", "topic", options.topic)
+    wanted = name_test(options, "--topic", "topic", options.topic)
     return {
         "topics": topic_facts(traffic, wanted),
         "not_seen": unseen.facts() | {"brokers": traffic.leaders.unseen_brokers()},

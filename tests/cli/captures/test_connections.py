@@ -145,7 +145,7 @@ def test_a_filter_leaves_out_problems(capfd: pytest.CaptureFixture[str]) -> None
 def test_problems_beyond_the_bound_are_counted(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kdissect.cli.captures.failed_connections.MOST_TOLD", 5)
+    monkeypatch.setattr("kdissect.cli.captures.failed_connections.MAX_PROBLEMS", 5)
     assert main(["connections", str(CAPTURES / "kafka44_connect_tls.pcapng"), "--problems"]) == 0
     said = capfd.readouterr()
     assert len(said.out.splitlines()) == 1 + 5
