@@ -63,7 +63,7 @@ class Dissection:
         sets = {file.capture_set for file in files}
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self._brokers = Brokers(rescan=(lambda: self._proven_in(seekable)) if seekable else None)
-        self.analyzer = self.new_analyzer(
+        self.analyzer = self._new_analyzer(
             self.ports,
             lambda index: files[index].capture_set,
             self.key_logs,
@@ -83,7 +83,7 @@ class Dissection:
         self.is_over = False
         """Whether the inputs were read to their ends."""
 
-    def new_analyzer(self, *arguments: Any) -> Analyzer:
+    def _new_analyzer(self, *arguments: Any) -> Analyzer:
         """The analyzer, of these arguments; a shard of several processes has another (`cli.jobs`)."""
         return Analyzer(*arguments)
 

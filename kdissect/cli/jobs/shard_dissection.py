@@ -20,7 +20,7 @@ class ShardDissection(Dissection):
         self._shard = shard
         super().__init__(*arguments, **named)
 
-    def new_analyzer(self, *arguments: Any) -> ShardAnalyzer:
+    def _new_analyzer(self, *arguments: Any) -> ShardAnalyzer:
         """That of the shard."""
         return ShardAnalyzer(self._shard, *arguments)
 
