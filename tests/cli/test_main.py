@@ -29,6 +29,14 @@ def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.startswith(f"usage: kdissect {name} ")
 
 
+def test_every_module_of_a_command_is_in_the_table() -> None:
+    folder = CHECKOUT / "kdissect" / "cli"
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*_command.py")}
+    assert there == {
+        f"{folder_of}/{name.replace('-', '_')}_command.py" for name, (folder_of, _) in COMMANDS.items()
+    }
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

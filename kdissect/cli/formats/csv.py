@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kdissect.cli.formats.field_columns import Column
+from kdissect.cli.formats.named_fields import Column
 from kdissect.report.cell_text import LIST_SEPARATOR, cell
 from kdissect.report.printable import printable
 

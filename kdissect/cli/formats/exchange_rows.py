@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kdissect.api import Dissection
 from kdissect.cli.colour import wants_colour
 from kdissect.cli.formats import Format, format_of
-from kdissect.cli.formats.field_columns import needs_bodies
+from kdissect.cli.formats.named_fields import needs_bodies
 from kdissect.cli.options.input_options import is_live
 from kdissect.cli.output import Output
 from kdissect.engine.rows import ExchangeRows

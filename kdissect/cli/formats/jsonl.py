@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from kdissect.cli.formats.field_columns import Column
+from kdissect.cli.formats.named_fields import Column
 from kdissect.report.printable import terminal_json
 
 # Keys of bodies are strings; StrEnum values are written as their strings.

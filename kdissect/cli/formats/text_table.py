@@ -8,7 +8,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from kdissect.cli.colour import paint, wants_colour
-from kdissect.cli.formats.field_columns import Column
+from kdissect.cli.formats.named_fields import Column
 from kdissect.cli.output import Output
 from kdissect.report.cell_text import cell
 from kdissect.report.cells import Cell, TableColumn

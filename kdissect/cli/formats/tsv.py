@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.formats.field_columns import Column
+from kdissect.cli.formats.named_fields import Column
 from kdissect.report.cell_text import cell
 
 

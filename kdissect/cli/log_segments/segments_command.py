@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from kdissect.cli.formats import format_of
-from kdissect.cli.formats.field_columns import check_names, split_names
+from kdissect.cli.formats.named_fields import check_names, split_names
 from kdissect.cli.log_segments.file_errors import FileErrors
 from kdissect.cli.log_segments.segment_kind import SegmentKind, kind_of
 from kdissect.cli.options.command_parser import command_parser

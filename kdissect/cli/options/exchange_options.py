@@ -66,7 +66,7 @@ def _check(options: Namespace) -> None:
     if options.records and not options.fields:
         options.bodies = True
     if options.fields:
-        from kdissect.cli.formats.field_columns import check_names, split_names  # start-up: of -e
+        from kdissect.cli.formats.named_fields import check_names, split_names  # start-up: of -e
 
         options.fields = split_names(options.fields)
         check_names(options.fields, EXCHANGE_FIELDS)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kdissect.cli.formats.field_columns import Column, check_names, needs_bodies, split_names
 from kdissect.cli.formats.jsonl import JsonFormat
+from kdissect.cli.formats.named_fields import Column, check_names, needs_bodies, split_names
 from kdissect.engine.rows import EXCHANGE_FIELDS
 from kdissect.report.cell_text import cell
 from kdissect.session.exchange import State
