@@ -80,7 +80,7 @@ class _Listing:
         left = self._options.limit or -1
         number = 0
         write = output.write
-        for thing in workers.messages():
+        for thing in workers.received():
             kind = thing[1]
             if kind == LINE:  # nearly all
                 number += 1

@@ -42,7 +42,7 @@ class Workers:
     ) -> None:
         self._end()
 
-    def messages(self) -> Iterator[tuple[Any, ...]]:
+    def received(self) -> Iterator[tuple[Any, ...]]:
         """What all of them send, in the order of the places, as far as all have come. Raises JobError."""
         held: list[list[tuple[Any, ...]]] = [[] for _ in self._pipes]
         reached = [0] * self._count
