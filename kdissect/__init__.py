@@ -1,16 +1,18 @@
 """kdissect: a Kafka wire-protocol analyzer.
 
-`for exchange in kdissect.open("a.pcap"): ...` reads captures; `kdissect.decode_request(frame)` and
-`kdissect.decode_response(frame, api_key, api_version)` decode single frames. Names are imported at first
-use, so that
+`for exchange in kdissect.open("a.pcap"): ...` reads captures. `kdissect.decode_request(frame)` and
+`kdissect.decode_response(frame, api_key, api_version)` decode single frames. docs/library.md lists every name
+that other programs may use; all else may change in any release. Names are imported at first use, so that
 `import kdissect` costs nothing.
 """
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for type checkers, the same as _HOMES for who runs it
     from kdissect.api import Dissection as Dissection
     from kdissect.api import open as open  # noqa: A004  the name a user looks for
+    from kdissect.decoders.messages import DecodedRequest as DecodedRequest
+    from kdissect.decoders.messages import DecodedResponse as DecodedResponse
     from kdissect.decoders.messages import decode_request as decode_request
     from kdissect.decoders.messages import decode_response as decode_response
     from kdissect.model.errors import CaptureError as CaptureError
@@ -25,6 +27,8 @@ _HOMES = {
     "CaptureError": "kdissect.model.errors",
     "CaptureWarning": "kdissect.model.errors",
     "DecodeError": "kdissect.model.errors",
+    "DecodedRequest": "kdissect.decoders.messages",
+    "DecodedResponse": "kdissect.decoders.messages",
     "Dissection": "kdissect.api",
     "Exchange": "kdissect.session.exchange",
     "KdissectError": "kdissect.model.errors",
@@ -40,7 +44,7 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'kdissect' has no attribute {name!r}")
-    from importlib import import_module
+    from importlib import import_module  # at first use: start-up
 
     value = globals()[name] = getattr(import_module(home), name)
     return value

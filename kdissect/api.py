@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 from kdissect.capture.files import Captures, ends_of, open_captures, refusal
 from kdissect.capture.key_logs import KeyLogs
@@ -21,7 +22,6 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
-    from kdissect.engine.shards import EventKey, Shard
     from kdissect.engine.taps.duplicate_taps import DuplicateTaps
 
 _NOTHING: list[Event] = []
@@ -37,7 +37,6 @@ class Dissection:
     `topic_ids` and `hosts` are names of topic ids and of addresses (`model.hosts`).
     `only_ports`: connections without one of these are left out.
     `limits` bound what is held of connections (docs/limits.md); None: those of the process (`model.limits`).
-    With a `shard` (`engine.shards`) `placed` gives what one of several processes tells.
     """
 
     def __init__(
@@ -48,7 +47,6 @@ class Dissection:
         key_logs: Sequence[str] = (),
         hosts: Mapping[str, str] | None = None,
         limits: Limits | None = None,
-        shard: "Shard | None" = None,
         only_ports: Iterable[int] = (),
     ) -> None:
         start_run()
@@ -65,8 +63,7 @@ class Dissection:
         sets = {file.capture_set for file in files}
         seekable = [file.path for file in files if not file.is_stream and file.error is None]
         self._brokers = Brokers(rescan=(lambda: self._proven_in(seekable)) if seekable else None)
-        self.analyzer = _analyzer(
-            shard,
+        self.analyzer = self._new_analyzer(
             self.ports,
             lambda index: files[index].capture_set,
             self.key_logs,
@@ -85,6 +82,10 @@ class Dissection:
         """Whether the end of the iteration warns of what was not read (CaptureWarning)."""
         self.is_over = False
         """Whether the inputs were read to their ends."""
+
+    def _new_analyzer(self, *arguments: Any) -> Analyzer:
+        """The analyzer, of these arguments; a shard of several processes has another (`cli.jobs`)."""
+        return Analyzer(*arguments)
 
     def events(self) -> Iterator[Event]:
         """Everything that happens: exchanges, connections that open and close."""
@@ -110,18 +111,6 @@ class Dissection:
         if self.warns:
             _warn_of(self)
 
-    def placed(self) -> "Iterator[Iterator[tuple[EventKey, Event]]]":
-        """The events of the shard with their places, for the packets that are read together."""
-        from kdissect.engine.shards import ShardAnalyzer
-
-        analyzer = self.analyzer
-        assert isinstance(analyzer, ShardAnalyzer), "made without a shard"
-        for packets in self.captures.batches():
-            yield analyzer.placed(self.guard.fed(packets, analyzer))
-        ends = ends_of(self.captures.files)
-        yield analyzer.placed_end(ends, [*self.guard.closed(analyzer, lambda: analyzer.close(ends))])
-        self.is_over = True
-
     def unread(self) -> Unread:
         """What could not be looked into, as far as the inputs are read."""
         tally, parser = self.analyzer.tally(), self.analyzer.parser
@@ -143,7 +132,7 @@ class Dissection:
             self.file_names.append(path_text(file.path))
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
-        """The exchanges of the files once more, for the names they tell."""
+        """The exchanges of the files once more, for the names they show."""
         again = self._opened_again(paths)
         again._brokers.proven = self._brokers.proven  # noqa: SLF001  one of us
         return iter(again)
@@ -173,16 +162,8 @@ class Dissection:
                     yield event
 
 
-def _analyzer(shard: "Shard | None", *of_analyzer: Any) -> Analyzer:
-    if shard is None:
-        return Analyzer(*of_analyzer)
-    from kdissect.engine.shards import ShardAnalyzer
-
-    return ShardAnalyzer(shard, *of_analyzer)
-
-
 def _duplicate_taps() -> "DuplicateTaps":
-    from kdissect.engine.taps.duplicate_taps import DuplicateTaps  # one capture set has none
+    from kdissect.engine.taps.duplicate_taps import DuplicateTaps  # start-up: one capture set has none
 
     return DuplicateTaps()
 
@@ -221,8 +202,6 @@ def _warn_of(dissection: Dissection) -> None:
     """Warn of what is not there: errors, ends inside a packet, packets that the capturing host lost, and what
     could not be looked into.
     """
-    from warnings import warn
-
     captures = dissection.captures
     kinds = AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS
     missing = [text for file in captures.files for text in file.told(*kinds)]

@@ -12,47 +12,56 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Protocol, cast
 
+from kdissect import __version__
 from kdissect.cli.debug import DEBUG, listener_of
-from kdissect.cli.diagnostics import say, write_error
-from kdissect.cli.exits import INTERRUPTED, OK, UNREADABLE, USAGE
+from kdissect.cli.diagnostics import INTERRUPTED, OK, UNREADABLE, USAGE, say, write_error
 from kdissect.cli.output import OutputError
 from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
 from kdissect.model import faults
 from kdissect.model.limits import in_force, use
 from kdissect.model.run_budget import start_run, take_met
 
+# Name -> the folder of its module `NAME_command`, and what it does. This is the one place of late imports for
+# start-up: a module is imported when its command is called, and imports at its top what the command needs.
 COMMANDS = {
-    "inspect": "list the exchanges of captures: who asked what, what came back, how fast",
-    "tui": "look at the exchanges on the screen, with their fields and bytes, while they are read",
-    "live": "capture from interfaces, and list the exchanges as they complete",
-    "info": "what captures hold: files, connections, APIs, gaps, anomalies",
-    "connections": "one line for each TCP connection",
-    "records": "list the records in requests and responses, also inside compressed batches",
-    "stats": "response times, rates and errors, by API, client, topic, group ...",
-    "topics": "who writes and who reads each topic, how much, and who was denied",
-    "groups": "members, rebalances with their causes, assignments and lag",
-    "producers": "producer ids, epochs, retries, duplicates, transactions and how they ended",
-    "fetch-sessions": "fetch sessions: how often they are rebuilt, and polls that bring nothing",
-    "upgrade": "which clients break on another Kafka release",
-    "segments": "what log segments and snapshots hold, and whether they are sound",
-    "check": "hold the traffic to the rules of the protocol",
-    "extract": "write the packets of some exchanges or connections to a file, also without what is secret",
-    "tables": "write everything captures tell as Parquet tables",
-    "pipeline": "analyse captures larger than one machine on Spark, into tables",
-    "rules": "what check holds it to: the list, or one rule explained",
-    "fields": "what a filter (-Y) can name",
-    "limits": "the bounds on memory and time, and their names for --limits",
-    "decode": "decode one frame or body given as hex",
-    "schema": "print the grammar of a message in one version",
-    "completion": "a script by which a shell completes commands, options and filters",
+    "inspect": ("captures", "list the exchanges of captures: who asked what, what came back, how fast"),
+    "tui": (
+        "captures",
+        "look at the exchanges on the screen, with their fields and bytes, while they are read",
+    ),
+    "live": ("captures", "capture from interfaces, and list the exchanges as they complete"),
+    "info": ("captures", "what captures hold: files, connections, APIs, gaps, anomalies"),
+    "connections": ("captures", "one line for each TCP connection"),
+    "records": ("captures", "list the records in requests and responses, also inside compressed batches"),
+    "stats": ("statistics", "response times, rates and errors, by API, client, topic, group ..."),
+    "topics": ("statistics", "who writes and who reads each topic, how much, and who was denied"),
+    "groups": ("statistics", "members, rebalances with their causes, assignments and lag"),
+    "producers": ("statistics", "producer ids, epochs, retries, duplicates, transactions and how they ended"),
+    "fetch-sessions": (
+        "statistics",
+        "fetch sessions: how often they are rebuilt, and polls that bring nothing",
+    ),
+    "upgrade": ("findings", "which clients break on another Kafka release"),
+    "segments": ("log_segments", "what log segments and snapshots hold, and whether they are sound"),
+    "check": ("findings", "hold the traffic to the rules of the protocol"),
+    "extract": (
+        "captures",
+        "write the packets of some exchanges or connections to a file, also without what is secret",
+    ),
+    "tables": ("parquet_tables", "write everything captures tell as Parquet tables"),
+    "pipeline": ("parquet_tables", "analyse captures larger than one machine on Spark, into tables"),
+    "rules": ("reference", "what check holds it to: the list, or one rule explained"),
+    "fields": ("reference", "what a filter (-Y) can name"),
+    "limits": ("reference", "the bounds on memory and time, and their names for --limits"),
+    "decode": ("reference", "decode one frame or body given as hex"),
+    "schema": ("reference", "print the grammar of a message in one version"),
+    "completion": ("reference", "a script by which a shell completes commands, options and filters"),
 }
 
 # Objects made between two searches for cycles: exchanges and what hangs on them go without cycles, so that a
 # search finds nothing; with Python's 700 such searches take a twentieth of the time, and where thousands of
 # connections are opened even 20 000 take as much. 50 000 hold some 5 MB.
 COLLECT_EVERY = 50_000
-# Modules whose names are not those of their commands.
-_MODULES = {"tables": "table_files"}
 _USAGE = "usage: kdissect [--version] [--help] COMMAND ..."
 
 
@@ -64,7 +73,7 @@ class Command(Protocol):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command that `argv` names; gives the exit code (`cli.exits`).
+    """Run the command that `argv` names; gives the exit code (`cli.diagnostics`).
 
     `argv` are the process's arguments unless given.
     """
@@ -101,7 +110,7 @@ def _guarded(arguments: list[str]) -> int:
         say(f"interrupted: {interrupt}" if interrupt.args else "interrupted")
         return INTERRUPTED
     except Exception as error:
-        say(_told(error))
+        say(_message_of(error))
         code = UNREADABLE
         with suppress(BrokenPipeError):
             _finish(code)
@@ -109,7 +118,7 @@ def _guarded(arguments: list[str]) -> int:
 
 
 def _finish(code: int) -> None:
-    """What was printed goes out. Raises OutputError where it cannot, and nobody was told yet."""
+    """What was printed goes out. Raises OutputError where it cannot, and nobody knows yet."""
     try:
         flush()
     except OutputError:
@@ -118,7 +127,7 @@ def _finish(code: int) -> None:
             raise
 
 
-def _told(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     listener = faults.in_force()
     if faults.is_fault(error):
         return faults.told(error)
@@ -137,8 +146,7 @@ def _dispatch(arguments: list[str]) -> int:
         print_text(_help())
         return OK
     if first in ("-V", "--version"):
-        from kdissect import __version__
-        from kdissect.model.native import is_compiled, why_without
+        from kdissect.model.native import is_compiled, why_without  # start-up of --help
 
         compiled = "yes" if is_compiled else f"no ({why_without()})"
         print_text(f"kdissect {__version__}\ncompiled hot path: {compiled}\n")
@@ -159,20 +167,18 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _report_limits_met() -> None:
     for name in take_met():
-        from kdissect.cli.diagnostics import say
-
         bound = f"{name}={getattr(in_force(), name)}"
         say(f"compressed batches hold more than is read in one run: {bound}; --limits sets another bound")
 
 
 def command_of(name: str) -> Command:
     """A command of `COMMANDS`, its module imported."""
-    return cast(Command, import_module(f"kdissect.cli.{_MODULES.get(name, name.replace('-', '_'))}"))
+    return cast(Command, import_module(f"kdissect.cli.{COMMANDS[name][0]}.{name.replace('-', '_')}_command"))
 
 
 def _help() -> str:
     width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:{width}}  {what}" for name, what in COMMANDS.items())
+    commands = "\n".join(f"  {name:{width}}  {what}" for name, (_, what) in COMMANDS.items())
     return (
         "kdissect takes the Kafka traffic in packet captures apart.\n\n"
         f"{_USAGE}\n\ncommands:\n{commands}\n\n"

@@ -15,7 +15,7 @@ def bound_faults(arguments: Sequence[str]) -> None:
 
 
 def listener_of(arguments: Sequence[str]) -> Listener:
-    """What is told of each fault; whoever catches it says the line."""
+    """What gets each fault; whoever catches it says the line."""
     return _show if DEBUG in arguments else _pass
 
 
@@ -24,9 +24,10 @@ def _pass(_error: Exception) -> None:
 
 
 def _show(error: Exception) -> None:
+    # start-up: seldom anything fails
     from traceback import format_exception
 
-    from kdissect.cli.printable import printable
+    from kdissect.report.printable import printable
 
     text = "".join(format_exception(error))
     if sys.stderr is not None:

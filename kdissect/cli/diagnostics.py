@@ -1,18 +1,28 @@
-"""What goes to stderr: inputs that cannot be read, captures that end early."""
+"""What the process reports beside its data: lines on stderr, and exit codes."""
 
 import sys
+
+# Exit codes.
+OK = 0
+FINDINGS = 1  # `check` found something at or above the threshold
+USAGE = 2
+# Some input could not be read, or the output not be written; everything else was printed first.
+UNREADABLE = 3
+# `check` and `upgrade`: nothing to judge, or clients unread: such a capture must not be green for ever.
+NOTHING = 4
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 
 def say(text: str) -> None:
     """One line on stderr, behind the program's name."""
     if sys.stderr is not None:
-        from kdissect.cli.printable import printable  # mostly there is nothing to say
+        from kdissect.report.printable import printable  # start-up: mostly there is nothing to say
 
         write_error(f"kdissect: {printable(text)}\n")
 
 
 def write_error(text: str) -> None:
-    """Write to stderr; where that takes nothing, nobody can be told."""
+    """Write to stderr; where that takes nothing, there is nobody to write to."""
     if sys.stderr is None:
         return
     try:

@@ -6,19 +6,16 @@ Every command that reads captures ends with `report`, several processes with one
 from argparse import Namespace
 from collections.abc import Iterable
 from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.options.input_options import is_live, wants_live, was_read
+from kdissect.cli.options.wanted_names import WantedState, joined_names, missing_lines
 from kdissect.engine.unread import Unread, joined
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.plural import plural
-
-if TYPE_CHECKING:
-    from kdissect.cli.options.wanted_names import WantedState
 
 
 class FileState(NamedTuple):
@@ -32,7 +29,7 @@ class FileState(NamedTuple):
 class InputStates(NamedTuple):
     """What is wrong with inputs as far as they are read: `files`, behind them faults that are of no input;
     names of topic ids and TLS sessions that were not kept. `was_read` says whether any could be opened,
-    `is_over` whether they were read to their ends. `unread` could not be looked into, `sought` are names that
+    `is_over` whether they were read to their ends. `unread` could not be looked into, `wanted` are names that
     options ask for.
     """
 
@@ -42,7 +39,7 @@ class InputStates(NamedTuple):
     was_read: bool
     is_over: bool
     unread: Unread
-    sought: "tuple[WantedState, ...]"
+    wanted: tuple[WantedState, ...]
 
 
 def report(dissection: Dissection, options: Namespace) -> int:
@@ -53,7 +50,7 @@ def report(dissection: Dissection, options: Namespace) -> int:
     """
     code = say_states(states_of(dissection, options))
     if is_live(dissection):
-        from kdissect.cli.options.live_input import report_capture
+        from kdissect.cli.options.live_input import report_capture  # start-up: sources of packets
 
         return report_capture(dissection.captures) or code
     return code
@@ -81,13 +78,13 @@ def states_of(dissection: Dissection, options: Namespace) -> InputStates:
     files += [FileState(fault, None, ()) for fault in dissection.guard.errors]
     return InputStates(
         tuple(files), dissection.topics.dropped, dissection.key_logs.dropped, was_read(dissection),
-        dissection.is_over, dissection.unread(), _sought(options),
+        dissection.is_over, dissection.unread(), _wanted(options),
     )  # fmt: skip
 
 
-def _sought(options: Namespace) -> "tuple[WantedState, ...]":
-    """What options asked for by name (`cli.sought.seek`)."""
-    return tuple(one.state() for one in getattr(options, "sought", {}).values())
+def _wanted(options: Namespace) -> tuple[WantedState, ...]:
+    """What options asked for by name (`cli.options.wanted_names.watch_for`)."""
+    return tuple(one.state() for one in getattr(options, "wanted_names", {}).values())
 
 
 def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
@@ -101,8 +98,6 @@ def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
 
 def joined_states(shards: Iterable[InputStates]) -> InputStates:
     """Those of one reading by several processes: faults that only a shard shows, and what all have seen."""
-    from kdissect.cli.options.wanted_names import joined_names
-
     first, *rest = shards
     for more in rest:
         nothing = FileState(None, None, ())
@@ -112,7 +107,7 @@ def joined_states(shards: Iterable[InputStates]) -> InputStates:
             files=files,
             is_over=first.is_over and more.is_over,
             unread=joined((first.unread, more.unread)),
-            sought=joined_names(first.sought, more.sought),
+            wanted=joined_names(first.wanted, more.wanted),
         )
     return first
 
@@ -136,14 +131,6 @@ def say_states(states: InputStates) -> int:
     if states.is_over and states.was_read:
         for line in states.unread.lines():
             say(f"warning: {line}")
-        for line in _missing_lines(states.sought):
+        for line in missing_lines(states.wanted):
             say(f"warning: {line}")
     return code
-
-
-def _missing_lines(sought: "tuple[WantedState, ...]") -> Iterable[str]:
-    if not sought:
-        return ()
-    from kdissect.cli.options.wanted_names import missing_lines
-
-    return missing_lines(sought)

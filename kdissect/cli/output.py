@@ -14,7 +14,7 @@ from kdissect.capture.whole_file import WholeFile, is_special
 from kdissect.model.errors import KdissectError
 
 # A write costs microseconds whatever its size; beyond this nothing is gained.
-BUFFER_BYTES = 1 << 18
+_BUFFER_BYTES = 1 << 18
 _TERMINAL_BYTES = 1 << 13  # a person wants to see something soon
 _STDOUT = 1
 
@@ -39,7 +39,7 @@ class Output:
         self._unwanted: OutputError | None = None
         self.before_write: Callable[[], None] | None = None
         """Called before each write: takes a progress line off the terminal."""
-        self.most_held = 0 if live else _TERMINAL_BYTES if self.is_terminal else BUFFER_BYTES
+        self.most_held = 0 if live else _TERMINAL_BYTES if self.is_terminal else _BUFFER_BYTES
         """Bytes; what is more is written."""
         if path is None and sys.stdout is not None:
             sys.stdout.flush()  # what was printed the usual way comes first

@@ -29,7 +29,7 @@ def print_text(text: str) -> None:
     try:
         sys.stdout.write(text)
     except OSError as error:
-        raise _told(error) from error
+        raise _as_output_error(error) from error
     flush()
 
 
@@ -38,7 +38,7 @@ def flush() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        raise _told(error) from error
+        raise _as_output_error(error) from error
 
 
 def forget_output() -> None:
@@ -51,5 +51,5 @@ def forget_output() -> None:
     os.close(nowhere)
 
 
-def _told(error: OSError) -> Exception:
+def _as_output_error(error: OSError) -> Exception:
     return error if isinstance(error, BrokenPipeError) else OutputError(f"{_WRITTEN}: {error.strerror}")

@@ -2,11 +2,11 @@
 
 import os
 
-from kdissect.config.names import OWN, SHARED
+from kdissect.config.read import OWN, SHARED, has_section
 
 _SECTION = b"kdissect"
 # A project file is a page or two. What is larger is read no further for the mention of our section.
-MAX_PROJECT_BYTES = 4 << 20
+_MAX_PROJECT_BYTES = 4 << 20
 
 
 def find_config(start: str) -> str | None:
@@ -35,10 +35,8 @@ def _names_us(path: str) -> bool:
     """Whether a project file may hold our section: a cheap look before TOML is parsed."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
-            if _SECTION not in file.read(MAX_PROJECT_BYTES):
+            if _SECTION not in file.read(_MAX_PROJECT_BYTES):
                 return False
     except OSError:
         return False
-    from kdissect.config.read import has_section
-
     return has_section(path)

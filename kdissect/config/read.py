@@ -4,11 +4,24 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kdissect.config.errors import ConfigError
-from kdissect.config.names import SHARED
-
 if TYPE_CHECKING:
     from kdissect.config.key_lines import KeyLines
+
+
+class ConfigError(Exception):
+    """A file that cannot be used. `line` is 1-based; 0 where the place is not known."""
+
+    def __init__(self, path: str, line: int, why: str) -> None:
+        super().__init__(f"{path}:{line}: {why}" if line else f"{path}: {why}")
+        self.path = path
+        self.line = line
+        self.why = why
+
+
+OWN = "kdissect.toml"
+SHARED = "pyproject.toml"
+"""Of the whole project: ours is its table `tool.kdissect`."""
+
 
 _SECTION = ("tool", "kdissect")
 _WHERE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")  # how tomllib ends its messages
@@ -49,7 +62,7 @@ def read_config(path: str) -> ConfigFile:
 
 
 def has_section(path: str) -> bool:
-    """Whether a project file configures kdissect. One that cannot be parsed does: then the user is told."""
+    """Whether a project file configures kdissect. One that is no TOML does: reading it reports the error."""
     try:
         read_config(path)
     except ConfigError as error:

@@ -1,5 +1,7 @@
 """What optional features need, and the line that installs it."""
 
+from importlib.util import find_spec
+
 # The extras of pyproject.toml (a test compares them) that are asked for by name where they are missing.
 EXTRAS = {
     "arrow": ("numpy>=1.26", "pyarrow>=19"),
@@ -9,6 +11,11 @@ EXTRAS = {
     "tls": ("cryptography>=43",),
     "web": ("textual-serve>=1.1",),
 }
+
+
+def are_installed(*modules: str) -> bool:
+    """Whether modules can be imported; none of them is."""
+    return all(find_spec(name) is not None for name in modules)
 
 
 def how_to_install(extra: str) -> str:

@@ -139,7 +139,7 @@ class ConnectionInfo:
         self.capture_set = capture_set
         self.names = names
         self.line_texts: tuple[bytes, bytes] | None = None
-        """Id and ends as they stand on a line (`cli.formats.fastlines`), once there was one."""
+        """Id and ends as they stand on a line (`cli.formats.fast_lines`), once there was one."""
         self.client_direction = 0
         self.kind = ConnectionKind.NO_DATA
         self.start_ns = start_ns

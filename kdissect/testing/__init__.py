@@ -1,7 +1,7 @@
 """The pytest plugin: a fixture that records a port while a test runs, and fails the test for what it finds.
 
 Loaded by every pytest of an environment that has kdissect, so nothing of it is imported before the fixture
-is used. docs/testing.md tells how to use it.
+is used. docs/testing.md says how to use it.
 
 PYTEST_DONT_REWRITE: nothing is asserted here.
 """
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kdissect.testing.wire import KafkaWire as KafkaWire
+
+__all__ = ["KafkaWire", "kafka_wire"]
 
 MARKER = "kafka_wire"
 _MARKER_HELP = (
@@ -47,7 +49,7 @@ def kafka_wire(request: pytest.FixtureRequest) -> Iterator[KafkaWire]:
     With `@pytest.mark.kafka_wire(port=9092)` the port is recorded from here on; `kafka_wire.record(9092)`
     begins later, `kafka_wire.capture(path)` reads a file instead.
     """
-    from kdissect.testing.setup import wire_of
+    from kdissect.testing.wire import wire_of
 
     wire = wire_of(request, MARKER)
     try:

@@ -11,8 +11,8 @@ from kdissect.report.baseline import Baseline, parse_baseline
 
 # Keys of the configuration that a test follows; the others are about the command.
 _KEYS = {"select": list, "ignore": list, "judge": str, "strict": bool, "fail-on": str, "label": dict}
-FAIL_ON = ("error", "warning", "never")
-JUDGE = ("client", "broker", "both")
+_FAIL_ON = ("error", "warning", "never")
+_JUDGE = ("client", "broker", "both")
 
 
 class WireOptions:
@@ -40,9 +40,9 @@ class WireOptions:
         self.interface = interface
         self.select = _words(select)
         self.ignore = _words(ignore)
-        self.judge = _one_of("judge", judge, JUDGE)
+        self.judge = _one_of("judge", judge, _JUDGE)
         self.strict = strict
-        self.fail_on = _one_of("fail_on", fail_on, FAIL_ON)
+        self.fail_on = _one_of("fail_on", fail_on, _FAIL_ON)
         self.label = dict(label or {})
         self.allow_empty = allow_empty
         self.suppressions: Sequence[Suppression] = ()

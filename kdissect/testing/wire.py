@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from os import PathLike
-from typing import Protocol
+from typing import Any, Protocol
+
+import pytest
 
 from kdissect.api import Dissection
+from kdissect.config.read import ConfigError
 from kdissect.model.finding import Finding, Level, Severity, Who
 from kdissect.model.plural import plural
 from kdissect.report.text import finding_text, report_text
@@ -14,7 +17,7 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule_selection import select
 from kdissect.session.exchange import Exchange
-from kdissect.testing.options import WireOptions
+from kdissect.testing.options import WireOptions, wire_options
 
 _FAILING = {
     "error": {Severity.ERROR},
@@ -24,7 +27,7 @@ _FAILING = {
 
 
 class Recording(Protocol):
-    """A recording that goes on: `testing.recording` has it."""
+    """A recording that goes on: `testing.wire_recording` has it."""
 
     path: str
 
@@ -142,3 +145,40 @@ class KafkaWire:
         for finding in failing:
             yield ""
             yield finding_text(finding, verdict.files)
+
+
+def wire_of(request: pytest.FixtureRequest, marker_name: str) -> KafkaWire:
+    """The wire of the test that asks, recording if its marker names a port."""
+    given: dict[str, Any] = {}
+    for marker in reversed(list(request.node.iter_markers(marker_name))):  # the closest one has the last word
+        if marker.args:
+            raise pytest.UsageError(f"the arguments of {marker_name} have names: port=9092")
+        given |= marker.kwargs
+    try:
+        options = wire_options(given, str(request.config.rootpath))
+    except (ConfigError, TypeError, ValueError) as error:
+        raise pytest.UsageError(f"{marker_name}: {error}") from None
+
+    def start(ports: list[int], interface: str | None) -> Recording:
+        return _start(request, marker_name, ports, interface)
+
+    wire = KafkaWire(options, start)
+    if options.ports:
+        wire.record(*options.ports)
+    return wire
+
+
+def _start(
+    request: pytest.FixtureRequest, marker_name: str, ports: list[int], interface: str | None
+) -> Recording:
+    from kdissect.testing.wire_recording import CannotRecordError, start_recording
+
+    folder = request.getfixturevalue("tmp_path")
+    number = len(list(folder.glob("kafka_wire*.pcapng"))) + 1
+    try:
+        return start_recording(str(folder / f"kafka_wire{number}.pcapng"), ports, interface)
+    except CannotRecordError as error:
+        why = f"{marker_name} cannot record: {error}"
+    if request.config.getini("kafka_wire_required"):
+        pytest.fail(why, pytrace=False)
+    pytest.skip(why)

@@ -1,6 +1,6 @@
 """Records ports of this machine, with what captures live (`kdissect.capture.live`), while a test runs.
 
-Who captures holds some packets back, and nobody can tell from outside how many, so it is asked: a datagram is
+Who captures holds some packets back, and nobody can see from outside how many, so it is asked: a datagram is
 sent to a socket of ours on the loopback interface until it is in the file. As packets stay in order,
 everything sent before a datagram that is there is there too.
 """

@@ -23,8 +23,8 @@ HEAVY = {
 # Of our own: what is for bodies, records, rules, metrics, several captures, packets and streams that are not
 # plain. Each module costs a seventh of a millisecond at least, a named tuple in it the same, an enum more.
 RARE = {
-    "capture.merge", "capture.natural_order", "capture.resume", "cli.api_names",
-    "config.lines", "decoders.decoded", "decoders.json_bodies", "decoders.json_sink", "decoders.jsonable",
+    "capture.merge", "capture.natural_order", "capture.resume", "cli.options.api_names",
+    "config.key_lines", "decoders.decoded", "decoders.json_bodies", "decoders.json_sink", "decoders.jsonable",
     "decoders.messages", "decoders.naming", "decoders.payloads", "decoders.plain", "decoders.records",
     "decoders.spanned", "engine.bodies", "engine.duplicate_taps", "metrics", "model.finding", "model.record",
     "model.record_batch", "net.datagram", "net.foreign", "net.fragments", "net.ip", "net.layers", "net.link",

@@ -29,6 +29,14 @@ def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.startswith(f"usage: kdissect {name} ")
 
 
+def test_every_module_of_a_command_is_in_the_table() -> None:
+    folder = CHECKOUT / "kdissect" / "cli"
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*_command.py")}
+    assert there == {
+        f"{folder_of}/{name.replace('-', '_')}_command.py" for name, (folder_of, _) in COMMANDS.items()
+    }
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -74,11 +82,3 @@ def test_numpy_starts_no_threads_for_matrices(
         [sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=True, cwd=CHECKOUT
     )
     assert ran.stdout.splitlines()[-1] == threads
-
-
-def test_public_names_are_there() -> None:
-    for name in kdissect.__all__:
-        assert getattr(kdissect, name).__name__ == name
-        assert name in dir(kdissect)
-    with pytest.raises(AttributeError):
-        _ = kdissect.nonsense

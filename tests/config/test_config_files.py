@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.config.errors import ConfigError
 from kdissect.config.find import find_config
 from kdissect.config.key_lines import KeyLines
-from kdissect.config.read import read_config
+from kdissect.config.read import ConfigError, read_config
 from kdissect.config.suppression import parse_suppressions
 
 OURS = "[tool.kdissect]\nstrict = true\n"

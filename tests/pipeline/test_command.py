@@ -28,7 +28,8 @@ MAIN = "import sys; from kdissect.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
 def test_importing_kdissect_imports_no_pyspark() -> None:
-    modules = "kdissect, kdissect.api, kdissect.pipeline, kdissect.pipeline.inputs, kdissect.cli.parquet_tables.pipeline_command"
+    command = "kdissect.cli.parquet_tables.pipeline_command"
+    modules = f"kdissect, kdissect.api, kdissect.pipeline, kdissect.pipeline.inputs, {command}"
     found = _python(f"import sys, {modules}; sys.exit('pyspark' in sys.modules)")
     assert found.returncode == 0, found.stderr
 

@@ -1,0 +1,1 @@
+"""Commands that read captures and give what they hold: exchanges, records, connections, packets."""

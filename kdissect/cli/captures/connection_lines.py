@@ -20,7 +20,7 @@ _VARYING = {
     "start_ns": 7_310_582_946_173_058_266,
 }
 # By capture set and how they ended.
-PATTERNS_KEPT = 1000
+_PATTERNS_KEPT = 1000
 
 
 class ConnectionLines:
@@ -44,7 +44,7 @@ class ConnectionLines:
         return self._form.line(connection_row(number, info))
 
     def _pattern(self, kind: tuple[str, CloseKind], info: ConnectionInfo) -> str:
-        if len(self._patterns) >= PATTERNS_KEPT:
+        if len(self._patterns) >= _PATTERNS_KEPT:
             self._patterns.clear()
         line = self._form.line(connection_row(0, info) | _VARYING).decode("utf-8", "surrogateescape")
         self._patterns[kind] = found = _pattern_of(line)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.captures.connection_lines import ConnectionLines
-from kdissect.cli.formats import Format, delimited
+from kdissect.cli.formats import format_name, format_of
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import EventFilter, add_filter, filter_of, open_filtered
 from kdissect.cli.options.input_options import add_inputs, is_live
@@ -16,6 +17,9 @@ from kdissect.cli.output import Output
 from kdissect.cli.progress_line import progress_of
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
 from kdissect.session.events import ConnectionClosed, Event
+
+if TYPE_CHECKING:
+    from kdissect.report.cells import TableColumn
 
 FORMATS = ("table", "tsv", "jsonl", "csv")
 # A line has the ends and times as text, not once more as numbers.
@@ -44,9 +48,7 @@ def run(arguments: Sequence[str]) -> int:
 
     def body(output: Output) -> None:
         if options.problems:
-            from kdissect.cli.captures.failed_connections import (
-                print_problems,  # its histories are seldom asked for
-            )
+            from kdissect.cli.captures.failed_connections import print_problems  # start-up: its histories
 
             print_problems(dissection, options, output)
         else:
@@ -59,8 +61,8 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     progress = progress_of(dissection)
     if progress is not None and output.is_terminal:
         output.before_write = progress.clear
-    form, is_table = _format(dissection, options, output)
-    lines = ConnectionLines(form, not is_table)
+    form = format_of(options, output, DEFAULT_COLUMNS, _table_columns, is_live(dissection))
+    lines = ConnectionLines(form, format_name(options, output) != "table")
     output.write(form.head())
     number = 0
     accepts = filter_of(options, dissection)
@@ -81,13 +83,7 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     output.write(form.tail())
 
 
-def _format(dissection: Dissection, options: Namespace, output: Output) -> tuple[Format, bool]:
-    """The format, and whether it is a table."""
-    name = options.format or ("table" if output.is_terminal else "tsv")
-    if name != "table":
-        columns = () if name == "jsonl" else DEFAULT_COLUMNS
-        return delimited(name, columns, options.header, output.is_terminal), False
-    from kdissect.cli.formats.text_table import table
-    from kdissect.report.columns.connections import connection_columns
+def _table_columns() -> list[TableColumn]:
+    from kdissect.report.columns.connections import connection_columns  # start-up: other formats need none
 
-    return table(connection_columns(), options, output, is_live(dissection)), True
+    return connection_columns()

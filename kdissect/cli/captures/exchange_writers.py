@@ -1,7 +1,6 @@
 """What makes lines of exchanges, by the options of the list."""
 
 from argparse import Namespace
-from collections.abc import Sequence
 from typing import Protocol
 
 from kdissect.api import Dissection
@@ -9,7 +8,7 @@ from kdissect.cli.output import Output
 from kdissect.session.exchange import Exchange
 
 # One line an exchange for scripts; `-e` chooses others.
-DEFAULT_COLUMNS = (
+_DEFAULT_COLUMNS = (
     "number", "request.time", "client", "broker", "client_id", "api_key", "api", "api_version",
     "correlation_id",
     "state", "latency_ns", "request.bytes", "response.bytes", "errors", "topics",
@@ -35,14 +34,17 @@ class Writer(Protocol):
 
 def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Writer:
     """What makes bytes of the exchanges that are listed."""
-    name = options.format or _default_format(options, output)
-    if name == "jsonl" and not options.fields and not output.is_terminal:
+    # at first use: start-up; each way to write loads much that the others do without
+    if options.format == "jsonl" and not options.fields and not output.is_terminal:
         return _lines(dissection, options)
-    from kdissect.cli.formats import exchange_rows as exchanges
+    from kdissect.cli.formats.exchange_rows import row_writer, tree_writer
 
-    if name == "tree":
-        return exchanges.tree_writer(dissection, options, output)
-    return exchanges.row_writer(dissection, options, output, name, _columns(options, name))
+    no_format = options.format is None and output.is_terminal
+    if options.format == "tree" or (no_format and options.bodies and not options.fields):
+        return tree_writer(dissection, options, output)
+    return row_writer(
+        dissection, options, output, _DEFAULT_COLUMNS + (_BODY_COLUMNS if options.bodies else ())
+    )
 
 
 def _lines(dissection: Dissection, options: Namespace) -> Writer:
@@ -59,15 +61,3 @@ def _lines(dissection: Dissection, options: Namespace) -> Writer:
         return BodyLines(files, topics_of, options.show_secrets)
     nest, name_of = nest_of(dissection, options.show_secrets), dissection.topics.name
     return BodyLines(files, topics_of, options.show_secrets, nest, name_of)
-
-
-def _default_format(options: Namespace, output: Output) -> str:
-    if not output.is_terminal:
-        return "tsv"
-    return "tree" if options.bodies and not options.fields else "table"
-
-
-def _columns(options: Namespace, name: str) -> Sequence[str]:
-    if options.fields or name in ("jsonl", "table"):
-        return list(options.fields)
-    return DEFAULT_COLUMNS + (_BODY_COLUMNS if options.bodies else ())

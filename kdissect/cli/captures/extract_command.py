@@ -6,9 +6,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kdissect import __version__
 from kdissect.api import Dissection
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
+from kdissect.cli.captures.extract_connections import copy, matching
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.input_states import how_far, report
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
@@ -22,13 +24,18 @@ from kdissect.cli.options.input_options import (
     open_inputs,
     was_read,
 )
+from kdissect.excerpt.excerpt_reader import ExcerptPacket
+from kdissect.excerpt.excerpts import write_frames
+from kdissect.excerpt.find_frames import MAX_PLAN_BYTES, FrameSearch, PlanTooLargeError
+from kdissect.excerpt.redactor import FrameRedactor
 from kdissect.model.plural import plural
+from kdissect.report.printable import printable
 
 if TYPE_CHECKING:
     from kdissect.excerpt.find_frames import FoundFrames
     from kdissect.excerpt.redactor import FrameRedactor
 
-LEVELS = ("secrets", "payload", "names")
+_LEVELS = ("secrets", "payload", "names")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -45,8 +52,8 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except KeyboardInterrupt:
-        told = "what is written is partial" if options.output == "-" else f"{options.output} is not written"
-        raise KeyboardInterrupt(f"{told}: {how_far(dissection)}") from None
+        what = "what is written is partial" if options.output == "-" else f"{options.output} is not written"
+        raise KeyboardInterrupt(f"{what}: {how_far(dissection)}") from None
     except OSError as error:
         place = "standard output" if options.output == "-" else options.output
         say(f"{error.filename or place}: {error.strerror or error}")
@@ -78,7 +85,7 @@ def _parser() -> ArgumentParser:
     add(
         "--redact",
         nargs="?",
-        choices=LEVELS,
+        choices=_LEVELS,
         const="secrets",
         help="overwrite secrets; payload: also keys, values, headers, user data; names: also names "
         "(default: secrets; docs/extract.md)",
@@ -99,11 +106,7 @@ def _check(options: Namespace, dissection: Dissection) -> None:
 
 def _extract(options: Namespace, dissection: Dissection) -> int:
     if options.connections and not options.redact:
-        from kdissect.cli.captures.extract_connections import copy
-
         return copy(options, dissection)
-    from kdissect.excerpt.find_frames import MAX_PLAN_BYTES, PlanTooLargeError
-
     try:
         harvested = _harvest(options, dissection)
     except PlanTooLargeError:
@@ -120,16 +123,10 @@ def _extract(options: Namespace, dissection: Dissection) -> int:
 
 
 def _harvest(options: Namespace, dissection: Dissection) -> FoundFrames:
-    from kdissect.excerpt.find_frames import FrameSearch
-
     redactor: FrameRedactor | None = None
     if options.redact:
-        from kdissect.excerpt.redactor import FrameRedactor
-
         redactor = FrameRedactor(options.redact)
     if options.connections:
-        from kdissect.cli.captures.extract_connections import matching
-
         wanted = matching(options, open_inputs(options)).ids
         harvest = FrameSearch(lambda exchange: exchange.connection.id in wanted, options.decrypted, redactor)
     else:
@@ -171,12 +168,6 @@ def _say_what_is_left_out(options: Namespace, harvested: FoundFrames) -> None:
 
 
 def _write(options: Namespace, harvested: FoundFrames, dissection: Dissection) -> None:
-    from kdissect import __version__
-    from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
-    from kdissect.excerpt.excerpt_reader import ExcerptPacket
-    from kdissect.excerpt.excerpts import write_frames
-    from kdissect.report.printable import printable
-
     application = f"{APPLICATION} {__version__}"
     with PacketFile(options.output, _comment(options, harvested), application) as file:
 

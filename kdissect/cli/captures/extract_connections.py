@@ -5,11 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import NamedTuple
 
+from kdissect import __version__
 from kdissect.api import Dissection
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK
+from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
+from kdissect.capture.key_logs import TLS_KEY_LOG
+from kdissect.cli.diagnostics import OK, say
 from kdissect.cli.options.filter_option import selected
 from kdissect.cli.options.input_options import open_again, was_read
+from kdissect.excerpt.copying import copy_connections
 from kdissect.model.plural import plural
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
@@ -45,11 +48,6 @@ def matching(options: Namespace, dissection: Dissection) -> Matching:
 
 def copy(options: Namespace, dissection: Dissection) -> int:
     """Write the connections; gives the exit code."""
-    from kdissect import __version__
-    from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
-    from kdissect.capture.key_logs import TLS_KEY_LOG
-    from kdissect.excerpt.copying import copy_connections
-
     found = matching(options, dissection)
     if not was_read(dissection):
         return OK  # the file of an earlier run stays

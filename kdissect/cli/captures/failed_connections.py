@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterable, Mapping, Sequence
 
 from kdissect.api import Dissection
-from kdissect.cli.captures.problem_packets import packets_of
+from kdissect.capture.files import open_captures
 from kdissect.cli.diagnostics import say
 from kdissect.cli.event_loop import Reading, read_all
-from kdissect.cli.formats import Format, delimited
+from kdissect.cli.formats import format_of
 from kdissect.cli.options.filter_option import EventFilter, filter_of
 from kdissect.cli.output import Output
 from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.model.packets.packet import packet_ref, ref_file, ref_number
+from kdissect.model.packets.segment import flow_endpoints
 from kdissect.model.plural import plural
+from kdissect.net.parser import SegmentParser
+from kdissect.report.columns.problems import problem_columns
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.stats.failed_connections import Diagnosis
 from kdissect.stats.problem_rows import PROBLEM_FIELDS, problem_row
 
 MAX_PROBLEMS = 10_000  # of 3 KB each until the end of the input
-COLUMNS = tuple(field.name for field in PROBLEM_FIELDS if field.name not in ("start_ns", "capture_set"))
+_COLUMNS = tuple(field.name for field in PROBLEM_FIELDS if field.name not in ("start_ns", "capture_set"))
 
 
 def print_problems(dissection: Dissection, options: Namespace, output: Output) -> None:
@@ -54,11 +59,13 @@ def print_problems(dissection: Dissection, options: Namespace, output: Output) -
     reading.over()
 
 
-def _write(dissection: Dissection, options: Namespace, output: Output, told: list[ConnectionProblem]) -> None:
-    packets, files = packets_of(dissection, told), dissection.file_names
-    form = _format(options, output)
+def _write(
+    dissection: Dissection, options: Namespace, output: Output, problems: list[ConnectionProblem]
+) -> None:
+    packets, files = packets_of(dissection, problems), dissection.file_names
+    form = format_of(options, output, _COLUMNS, problem_columns)
     output.write(form.head())
-    for number, one in enumerate(told, 1):
+    for number, one in enumerate(problems, 1):
         output.write(form.line(problem_row(number, one, packets[one.connection.id], files)))
     output.write(form.tail())
 
@@ -67,11 +74,49 @@ def _when(found: ConnectionProblem) -> tuple[int, str]:
     return found.connection.start_ns, found.connection.id
 
 
-def _format(options: Namespace, output: Output) -> Format:
-    name = options.format or ("table" if output.is_terminal else "tsv")
-    if name != "table":
-        return delimited(name, () if name == "jsonl" else COLUMNS, options.header, output.is_terminal)
-    from kdissect.cli.formats.text_table import table
-    from kdissect.report.columns.problems import problem_columns
+MAX_PROBLEM_PACKETS = 100  # of one connection: those that came to nothing have a dozen
+FLOWS_KEPT = 100_000  # of which is known whether they are asked for, 200 bytes each; past it, found out again
 
-    return table(problem_columns(), options, output, live=False)
+Found = Mapping[str, Sequence[int]]
+_Wanted = list[tuple[ConnectionProblem, list[int]]]
+
+
+def packets_of(dissection: Dissection, problems: Iterable[ConnectionProblem]) -> Found:
+    """References of packets by connection; of inputs that cannot be read again there are none."""
+    by_ends: dict[tuple[str, frozenset[str]], _Wanted] = {}
+    found: dict[str, list[int]] = {}
+    for problem in problems:
+        info = problem.connection
+        refs = found[info.id] = []
+        ends = info.capture_set, frozenset((str(info.client), str(info.broker)))
+        by_ends.setdefault(ends, []).append((problem, refs))
+    if by_ends:
+        _read(dissection, by_ends)
+    return found
+
+
+def _read(dissection: Dissection, by_ends: Mapping[tuple[str, frozenset[str]], _Wanted]) -> None:
+    files = dissection.captures.files
+    numbers = {
+        file.path: number for number, file in enumerate(files) if not file.is_stream and not file.error
+    }
+    if not numbers:
+        return
+    again, parser = open_captures(list(numbers)), SegmentParser()
+    known: dict[tuple[str, bytes], _Wanted | None] = {}
+    for packets in again.batches():
+        for packet, segment in zip(packets, parser.parse_batch(packets), strict=True):
+            if segment is None:
+                continue
+            ref, time_ns = packet[0], packet[1]
+            number = numbers[again.files[ref_file(ref)].path]
+            flow = files[number].capture_set, segment[0]
+            if flow not in known:
+                if len(known) >= FLOWS_KEPT:
+                    known.clear()
+                ends = flow[0], frozenset(map(str, flow_endpoints(flow[1])))
+                known[flow] = by_ends.get(ends)
+            for problem, refs in known[flow] or ():
+                info = problem.connection
+                if info.start_ns <= time_ns <= info.end_ns and len(refs) < MAX_PROBLEM_PACKETS:
+                    refs.append(packet_ref(number, ref_number(ref)))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.cli.captures.info_text import info_text
 from kdissect.cli.event_loop import read_all
+from kdissect.cli.formats.titled_tables import Facts, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import EventFilter, add_filter, filter_of, open_filtered
 from kdissect.cli.options.input_options import add_inputs
@@ -19,8 +20,6 @@ from kdissect.engine.overview import DeepCounts, Overview
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packets.link_types import link_name
-
-Facts = dict[str, Any]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -46,20 +45,15 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         facts = _facts(dissection, options)
         if options.format == "json":
-            from json import dumps
-
-            text = dumps(facts, indent=2, ensure_ascii=True)
+            write_json(output, facts)
         else:
-            from kdissect.cli.captures.info_text import info_text
-
-            text = info_text(facts)
-        output.write(text.encode("utf-8", "replace") + b"\n")
+            output.write(info_text(facts).encode("utf-8", "replace") + b"\n")
 
     return printing(parser, options, dissection, body)
 
 
 def _facts(dissection: Dissection, options: Namespace) -> Facts:
-    """Everything `info` tells, read off the whole input."""
+    """Everything `info` reports, from the whole input."""
     overview = Overview(options.deep, options.records)
     accepts = filter_of(options, dissection)
     takes = None if accepts is None else EventFilter(accepts)

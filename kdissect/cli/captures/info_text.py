@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kdissect.cli.printable import printable
 from kdissect.model.plural import plural
 from kdissect.report.durations import duration
+from kdissect.report.printable import printable
 
 Facts = dict[str, Any]
 
@@ -64,8 +64,8 @@ def _counts(title: str, total: int | None, counts: dict[str, int]) -> Iterator[s
 
 def _problems(problems: dict[str, int]) -> Iterator[str]:
     if problems:
-        told = ", ".join(f"{count} {reason}" for reason, count in problems.items())
-        yield f"came to nothing  {sum(problems.values())}: {told} (kdissect connections --problems)"
+        reasons = ", ".join(f"{count} {reason}" for reason, count in problems.items())
+        yield f"came to nothing  {sum(problems.values())}: {reasons} (kdissect connections --problems)"
 
 
 def _tls(tls: Facts) -> Iterator[str]:

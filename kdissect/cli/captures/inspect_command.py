@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from kdissect.api import Dissection
 from kdissect.cli.captures.exchange_writers import Writer, writer_of
@@ -22,23 +23,22 @@ def run(arguments: Sequence[str]) -> int:
     """Print the exchanges of the captures; gives the exit code."""
     parser, options = inspect_options(arguments)
     if options.jobs > 1 and (options.output or not os.isatty(1)):  # a terminal is not what is waited for
-        from kdissect.cli.jobs.parallel_listing import list_in_jobs
+        from kdissect.cli.jobs.parallel_listing import list_in_jobs  # start-up: processes
 
         return list_in_jobs(parser, options, arguments)
     return list_exchanges(parser, options)
 
 
-def list_exchanges(parser: ArgumentParser, options: Namespace) -> int:
-    """Print the exchanges of the inputs; gives the exit code. `live` prints its own with it."""
+def list_exchanges(
+    parser: ArgumentParser,
+    options: Namespace,
+    counting: Callable[[Namespace, Dissection], AbstractContextManager[None]] | None = None,
+) -> int:
+    """Print the exchanges of the inputs, within `counting`; gives the exit code. Also for `live`."""
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
-        if getattr(options, "metrics", None) is None:  # `live` alone has the option
-            _print(dissection, options, output)
-            return
-        from kdissect.cli.options.metrics_options import Metering
-
-        with Metering(options, dissection):
+        with nullcontext() if counting is None else counting(options, dissection):
             _print(dissection, options, output)
 
     return printing(parser, options, dissection, body)

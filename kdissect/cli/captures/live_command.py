@@ -9,7 +9,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_options import add_listing, check_listing
 from kdissect.cli.options.input_options import add_inputs
 from kdissect.cli.options.live_options import settings_of
-from kdissect.cli.options.metrics_options import add_metrics
+from kdissect.cli.options.metrics_options import add_metrics, metering
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -30,4 +30,4 @@ def run(arguments: Sequence[str]) -> int:
         parser.error("packets come from an interface (-i) or from standard input (-), not from both")
     settings_of(parser, options)
     check_listing(parser, options)
-    return list_exchanges(parser, options)
+    return list_exchanges(parser, options, metering)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from kdissect.cli.output import Output
+from kdissect.engine.record_tables import RecordTables
+from kdissect.engine.records.compiled_tables import CompiledTables
+from kdissect.engine.records.record_sets import RecordSet
+from kdissect.model.anomaly import Anomaly
+from kdissect.model.native import is_compiled
 
-if TYPE_CHECKING:
-    from kdissect.engine.record_tables import RecordTables
-    from kdissect.engine.records.compiled_tables import CompiledTables
+Tables = RecordTables | CompiledTables
+"""Records as Arrow tables, made from the fields they are given to hold."""
 
 # Content that hardly repeats: a dictionary costs time and saves nothing.
 _PLAIN = frozenset({"key", "value", "offset", "timestamp", "timestamp_ms", "number", "headers", "decoded"})
@@ -58,9 +62,20 @@ class Sink:
         return False
 
 
-def write_parquet(
-    output: Output, tables: RecordTables | CompiledTables, full: Iterable[None], options: Namespace
-) -> None:
+def tables_of(
+    files: Sequence[str],
+    options: Namespace,
+    report: Callable[[list[Anomaly]], None],
+    topic_name: Callable[[RecordSet], str | None],
+) -> Tables:
+    """What makes tables of records; `files` are the inputs' names, `report` gets what is wrong in batches."""
+    if is_compiled and not (options.fields or options.key_format or options.value_format):
+        return CompiledTables(files, report, options.show_secrets, topic_name)
+    forms = options.key_format, options.value_format
+    return RecordTables(files, forms, report, options.show_secrets, topic_name, options.fields)
+
+
+def write_parquet(output: Output, tables: Tables, full: Iterable[None], options: Namespace) -> None:
     """Write the records of all fields that `tables` are given to hold, or the first `options.limit`.
 
     `full` says each time that they hold enough.
@@ -98,7 +113,7 @@ def _writer() -> Any:
     return ParquetWriter
 
 
-def _tables(tables: RecordTables | CompiledTables, full: Iterable[None]) -> Iterable[Any]:
+def _tables(tables: Tables, full: Iterable[None]) -> Iterable[Any]:
     for _ in full:
         yield from tables.close()
     yield from tables.close()

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
-from kdissect.cli.captures.batch_faults import FaultReport
-from kdissect.cli.formats import Format, delimited
+from kdissect.cli.diagnostics import say
+from kdissect.cli.formats import Format, format_of
+from kdissect.cli.formats.named_fields import check_names, split_names
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs
 from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
@@ -18,26 +19,31 @@ from kdissect.cli.options.record_options import add_forms, add_limit, check_parq
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
 from kdissect.engine.records.held_fields import ENOUGH, LOOK, HeldFields, goes_by_rows
+from kdissect.engine.records.record_fields import RECORD_FIELDS
 from kdissect.engine.records.record_rows import RecordRows
 from kdissect.engine.records.record_sets import RecordSet, exchange_sections, record_sets
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.model.anomaly import Anomaly
-from kdissect.model.native import is_compiled
+from kdissect.model.packets.packet import ref_file, ref_number
+from kdissect.model.plural import plural
+from kdissect.report.columns.records import record_columns
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kdissect.engine.record_tables import RecordTables
-    from kdissect.engine.records.compiled_tables import CompiledTables
+    from kdissect.cli.captures.record_parquet import Tables
 
-FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
+
+_FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
 # One line a record for scripts; `-e` chooses others.
-DEFAULT_COLUMNS = (
+_DEFAULT_COLUMNS = (
     "number", "time", "direction", "topic", "topic_id", "partition", "offset", "timestamp", "key", "value",
     "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection", "exchange",
     "batch", "acquired", "delivery_count",
 )  # fmt: skip
+# Of what is wrong in batches: the first few show what is wrong; `inspect --records` has all of it.
+_ANOMALIES_SHOWN = 50
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -65,7 +71,7 @@ def _parser() -> ArgumentParser:
     add_topic_ids(parser)
     add_filter(parser, "only records of exchanges for which EXPR holds")
     add_selection(parser)
-    add_printing(parser, FORMATS)
+    add_printing(parser, _FORMATS)
     add = parser.add_argument
     add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
         "columns to print: fields of a record's JSON line (docs/output.md) by their dotted names"
@@ -79,9 +85,6 @@ def _parser() -> ArgumentParser:
 def _check(options: Namespace) -> None:
     check_parquet(options)
     if options.fields:
-        from kdissect.cli.formats.named_fields import check_names, split_names
-        from kdissect.engine.records.record_fields import RECORD_FIELDS
-
         options.fields = split_names(options.fields)
         check_names(options.fields, RECORD_FIELDS)
         if options.format == "parquet" and any("." in name for name in options.fields):
@@ -92,7 +95,7 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     progress = progress_of(dissection)
     if progress is not None and output.is_terminal:
         output.before_write = progress.clear
-    faults = FaultReport(dissection.file_names)
+    faults = _FaultReport(dissection.file_names)
     try:
         write = _write_parquet if options.format == "parquet" else _write
         write(dissection, options, output, progress, faults)
@@ -103,16 +106,20 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
 
 
 def _write(
-    dissection: Dissection, options: Namespace, output: Output, progress: Progress | None, faults: FaultReport
+    dissection: Dissection,
+    options: Namespace,
+    output: Output,
+    progress: Progress | None,
+    faults: _FaultReport,
 ) -> None:
     rows = RecordRows(
         dissection.file_names,
         options.key_format or "text",
         options.value_format or "text",
         options.show_secrets,
-        lambda records: topic_of(dissection, records),
+        lambda records: _topic_of(dissection, records),
     )
-    form = _format(dissection, options, output)
+    form = format_of(options, output, _DEFAULT_COLUMNS, record_columns, is_live(dissection))
     output.write(form.head())
     left = options.limit or -1
     for line in _lines(dissection, options, rows, progress, faults.anomalies, form):
@@ -124,33 +131,20 @@ def _write(
 
 
 def _write_parquet(
-    dissection: Dissection, options: Namespace, output: Output, progress: Progress | None, faults: FaultReport
+    dissection: Dissection,
+    options: Namespace,
+    output: Output,
+    progress: Progress | None,
+    faults: _FaultReport,
 ) -> None:
-    from kdissect.cli.captures.record_parquet import write_parquet
+    from kdissect.cli.captures.record_parquet import tables_of, write_parquet  # pyarrow is optional
 
-    tables = _tables(dissection, options, faults)
-    full = hold_selected(dissection, options, progress, tables)
-    write_parquet(output, tables, full, options)
-
-
-def _tables(dissection: Dissection, options: Namespace, faults: FaultReport) -> RecordTables | CompiledTables:
     def topic_name(records: RecordSet) -> str | None:
-        return topic_of(dissection, records)
+        return _topic_of(dissection, records)
 
-    if is_compiled and not (options.fields or options.key_format or options.value_format):
-        from kdissect.engine.records.compiled_tables import CompiledTables
-
-        return CompiledTables(dissection.file_names, faults.anomalies, options.show_secrets, topic_name)
-    from kdissect.engine.record_tables import RecordTables
-
-    return RecordTables(
-        dissection.file_names,
-        (options.key_format, options.value_format),
-        faults.anomalies,
-        options.show_secrets,
-        topic_name,
-        options.fields,
-    )
+    tables = tables_of(dissection.file_names, options, faults.anomalies, topic_name)
+    full = _hold_selected(dissection, options, progress, tables)
+    write_parquet(output, tables, full, options)
 
 
 def _lines(
@@ -161,7 +155,7 @@ def _lines(
     report: Callable[[list[Anomaly]], None],
     form: Format,
 ) -> Iterator[bytes]:
-    for records in selected_sets(dissection, options, progress):
+    for records in _selected_sets(dissection, options, progress):
         anomalies: list[Anomaly] = []
         try:
             for row in rows.rows(records, anomalies):
@@ -171,7 +165,7 @@ def _lines(
         report(anomalies)
 
 
-def selected_sets(
+def _selected_sets(
     dissection: Dissection, options: Namespace, progress: Progress | None
 ) -> Iterator[RecordSet]:
     """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
@@ -183,11 +177,11 @@ def selected_sets(
             dissection.guard.note(error, exchange)
 
 
-def hold_selected(
+def _hold_selected(
     dissection: Dissection,
     options: Namespace,
     progress: Progress | None,
-    tables: RecordTables | CompiledTables,
+    tables: Tables,
 ) -> Iterator[None]:
     """Give `tables` the same to hold, but for pieces of snapshots and `--topic` without an object for each.
 
@@ -211,9 +205,9 @@ def _looked_at(
     exchange: Exchange,
     options: Namespace,
     is_wanted: Callable[[RecordSet], bool],
-    tables: RecordTables | CompiledTables,
+    tables: Tables,
 ) -> Iterator[None]:
-    """`hold_selected` for an exchange that takes a closer look."""
+    """`_hold_selected` for an exchange that takes a closer look."""
     found = exchange_sections(exchange)
     if found is None or not found[2]:
         return
@@ -235,7 +229,7 @@ def _hold(held: HeldFields | Any, records: RecordSet) -> bool:
 
 
 def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet], bool]:
-    """Tells of records fields, which must be given in their order, whether `--topic` asks for them.
+    """Says of records fields, which must come in their order, whether `--topic` asks for them.
 
     Pieces of snapshots are joined to those before them.
     """
@@ -244,7 +238,7 @@ def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet]
 
     def is_wanted(records: RecordSet) -> bool:
         pieces.join(records)
-        return matches is None or bool(matches(topic_of(dissection, records) or ""))
+        return matches is None or bool(matches(_topic_of(dissection, records) or ""))
 
     return is_wanted
 
@@ -267,7 +261,7 @@ def _selected(dissection: Dissection, options: Namespace, progress: Progress | N
             yield exchange
 
 
-def topic_of(dissection: Dissection, records: RecordSet) -> str | None:
+def _topic_of(dissection: Dissection, records: RecordSet) -> str | None:
     """The name of the topic of a records field: from the wire, or of its topic id."""
     section = records.section
     if section.topic is not None or section.topic_id is None:
@@ -275,14 +269,22 @@ def topic_of(dissection: Dissection, records: RecordSet) -> str | None:
     return dissection.topics.name(records.exchange.connection, section.topic_id)
 
 
-def _format(dissection: Dissection, options: Namespace, output: Output) -> Format:
-    name = options.format or ("table" if output.is_terminal else "tsv")
-    if name != "table":
-        columns = options.fields or (() if name == "jsonl" else DEFAULT_COLUMNS)
-        return delimited(name, columns, options.header, output.is_terminal)
-    from kdissect.cli.formats.chosen_columns import chosen_columns
-    from kdissect.cli.formats.text_table import table
-    from kdissect.report.columns.records import record_columns
+class _FaultReport:
+    """Prints the first anomalies and counts the others. `files` are the inputs' names by file index."""
 
-    columns = chosen_columns(options.fields) if options.fields else record_columns()
-    return table(columns, options, output, is_live(dissection))
+    def __init__(self, files: Sequence[str]) -> None:
+        self._files = files
+        self._count = 0
+
+    def anomalies(self, found: list[Anomaly]) -> None:
+        """Take what was found."""
+        for anomaly in found:
+            self._count += 1
+            if self._count <= _ANOMALIES_SHOWN:
+                place = f"{self._files[ref_file(anomaly.ref)]} packet {ref_number(anomaly.ref)}"
+                say(f"{anomaly.kind}: {place}: {anomaly.detail}")
+
+    def close(self) -> None:
+        """Say how many were not printed."""
+        if self._count > _ANOMALIES_SHOWN:
+            say(f"and {plural(self._count - _ANOMALIES_SHOWN, 'more fault')} in batches")

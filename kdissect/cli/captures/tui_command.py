@@ -6,19 +6,19 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE, USAGE
+from kdissect.capture.files import refusal
+from kdissect.capture.input_paths import find_inputs
+from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, check_inputs, port, wants_live
 from kdissect.cli.options.live_options import settings_of
-from kdissect.cli.printable import printable
 from kdissect.model.extras import how_to_install
-
-if TYPE_CHECKING:
-    from kdissect.tui.processes.worker_messages import Order
+from kdissect.model.ports import Ports
+from kdissect.report.printable import printable
+from kdissect.tui.processes.worker_messages import Order
+from kdissect.tui.web import serve
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -35,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
         return _web(parser, options, arguments)
     if not sys.stdout.isatty() and "TEXTUAL_DRIVER" not in os.environ:  # which a browser's server sets
         parser.error("it needs a terminal; kdissect inspect prints")
-    from kdissect.tui.session import Session, terminal_for_keys
+    from kdissect.tui.session import Session, terminal_for_keys  # start-up of --help and of --web
 
     order = _order(parser, options)
     if "-" in options.paths:
@@ -45,7 +45,8 @@ def run(arguments: Sequence[str]) -> int:
             say(f"the standard input is the capture, and there is no terminal for keys: {error.strerror}")
             return USAGE
     session = Session(order)
-    session.start()  # the worker reads while the screen's modules load
+    session.start()
+    # at first use: the worker reads while the screen's modules load
     from kdissect.tui.app import KdissectApp
     from kdissect.tui.user_state import KeptState
 
@@ -62,9 +63,6 @@ def run(arguments: Sequence[str]) -> int:
 
 def _nothing_opens(paths: Sequence[str]) -> list[str]:
     """Why there is nothing to show, a line for each input; empty where one can be opened."""
-    from kdissect.capture.files import refusal
-    from kdissect.capture.input_paths import find_inputs
-
     troubles = []
     for file in find_inputs(paths):
         error = refusal(file)
@@ -78,8 +76,6 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
     """Serve it to a browser until Ctrl-C."""
     if "-" in options.paths:
         parser.error("--web cannot read the standard input: each page reads the captures for itself")
-    from kdissect.tui.web import serve
-
     try:
         serve([argument for argument in arguments if argument != "--web"], options.web_port)
     except ModuleNotFoundError:
@@ -92,9 +88,6 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
 
 
 def _order(parser: ArgumentParser, options: Namespace) -> Order:
-    from kdissect.model.ports import Ports
-    from kdissect.tui.processes.worker_messages import Order
-
     return Order(
         tuple(options.paths),
         Ports(options.port, options.only_port),

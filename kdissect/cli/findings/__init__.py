@@ -1,0 +1,1 @@
+"""Commands that judge captures, and the findings they report: `check` and `upgrade`."""

@@ -4,8 +4,7 @@ from argparse import BooleanOptionalAction, Namespace
 from collections.abc import Callable
 
 from kdissect.api import Dissection
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import NOTHING, OK
+from kdissect.cli.diagnostics import NOTHING, OK, say
 
 
 def add_allow_unread(add: Callable[..., object]) -> None:

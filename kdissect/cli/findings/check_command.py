@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
-from collections.abc import Sequence
+import os
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from kdissect.api import Dissection
+from kdissect.capture.whole_file import WholeFile
+from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK, UNREADABLE, USAGE, say
 from kdissect.cli.event_loop import Reading, read_events
-from kdissect.cli.exits import FINDINGS, NOTHING, OK, UNREADABLE
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
-from kdissect.cli.findings.check_baseline import add_baseline, read_baseline, write_baseline
 from kdissect.cli.findings.check_config import CheckOptions, add_config, parse_options
-from kdissect.cli.findings.check_evidence import add_evidence, check_evidence, write_evidence
+from kdissect.cli.findings.filter_findings import TakenExchanges, TakenFindings
 from kdissect.cli.findings.report_files import FORMATS, PrintSchema, ReportFiles, render, report_option
-from kdissect.cli.findings.taken_exchanges import TakenExchanges
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered
 from kdissect.cli.options.input_options import add_inputs, was_read
-from kdissect.cli.options.metrics_options import Metering, add_metrics
+from kdissect.cli.options.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import written_and_read
 from kdissect.cli.output import Output, OutputError
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.finding import Level, Severity, Who
-from kdissect.report.baseline import Baseline
+from kdissect.model.plural import plural
+from kdissect.report.baseline import Baseline, baseline_text, parse_baseline
 from kdissect.report.verdict import Verdict
 from kdissect.rules.capture_quality import quality_of
 from kdissect.rules.judge import Judge
@@ -42,9 +43,9 @@ def run(arguments: Sequence[str]) -> int:
         rules = select(ALL_RULES, options.select, options.ignore, who)
     except ValueError as error:
         parser.error(str(error))
-    baseline = read_baseline(options)
+    baseline = _read_baseline(options)
     dissection = open_filtered(parser, options)
-    check_evidence(options, dissection)
+    _check_evidence(options, dissection)
     verdicts: list[Verdict] = []
     evidence: list[int] = [OK]
 
@@ -61,6 +62,8 @@ def run(arguments: Sequence[str]) -> int:
         verdict = _judge(dissection, new_judge(), options, baseline, reading)
         if was_read(dissection):  # else the files of an earlier run stay
             if options.evidence and not reading.is_stopped:  # for which all is read once more
+                from kdissect.cli.findings.check_evidence import write_evidence  # start-up: seldom asked for
+
                 evidence.append(write_evidence(options, dissection, verdict, new_judge))
             reports.write(verdict, options.statistics)
         output.write(render(options.format, verdict, options.statistics))
@@ -94,8 +97,8 @@ def _parser() -> ArgumentParser:
     verdict("--fail-on", choices=("error", "warning", "never"), default="error", help="default: error")
     verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 whatever is found")
     add_allow_unread(verdict)
-    add_baseline(verdict)
-    add_evidence(verdict)
+    _add_baseline(verdict)
+    _add_evidence(verdict)
     add_metrics(parser)
     report = parser.add_argument_group("the report").add_argument
     report("--format", choices=FORMATS, default="text", help="default: text")
@@ -126,7 +129,7 @@ def _judge(
     dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None, reading: Reading
 ) -> Verdict:
     taken = _taken(dissection, judge, options)
-    with Metering(options, dissection, judge.findings.all):
+    with metering(options, dissection, judge.findings.all):
         with reading:
             read_events(dissection, judge.add if taken is None else partial(_add, taken, judge))
         judge.finish()
@@ -153,8 +156,6 @@ def _taken(dissection: Dissection, judge: Judge, options: CheckOptions) -> Taken
     accepts = filter_of(options, dissection)
     if accepts is None:
         return None
-    from kdissect.cli.findings.filter_findings import TakenFindings
-
     taken = TakenExchanges(accepts)
     judge.findings = TakenFindings(taken)
     return taken
@@ -163,7 +164,7 @@ def _taken(dissection: Dissection, judge: Judge, options: CheckOptions) -> Taken
 def _exit_code(verdict: Verdict, options: CheckOptions, reading: int, dissection: Dissection) -> int:
     """Findings first: they stand whatever else could not be read. What was not read is not green."""
     if options.write_baseline and was_read(dissection):
-        return write_baseline(options.write_baseline, verdict) or reading
+        return _write_baseline(options.write_baseline, verdict) or reading
     if options.exit_zero:
         return reading
     failing = {"error": {Severity.ERROR}, "warning": {Severity.ERROR, Severity.WARNING}, "never": set()}
@@ -172,3 +173,50 @@ def _exit_code(verdict: Verdict, options: CheckOptions, reading: int, dissection
     if reading != OK:
         return reading
     return green(options, dissection) if verdict.exchanges else NOTHING
+
+
+def _add_evidence(add: Callable[..., object]) -> None:
+    """Add the options to a parser or group."""
+    add("--evidence", metavar="DIR", help="write the packets of each finding to a pcapng file in DIR")
+    add("--show-secrets", action="store_true", help="do not overwrite secrets in the packets of --evidence")
+
+
+def _check_evidence(options: Namespace, dissection: Dissection) -> None:
+    """Leave with exit code 2 where there can be no evidence: packets are read again at the end."""
+    if options.evidence and dissection.captures.is_live:
+        say("--evidence needs files: a stream cannot be read again")
+        raise SystemExit(USAGE)
+
+
+def _add_baseline(add: Callable[..., object]) -> None:
+    """Add the options to a parser or group."""
+    add("--baseline", metavar="FILE", help="findings recorded in FILE are known: they fail nothing")
+    add("--write-baseline", metavar="FILE", help="record the findings of this run in FILE; exit with 0")
+
+
+def _read_baseline(options: Namespace) -> Baseline | None:
+    """The baseline, None without one. Leaves with exit code 2 where it cannot be used."""
+    path = options.baseline
+    if path is None or (options.write_baseline and not os.path.exists(path)):  # noqa: PTH110  about to be made
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more
+            return parse_baseline(path, file.read())
+    except OSError as error:
+        hint = f"; --write-baseline {path} makes it" if isinstance(error, FileNotFoundError) else ""
+        say(f"{path}: {error.strerror or error}{hint}")
+    except ValueError as error:
+        say(str(error))
+    raise SystemExit(USAGE)
+
+
+def _write_baseline(path: str, verdict: Verdict) -> int:
+    """Record the findings; gives the exit code."""
+    try:
+        with WholeFile(path) as file:
+            file.write(baseline_text(verdict.findings).encode())
+    except OSError as error:
+        say(f"{path}: {error.strerror or error}")
+        return UNREADABLE
+    say(f"{plural(len(verdict.findings), 'finding')} recorded in {path}")
+    return 0

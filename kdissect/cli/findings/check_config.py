@@ -22,11 +22,10 @@ from argparse import (
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import USAGE
-from kdissect.config.errors import ConfigError
+from kdissect.cli.diagnostics import USAGE, say
+from kdissect.cli.options.wanted_names import near_names
 from kdissect.config.find import find_config
-from kdissect.config.read import ConfigFile, read_config
+from kdissect.config.read import ConfigError, ConfigFile, read_config
 from kdissect.config.suppression import KEY as SUPPRESS
 from kdissect.config.suppression import Suppression, parse_suppressions
 from kdissect.rules.registry import ALL_RULES
@@ -37,9 +36,9 @@ KEYS = (
     "select", "ignore", "judge", "strict", "fail-on", "exit-zero", "allow-unread", "format", "statistics",
     "label", "report", "port", "only-port", "baseline", "evidence",
 )  # fmt: skip
-TABLES = ("label", "report")  # NAME=VALUE on the command line
+_TABLES = ("label", "report")  # NAME=VALUE on the command line
 PATHS = ("baseline", "evidence", "report")
-PORTS = ("port", "only-port")
+_PORTS = ("port", "only-port")
 _LISTS = ("select", "ignore", "label", "report", "port", "only-port")
 
 
@@ -113,11 +112,11 @@ def _values(parser: ArgumentParser, file: ConfigFile) -> dict[str, Any]:
 def _value(file: ConfigFile, key: str, value: Any, action: Action) -> Any:
     if isinstance(action, BooleanOptionalAction):
         return _typed(file, key, value, bool, "true or false")
-    if key in TABLES:
+    if key in _TABLES:
         entries = _typed(file, key, value, dict, 'a table of NAME = "VALUE"')
         return [_entry(file, key, name, entries[name], action) for name in entries]
     if key in _LISTS:
-        kind = int if key in PORTS else str
+        kind = int if key in _PORTS else str
         items = _typed(file, key, value, list, f"a list of {'numbers' if kind is int else 'texts'}")
         words = [
             _converted(file, (key,), _typed(file, key, item, kind, "such a list"), action) for item in items
@@ -158,9 +157,7 @@ def _beside(file: ConfigFile, path: str) -> str:
 
 
 def _meant(key: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(key, known, 1)
+    close = near_names(key, known)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
 
 

@@ -5,42 +5,25 @@ import re
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from kdissect import __version__
 from kdissect.api import Dissection
+from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
 from kdissect.capture.whole_file import WholeFiles
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE, USAGE
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.options.input_options import open_again
 from kdissect.model.finding import Finding
+from kdissect.report.evidence_files import Evidence, collect_evidence, file_comment, packet_comment
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
 
-if TYPE_CHECKING:
-    from kdissect.report.evidence_files import Evidence
-
 _OURS = re.compile(r"[A-Z]{3}\d{3}-\d{3,}\.pcapng")
-
-
-def add_evidence(add: Callable[..., object]) -> None:
-    """Add the options to a parser or group."""
-    add("--evidence", metavar="DIR", help="write the packets of each finding to a pcapng file in DIR")
-    add("--show-secrets", action="store_true", help="do not overwrite secrets in the packets of --evidence")
-
-
-def check_evidence(options: Namespace, dissection: Dissection) -> None:
-    """Leave with exit code 2 where there can be no evidence: packets are read again at the end."""
-    if options.evidence and dissection.captures.is_live:
-        say("--evidence needs files: a stream cannot be read again")
-        raise SystemExit(USAGE)
 
 
 def write_evidence(
     options: Namespace, dissection: Dissection, verdict: Verdict, judge: Callable[[], Judge]
 ) -> int:
     """Write the files; gives the exit code. They take the place of those of an earlier run, all or none."""
-    from kdissect.report.evidence_files import collect_evidence
-
     findings = verdict.findings
     made = collect_evidence(findings, lambda: open_again(options, dissection), judge, options.show_secrets)
     names = dict(zip(map(id, findings), file_names(findings), strict=True))
@@ -70,11 +53,7 @@ def file_names(findings: Sequence[Finding]) -> list[str]:
     return names
 
 
-def _write(path: str, evidence: "Evidence", files: Sequence[str], show_secrets: bool) -> None:
-    from kdissect import __version__
-    from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
-    from kdissect.report.evidence_files import file_comment, packet_comment
-
+def _write(path: str, evidence: Evidence, files: Sequence[str], show_secrets: bool) -> None:
     comment = file_comment(evidence, files, show_secrets)
     with PacketFile(path, comment, f"{APPLICATION} {__version__}") as file:
         last = ""

@@ -2,18 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
-from kdissect.cli.findings.taken_exchanges import TakenExchanges
 from kdissect.model.finding import Finding
 from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
 from kdissect.rules.rule import Rule
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
+
+Test = Callable[[Exchange], bool]
+
+
+class TakenExchanges:
+    """Remembers which exchanges a test took: a byte for each exchange of the connections that are open."""
+
+    def __init__(self, test: Test) -> None:
+        self._test = test
+        self._requests: dict[str, bytearray] = {}
+        self._orphans: dict[str, bytearray] = {}
+
+    def add(self, exchange: Exchange) -> None:
+        """Ask the test."""
+        if not self._test(exchange):
+            return
+        table, index = self._place(exchange.ordinal)
+        marks = table.setdefault(exchange.connection.id, bytearray())
+        if len(marks) <= index:
+            marks.extend(bytes(index + 1 - len(marks)))
+        marks[index] = 1
+
+    def forget(self, connection: str) -> None:
+        """The connection is over."""
+        self._requests.pop(connection, None)
+        self._orphans.pop(connection, None)
+
+    def holds(self, connection: str, ordinal: int) -> bool:
+        """Whether the test took an exchange; -1: any of the connection."""
+        if ordinal < 0:
+            return connection in self._requests or connection in self._orphans
+        table, index = self._place(ordinal)
+        marks = table.get(connection, b"")
+        return index < len(marks) and bool(marks[index])
+
+    def _place(self, ordinal: int) -> tuple[dict[str, bytearray], int]:
+        if ordinal < FIRST_ORPHAN_ORDINAL:
+            return self._requests, ordinal
+        return self._orphans, ordinal - FIRST_ORPHAN_ORDINAL
+
 
 # Exchanges with findings that are remembered, some 300 bytes each. A capture with more of them is broken
 # throughout.
 MAX_EXCHANGES = 500_000
-Place = tuple[str, int]
+_Place = tuple[str, int]
 
 
 class TakenFindings(FindingLog):
@@ -38,7 +80,7 @@ class _PlacedFindings(FindingLog):
 
     def __init__(self) -> None:
         super().__init__()
-        self.codes: dict[Place, set[str]] = {}
+        self.codes: dict[_Place, set[str]] = {}
         self.is_full = False
 
     def repeats(self, key: Key, time_ns: int) -> bool:
@@ -54,7 +96,7 @@ class _PlacedFindings(FindingLog):
         self.codes.setdefault(place, set()).add(finding.code)
 
 
-def codes_by_exchange(dissection: Dissection) -> dict[Place, set[str]]:
+def codes_by_exchange(dissection: Dissection) -> dict[_Place, set[str]]:
     """Codes of the findings by connection and ordinal. Reads the whole input."""
     judge = Judge()
     judge.findings = found = _PlacedFindings()

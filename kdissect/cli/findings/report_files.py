@@ -12,6 +12,7 @@ from types import TracebackType
 from kdissect.api import Dissection
 from kdissect.cli.options.input_options import is_input
 from kdissect.cli.output import Output, OutputError
+from kdissect.report.json import report_schema
 from kdissect.report.verdict import Verdict
 
 # Name -> module and function. A module is imported when its format is asked for.
@@ -25,6 +26,8 @@ _WRITERS = {
     "html": ("kdissect.report.html", "report_html"),
 }
 FORMATS = tuple(_WRITERS)
+STATISTICS = "stats"
+"""Made from tables alone, beside `FORMATS`: what `stats --format json` prints."""
 
 
 def render(name: str, verdict: Verdict, statistics: bool = False) -> bytes:
@@ -49,8 +52,6 @@ class PrintSchema(Action):
     """`--schema`: prints the JSON Schema of the JSON report and exits, with no capture named."""
 
     def __call__(self, parser: ArgumentParser, *_: object) -> None:
-        from kdissect.report.json import report_schema
-
         with Output() as output:
             output.write(report_schema().encode())
         parser.exit()

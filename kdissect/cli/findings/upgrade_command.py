@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kdissect.api import Dissection
+from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK
 from kdissect.cli.event_loop import Reading, read_events
-from kdissect.cli.exits import FINDINGS, NOTHING, OK
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
-from kdissect.cli.formats.titled_tables import add_tables, write_json
+from kdissect.cli.formats.titled_tables import Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered, takes
 from kdissect.cli.options.input_options import add_inputs
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
+from kdissect.cli.statistics.blind_spots_text import blind_spots_lines
+from kdissect.model.plural import plural
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.printable import printable
+from kdissect.schema.acceptance import resolve
 from kdissect.session.events import Event
 from kdissect.stats.blind_spots import BlindSpots
 from kdissect.stats.upgrade_audit import UpgradeAudit
@@ -51,9 +56,7 @@ def run(arguments: Sequence[str]) -> int:
         if options.format == "json":
             write_json(output, facts)
         else:
-            from kdissect.cli.findings.upgrade_text import upgrade_text
-
-            upgrade_text(facts, options, output)
+            _write_audit(facts, options, output)
         output.flush()
         found.append(facts)
         reading.over()
@@ -81,8 +84,6 @@ def _parser() -> ArgumentParser:
 
 
 def _release(text: str) -> str:
-    from kdissect.schema.acceptance import resolve
-
     try:
         return resolve(text)
     except ValueError as error:
@@ -96,3 +97,89 @@ def _exit_code(facts: dict[str, Any], options: Namespace, reading: int, dissecti
     if reading != OK:
         return reading
     return green(options, dissection) if facts["exchanges"] else NOTHING
+
+
+Facts = dict[str, Any]
+_STYLES = {"breaks": "bad", "may_break": "odd", "unknown": "odd", "deprecated": "odd"}
+
+
+def _write_audit(facts: Facts, options: Namespace, output: Output) -> None:
+    """Write what does not simply go on working, then one line that sums up."""
+    tables = Tables(options, output)
+    tables.table(_columns(), _folded(row for row in facts["uses"] if options.all or row["outcome"] != "fine"))
+    counts = facts["outcomes"]
+    counted = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]
+    style = "bad" if counts["breaks"] else "good"
+    if any(row["outcome"] != "fine" for row in facts["uses"]) or options.all:
+        tables.line("")
+    uses = f"{plural(len(facts['uses']), 'API version')} used by {plural(facts['clients'], 'client')}"
+    tables.line(f"Kafka {facts['target']}: {uses}: {', '.join(counted) or 'nothing to judge'}", style)
+    if facts["forgotten"]:
+        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
+    unseen = list(blind_spots_lines(facts["not_seen"]))
+    if unseen:
+        tables.heading("what the capture does not show")
+        for line in unseen:
+            tables.line(line)
+
+
+def _columns() -> list[TableColumn]:
+    return [
+        TableColumn(
+            "verdict", lambda row: Cell(row["outcome"].replace("_", " "), _STYLES.get(row["outcome"], ""))
+        ),
+        TableColumn("software", lambda row: Cell(printable(row["software"] or ""))),
+        TableColumn("client id", lambda row: Cell(_some(row["client_ids"]))),
+        TableColumn("principal", lambda row: Cell(printable(row["principal"] or ""))),
+        TableColumn("address", _addresses, rank=1),
+        TableColumn("api", lambda row: Cell(f"{row['api'] or row['api_key']} v{row['api_version']}")),
+        TableColumn("exchanges", lambda row: Cell(str(row["exchanges"])), rank=2, right=True),
+        TableColumn("why", _why),
+    ]
+
+
+def _folded(uses: Iterable[Facts]) -> list[Facts]:
+    """A row for all clients of one software and version that use the same and fare the same."""
+    rows: dict[tuple[Any, ...], Facts] = {}
+    for use in uses:
+        api = use["api_key"], use["api_version"]
+        row = rows.setdefault(
+            (use["outcome"], use["software"], use["principal"], *api, _why(use).text),
+            use | {"client_ids": [], "addresses": [], "more_addresses": 0, "exchanges": 0},
+        )
+        row["client_ids"].append(use["client_id"] or "-")
+        row["addresses"] = list(dict.fromkeys((*row["addresses"], *use["addresses"])))
+        row["more_addresses"] += use["more_addresses"]
+        row["exchanges"] += use["exchanges"]
+    return list(rows.values())
+
+
+def _addresses(row: Facts) -> Cell:
+    return Cell(_some(row["addresses"], row["more_addresses"]))
+
+
+def _some(names: Sequence[str], more: int = 0) -> str:
+    """The first two, and how many more there are."""
+    more += max(len(names) - 2, 0)
+    return printable(", ".join(names[:2]) + (f" and {more} more" if more else ""))
+
+
+def _why(row: Facts) -> Cell:
+    taken = row["target_takes"]
+    takes = "the API is not taken" if taken is None else f"v{taken[0]}-{taken[1]} are taken"
+    return Cell(_WHY[row["fate"]].format(release=row["release"], takes=takes) + _limit(row))
+
+
+def _limit(row: Facts) -> str:
+    if row["outcome"] == "may_break" and row["offered"]:
+        return f"; its broker offers no more than v{row['offered'][1]}"
+    return ""
+
+
+_WHY = {
+    "taken": "{takes}",
+    "gone": "gone since {release}: {takes}",
+    "deprecated": "goes in {release}",
+    "too_new": "comes with {release}: {takes}",
+    "unknown": "no release has it",
+}

@@ -1,7 +1,13 @@
 """Output formats: rows to bytes. Each is a `Format`; the module of one is imported when it is asked for."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kdissect.cli.output import Output
+
+if TYPE_CHECKING:
+    from kdissect.report.cells import TableColumn
 
 
 class Format(Protocol):
@@ -17,8 +23,35 @@ class Format(Protocol):
         """What was held back."""
 
 
+def format_name(options: Namespace, output: Output) -> str:
+    """What the user asked for: else a table on a terminal, TSV otherwise."""
+    return options.format or ("table" if output.is_terminal else "tsv")
+
+
+def format_of(
+    options: Namespace,
+    output: Output,
+    columns: Sequence[str],
+    table_columns: Callable[[], "list[TableColumn]"],
+    live: bool = False,
+) -> Format:
+    """The format that the user asked for.
+
+    `-e` chooses the columns. Without it TSV and CSV have `columns`, JSON lines have whole rows, and a table
+    has `table_columns()`. A `live` table shows each row at once.
+    """
+    name, fields = format_name(options, output), getattr(options, "fields", ())
+    if name != "table":
+        chosen = fields or (() if name == "jsonl" else columns)
+        return delimited(name, chosen, options.header, output.is_terminal)
+    from kdissect.cli.formats.text_table import chosen_columns, table  # start-up: rich
+
+    return table(chosen_columns(fields) if fields else table_columns(), options, output, live)
+
+
 def delimited(name: str, columns: Sequence[str], header: bool, for_terminal: bool) -> Format:
     """The format `tsv`, `csv` or `jsonl` with these columns."""
+    # at first use: start-up; csv and orjson import many modules
     if name == "csv":
         from kdissect.cli.formats.csv import CsvFormat
 

@@ -22,8 +22,8 @@ _END = b"]}\n"  # of the anomalies, and of the line
 class BodyLines:
     """Numbers exchanges and writes each as one line, with `body` and `error` in its frames.
 
-    `nest` puts the records into bodies in the general way, and `name_of` tells topics for the quick one;
-    without them records are but counted.
+    `nest` puts the records into bodies in the general way, and `name_of` gives names of topics for the quick
+    one; without them records are but counted.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ _KAFKA = ExchangeKind.KAFKA
 class BodyTexts:
     """The bodies of exchanges as orjson writes them.
 
-    `name_of` tells topics; without it records are but counted.
+    `name_of` gives names of topics; without it records are but counted.
     """
 
     def __init__(self, name_of: NameOf | None, show_secrets: bool) -> None:
@@ -87,9 +87,9 @@ class BodyTexts:
         if faults or found.faults:
             budget.give_back(left)
             raise ValueError
-        told = {"bytes": end - start, "batches": batches}
+        document = {"bytes": end - start, "batches": batches}
         try:
-            return orjson.dumps(told | {"cut": found.cut} if found.cut else told)
+            return orjson.dumps(document | {"cut": found.cut} if found.cut else document)
         except TypeError as error:  # an integer over 64 bits: `bodies` writes the whole body in another way
             raise ValueError from error
 

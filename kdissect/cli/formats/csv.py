@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kdissect.cli.formats.named_fields import Column
-from kdissect.cli.printable import printable
 from kdissect.report.cell_text import LIST_SEPARATOR, cell
+from kdissect.report.printable import printable
 
 # "CSV Injection", OWASP: what begins a formula in Excel, LibreOffice or Google Sheets, also behind blanks
 _FORMULA = re.compile(r"\s*[=+\-@\x00-\x1f\uff0b\uff0d\uff1d\uff20]")

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from kdissect.cli.colour import paint
-from kdissect.cli.printable import printable
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.payloads.nesting import token_node
 from kdissect.decoders.payloads.scope import Facts
@@ -18,6 +17,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.plural import plural
 from kdissect.report.columns.exchanges import api_cell, outcome
 from kdissect.report.durations import duration
+from kdissect.report.printable import printable
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 

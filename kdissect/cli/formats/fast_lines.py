@@ -87,7 +87,7 @@ class FastLines(LineFiller):
 
     def plain_line(self, exchange: Exchange) -> bytes:
         """The exchange as a line of JSON."""
-        # Hot, once an exchange: a request and a response with nothing odd about them fill a template.
+        # Hot, once an exchange: a request and a response without anomalies fill a template.
         self.number = number = self.number + 1
         request, response = exchange.request, exchange.response
         connection = exchange.connection
@@ -178,7 +178,7 @@ class FastLines(LineFiller):
         texts = self._texts
         asked, answered = exchange.request_summary(), exchange.response_summary()
         latency = exchange.latency_ns
-        odd = anomalies(exchange) if has_anomalies(exchange) else "[]"
+        noted = anomalies(exchange) if has_anomalies(exchange) else "[]"
         close = "null" if exchange.close is None else compact_json(closed_row(exchange))
         connection = exchange.connection
         before = (
@@ -190,22 +190,22 @@ class FastLines(LineFiller):
             f'"latency_ns":{number_or_null(latency)},'
         )
         facts = self._facts_of(exchange, asked, answered)
-        behind = f'"closed":{close},"anomalies":{odd}}}\n'
+        behind = f'"closed":{close},"anomalies":{noted}}}\n'
         return before.encode("utf-8", "replace") + facts + behind.encode("utf-8", "replace")
 
     def _facts_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> bytes:
         """Errors, topics and their ids."""
         topics = union(asked.topics, answered.topics)
         ids = union(asked.topic_ids, answered.topic_ids)
-        tells = bool(ids) or exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics
-        if tells:
+        names_ids = bool(ids) or exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics
+        if names_ids:
             topics = self._topics_of(exchange, asked, answered)  # which learns from it, thus every time
         text = (
             f'"errors":{error_names(answered.errors) if answered.errors else "[]"},'
             f'"topics":{self._texts.names(topics)},"topic_ids":{self._texts.ids(ids)},'
         )
         facts = text.encode("utf-8", "replace")
-        if not tells:
+        if not names_ids:
             keep(self._facts, (asked.topics, answered.topics, answered.errors), facts)
         return facts
 
@@ -217,7 +217,7 @@ class FastLines(LineFiller):
             f'"api_key":{number_or_null(key)},"api":{text_or_null(name)},'
             f'"api_version":{number_or_null(version)},"correlation_id":'
         )
-        # What DescribeCluster tells goes into every line behind it (`_facts_of`).
+        # What DescribeCluster names goes into every line behind it (`_facts_of`).
         template = b"" if key == DESCRIBE_CLUSTER else _template(head)
         kind = LineKind(head, template, *_summarizers(key, version))
         keep(self._kinds, (key, version, client_id), kind)

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from kdissect.cli.formats.named_fields import Column
-from kdissect.cli.printable import terminal_json
+from kdissect.report.printable import terminal_json
 
 # Keys of bodies are strings; StrEnum values are written as their strings.
 _OPTIONS = orjson.OPT_APPEND_NEWLINE
@@ -44,6 +44,6 @@ def json_bytes(value: Any, option: int | None = None) -> bytes:
 
 
 def _slow(value: Any) -> bytes:
-    import json
+    import json  # start-up: orjson takes nearly all
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

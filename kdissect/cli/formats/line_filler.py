@@ -24,7 +24,7 @@ _KAFKA, _COMPLETE, _SILENT = ExchangeKind.KAFKA, State.COMPLETE, State.NO_RESPON
 
 
 def start(filler: object) -> None:
-    """Tell a compiled filler what exchanges are."""
+    """Show a compiled filler what exchanges are."""
     if is_compiled and isinstance(filler, native.LineFiller):
         filler.fill_for(Exchange, fields_of)
 

@@ -94,7 +94,7 @@ def error_names(codes: Iterable[int]) -> str:
 
 
 def anomalies(exchange: Exchange) -> str:
-    """What is odd about an exchange."""
+    """The anomalies of an exchange."""
     return compact_json([anomaly_row(anomaly) for anomaly in exchange.all_anomalies()])
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kdissect.cli.options.wanted_names import near_names
 from kdissect.engine.exchange_rows import RowField
 
 _BODIES = ("request.body.", "response.body.")
@@ -19,9 +20,7 @@ def check_names(names: Sequence[str], fields: Sequence[RowField]) -> None:
     known = [field.name for field in fields]
     for name in names:
         if name not in known and not name.startswith(_BODIES):
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, known, 1)
+            near = near_names(name, known)
             hint = f"; did you mean {near[0]}?" if near else f"; fields are {', '.join(known)}"
             raise ValueError(f"no field {name!r}{hint}")
 

@@ -8,13 +8,15 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from kdissect.cli.colour import paint, wants_colour
+from kdissect.cli.formats.named_fields import Column
 from kdissect.cli.output import Output
+from kdissect.report.cell_text import cell
 from kdissect.report.cells import Cell, TableColumn
 
 # Widths are those of the first rows; a live capture shows each row at once, with the widths of the
 # headings' minimum.
-SAMPLE_ROWS = 200
-MAX_WIDTH = 48  # of any column but the last
+_SAMPLE_ROWS = 200
+_MAX_WIDTH = 48  # of any column but the last
 _GAP = "  "
 _ELLIPSIS = "…"
 
@@ -54,7 +56,7 @@ class TableFormat:
         widths = [
             min(
                 max([column.min_width, cell_len(column.title), *(cell_len(cells[i].text) for cells in held)]),
-                MAX_WIDTH,
+                _MAX_WIDTH,
             )
             for i, column in enumerate(self._columns)
         ]
@@ -86,14 +88,14 @@ class TableFormat:
         last = len(cells) - 1
         parts = []
         left = self._width
-        for i, cell in enumerate(cells):
-            text = cell.text
+        for i, shown in enumerate(cells):
+            text = shown.text
             if i < last:
                 text = _sized(text, self._widths[i], self._columns[i].right)
                 left = None if left is None else left - self._widths[i] - len(_GAP)
             elif left is not None:
                 text = _cut(text, max(left, cell_len(self._columns[i].title)))
-            parts.append(paint(text, cell.style) if self._colour else text)
+            parts.append(paint(text, shown.style) if self._colour else text)
         return (_GAP.join(parts).rstrip() + "\n").encode("utf-8", "replace")
 
 
@@ -114,4 +116,13 @@ def table(columns: Sequence[TableColumn], options: Namespace, output: Output, li
     """A table as the user and the output want it."""
     colour = wants_colour(options.color, output.is_terminal)
     width = shutil.get_terminal_size().columns if output.is_terminal else None
-    return TableFormat(columns, colour, width, options.header, 1 if live else SAMPLE_ROWS)
+    return TableFormat(columns, colour, width, options.header, 1 if live else _SAMPLE_ROWS)
+
+
+def chosen_columns(names: Sequence[str]) -> list[TableColumn]:
+    """Columns for `-e`: every one is shown, however narrow the terminal."""
+    return [TableColumn(name, _chosen(Column(name))) for name in names]
+
+
+def _chosen(column: Column) -> Any:
+    return lambda row: Cell(cell(column.value(row)))

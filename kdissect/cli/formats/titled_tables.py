@@ -24,9 +24,9 @@ def add_tables(parser: ArgumentParser) -> None:
     add_output(add)
 
 
-def write_json(output: Output, facts: Facts) -> None:
-    """One JSON document, as `info --format json` prints it."""
-    from json import dumps
+def write_json(output: Output, facts: object) -> None:
+    """One JSON document: what every `--format json` prints."""
+    from json import dumps  # start-up: most print no JSON
 
     text = dumps(facts, indent=2, ensure_ascii=True)
     output.write(text.encode("utf-8", "replace") + b"\n")
@@ -64,7 +64,7 @@ class Tables:
         held = list(rows)
         if not held:
             return
-        from kdissect.cli.formats.text_table import table
+        from kdissect.cli.formats.text_table import table  # start-up: rich
 
         form = table(used(columns, held), self._options, self._output, live=False)
         self._output.write(form.head())

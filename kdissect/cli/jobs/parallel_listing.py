@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kdissect.api import Dissection
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import UNREADABLE
+from kdissect.cli.captures.exchange_writers import Writer, writer_of
+from kdissect.cli.diagnostics import UNREADABLE, say
 from kdissect.cli.input_states import InputStates, joined_states, say_states, states_of
 from kdissect.cli.jobs.worker_messages import LINE, NAMED, PASSED, SKIPPED, behind_number
 from kdissect.cli.jobs.worker_pool import JobError, Workers
@@ -20,16 +20,13 @@ from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
 from kdissect.schema.logs import log
 
-if TYPE_CHECKING:
-    from kdissect.cli.captures.exchange_writers import Writer
-
 try:
     from _json import encode_basestring as quote
 except ImportError:  # not CPython
     from json.encoder import encode_basestring as quote
 
 
-def check_jobs(parser: ArgumentParser, options: Namespace) -> None:
+def _check_jobs(parser: ArgumentParser, options: Namespace) -> None:
     """Leave with exit code 2 where the processes would need what only one has."""
     if options.format != "jsonl" or options.fields:
         parser.error("--jobs goes with --format jsonl, without -e")
@@ -41,7 +38,7 @@ def check_jobs(parser: ArgumentParser, options: Namespace) -> None:
 
 def list_in_jobs(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -> int:
     """Print the exchanges of the inputs as one process does; gives the exit code."""
-    check_jobs(parser, options)
+    _check_jobs(parser, options)
     dissection = open_filtered(parser, options)
     if is_live(dissection):
         parser.error("--jobs reads its inputs several times: standard input and pipes cannot be")
@@ -70,7 +67,7 @@ class _Listing:
 
     def __init__(self, dissection: Dissection, options: Namespace) -> None:
         self._at_start = states_of(dissection, options)
-        self._told: dict[int, InputStates] = {}  # by shard, what it told last
+        self._states_of: dict[int, InputStates] = {}  # by shard, what it sent last
         self._is_stopped = False
         self._dissection = dissection
         self._options = options
@@ -79,11 +76,11 @@ class _Listing:
         """Lines."""
 
     def print(self, workers: Workers, output: Output) -> None:
-        """Print what the workers tell."""
+        """Print what the workers send."""
         left = self._options.limit or -1
         number = 0
         write = output.write
-        for thing in workers.told():
+        for thing in workers.received():
             kind = thing[1]
             if kind == LINE:  # nearly all
                 number += 1
@@ -95,18 +92,18 @@ class _Listing:
                     self._is_stopped = True
                     break
                 continue
-            told = thing[2:]
+            content = thing[2:]
             if kind == FILES:
-                self._told[told[1]] = pickle.loads(told[0])  # of our own worker
+                self._states_of[content[1]] = pickle.loads(content[0])  # of our own worker
                 continue
             number += 1
             if kind == SKIPPED:
                 continue
             if kind == PASSED:
-                self._dissection.topics.pass_by(pickle.loads(told[0]))  # of our own worker
+                self._dissection.topics.pass_by(pickle.loads(content[0]))  # of our own worker
                 continue
             write(b'{"number":%d,' % number)
-            write(self._line(kind, told, output))
+            write(self._line(kind, content, output))
             self.printed += 1
             left -= 1
             if not left:
@@ -116,14 +113,14 @@ class _Listing:
     @property
     def states(self) -> InputStates:
         """What is known of the inputs."""
-        states = joined_states(self._told.values()) if self._told else self._at_start
+        states = joined_states(self._states_of.values()) if self._states_of else self._at_start
         dropped = self._dissection.topics.dropped
         return states._replace(names_dropped=dropped, is_over=states.is_over and not self._is_stopped)
 
-    def _line(self, kind: int, told: tuple[Any, ...], output: Output) -> bytes:
+    def _line(self, kind: int, content: tuple[Any, ...], output: Output) -> bytes:
         if kind == NAMED:
-            return self._named(*told)
-        return behind_number(self._whole(output).line(pickle.loads(told[0])))  # of our own worker
+            return self._named(*content)
+        return behind_number(self._whole(output).line(pickle.loads(content[0])))  # of our own worker
 
     def _named(
         self,
@@ -148,7 +145,5 @@ class _Listing:
 
     def _whole(self, output: Output) -> Writer:
         if self._writer is None:
-            from kdissect.cli.captures.exchange_writers import writer_of
-
             self._writer = writer_of(self._dissection, self._options, output)
         return self._writer

@@ -20,7 +20,7 @@ _F_SETPIPE_SZ = 1031
 def widen(pipe: int) -> None:
     """Give a pipe more room, if the system lets us."""
     try:
-        from fcntl import fcntl
+        from fcntl import fcntl  # Windows has none
 
         fcntl(pipe, _F_SETPIPE_SZ, _PIPE_BYTES)
     except (ImportError, OSError):

@@ -1,9 +1,9 @@
-"""What a worker tells of an exchange: its line, as far as one shard knows it.
+"""What a worker sends of an exchange: its line, as far as one shard knows it.
 
 Rules:
 - A line lacks its number, and the names of topic ids where the exchange has some: what an id is called
-  depends on what all connections told before. Where only names are missing they are asked for by the parent;
-  where an exchange may itself tell names, the parent gets the exchange and makes the line.
+  depends on what all connections showed before. Where only names are missing, the parent asks for them;
+  where an exchange may itself name ids, the parent gets the exchange and makes the line.
 - Records of Kafka's own topics are decoded. Those of an id without a name are taken for records of users if
   their keys cannot be Kafka's; the parent checks that against the name.
 """
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 # (-1: nowhere), capture set, broker, topics, ids, and pairs (id over records, whether there are any) of what
 # was taken for records of users; WHOLE and PASSED have a pickled exchange, SKIPPED nothing.
 LINE, NAMED, WHOLE, PASSED, SKIPPED = range(5)
-Told = tuple[Any, ...]
+Message = tuple[Any, ...]
 
 
-class NeedsAllError(Exception):
+class _NeedsAllError(Exception):
     """Only who sees all connections can make the line."""
 
 
-class NamesLater(TopicNames):
+class _NamesLater(TopicNames):
     """Says a mark instead of the names of topic ids, and remembers what to ask for."""
 
     def __init__(self, known: TopicNames) -> None:
@@ -55,15 +55,15 @@ class NamesLater(TopicNames):
         self.asked.clear()
 
     def topics_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
-        """The names on the wire, or the mark. Raises NeedsAllError."""
+        """The names on the wire, or the mark. Raises _NeedsAllError."""
         topics = union(asked.topics, answered.topics)
         ids = union(asked.topic_ids, answered.topic_ids)
         if not ids:
             if exchange.api_key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics:
-                raise NeedsAllError
+                raise _NeedsAllError
             return topics
         if METADATA_TOPIC_ID in ids or (topics and exchange.api_key in ANNOUNCING):
-            raise NeedsAllError
+            raise _NeedsAllError
         info = exchange.connection
         self.question = info.capture_set, info.broker_address, topics, ids
         return (self.mark,)
@@ -76,10 +76,10 @@ class NamesLater(TopicNames):
 
 
 class MessageMaker:
-    """Exchanges of a shard to what is told of them. Sets the names of the dissection to `NamesLater`."""
+    """Exchanges of a shard to messages. Sets the names of the dissection to `_NamesLater`."""
 
     def __init__(self, dissection: Dissection, options: Namespace) -> None:
-        self._names = NamesLater(dissection.topics)
+        self._names = _NamesLater(dissection.topics)
         dissection.topics = self._names
         self._mark = f'"topics":["{self._names.mark}"]'.encode()
         self._options = options
@@ -87,6 +87,7 @@ class MessageMaker:
         self._taken: list[tuple[bytes, bool]] = []
 
     def _writer(self, dissection: Dissection) -> Any:
+        # at first use: start-up; each way to write loads much that the others do without
         options, names = self._options, self._names
         if not options.bodies:
             from kdissect.cli.formats.fast_lines import FastLines
@@ -99,14 +100,14 @@ class MessageMaker:
             return BodyLines(files, names.topics_of, show_secrets).line
         return BodyLines(files, names.topics_of, show_secrets, self._nest, _ask).line
 
-    def tell(self, exchange: Exchange) -> Told:
-        """What is told of an exchange that is listed."""
+    def listed(self, exchange: Exchange) -> Message:
+        """The message of an exchange that is listed."""
         names = self._names
         names.begin()
         self._taken.clear()
         try:
             line: bytes = self._line(exchange)
-        except NeedsAllError:
+        except _NeedsAllError:
             return WHOLE, _pickled(exchange)
         line = behind_number(line)
         if names.question is None and not self._taken:
@@ -120,14 +121,14 @@ class MessageMaker:
             line = line[:at] + line[at + len(self._mark) :]
         return NAMED, line, at, *names.question, tuple(self._taken)
 
-    def pass_by(self, exchange: Exchange) -> Told:
-        """What is told of one that is counted only."""
+    def pass_by(self, exchange: Exchange) -> Message:
+        """The message of one that is counted only."""
         if exchange.api_key in ANNOUNCING or exchange.api_key == FETCH_SNAPSHOT:
             return PASSED, _pickled(exchange)
         return (SKIPPED,)
 
     def _nest(self, row: Row, exchange: Exchange) -> list[Anomaly]:
-        from kdissect.engine.records.nested_records import nest_batches, nested_batches
+        from kdissect.engine.records.nested_records import nest_batches, nested_batches  # start-up, as above
 
         names = self._names
 
@@ -143,7 +144,7 @@ class MessageMaker:
             if topic_id is not None:
                 keys = [key for batch in batches for key in _first_key(batch)]
                 if any(map(_may_be_own, keys)):
-                    raise NeedsAllError
+                    raise _NeedsAllError
                 self._taken.append((topic_id, bool(keys)))
         return found
 

@@ -1,4 +1,4 @@
-"""Worker processes: started, listened to in the order of what they tell, ended."""
+"""Worker processes: started, listened to in the order of what they send, ended."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Workers:
     ) -> None:
         self._end()
 
-    def told(self) -> Iterator[tuple[Any, ...]]:
-        """What all of them tell, in the order of the places, as far as all have come. Raises JobError."""
+    def received(self) -> Iterator[tuple[Any, ...]]:
+        """What all of them send, in the order of the places, as far as all have come. Raises JobError."""
         held: list[list[tuple[Any, ...]]] = [[] for _ in self._pipes]
         reached = [0] * self._count
         bound = 0

@@ -1,8 +1,8 @@
 """A worker process: `python -m kdissect.cli.jobs.worker_process INDEX COUNT PIPE ARGUMENT...`.
 
-It reads the inputs that the arguments of `kdissect inspect` name, and writes what it tells into PIPE:
-messages (batch that was come to, told things with their places), and beside them the lines, of which the
-things have the lengths. It ends when nobody reads them.
+It reads the inputs that the arguments of `kdissect inspect` name, and writes what it finds into PIPE:
+messages (batch that was come to, messages with their places), and beside them the lines, of which the
+messages have the lengths. It ends when nobody reads them.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import signal
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from kdissect.api import Dissection
 from kdissect.cli import COLLECT_EVERY
 from kdissect.cli.debug import bound_faults
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.input_states import InputStates, states_of
 from kdissect.cli.jobs.pipes import send
+from kdissect.cli.jobs.shard_dissection import ShardDissection
 from kdissect.cli.jobs.worker_messages import MessageMaker
 from kdissect.cli.options.exchange_options import inspect_options
 from kdissect.cli.options.filter_option import open_filtered, selected
@@ -29,25 +29,25 @@ from kdissect.engine.shards import LAST_BATCH, EventKey, Shard, before_batch
 from kdissect.model.faults import is_fault, told
 from kdissect.session.exchange import Exchange
 
-# Told at once. Larger messages keep others waiting, smaller ones cost more than what is in them.
+# Sent at once. Larger messages keep others waiting, smaller ones cost more than what is in them.
 MESSAGE_BYTES = 1 << 18
-# A worker that has nothing to tell says how far it came after so many batches: the others' lines wait for it.
+# A worker that has nothing to send says how far it came after so many batches: the others' lines wait for it.
 MESSAGE_BATCHES = 16
-# What a told thing takes beside its bytes.
+# What a message takes beside its bytes.
 _EACH = 100
 OVER = LAST_BATCH + 1
 """The batch that a worker has come to at its end."""
 
 
 class Worker:
-    """Tells what one shard shows."""
+    """Sends what one shard shows."""
 
-    def __init__(self, shard: Shard, pipe: int, dissection: Dissection, options: Namespace) -> None:
+    def __init__(self, shard: Shard, pipe: int, dissection: ShardDissection, options: Namespace) -> None:
         self._pipe = pipe
         self._dissection = dissection
         self._options = options
         self._shard = shard.number
-        self._tells_files = shard.number == 0
+        self._sends_files = shard.number == 0
         self._states: InputStates | None = None
         self._held: list[tuple[Any, ...]] = []
         self._lines: list[bytes] = []
@@ -56,17 +56,17 @@ class Worker:
     def run(self) -> None:
         """Read everything."""
         dissection, options = self._dissection, self._options
-        teller = MessageMaker(dissection, options)
+        maker = MessageMaker(dissection, options)
         accepts = selected(options, dissection)
         last = 0
         for batch, placed in enumerate(dissection.placed()):
-            if options.limit and self._tells_files:  # where one process stops it knows no more of its inputs
-                self._tell_files(batch)
+            if options.limit and self._sends_files:  # where one process stops it knows no more of its inputs
+                self._send_files(batch)
             for place, event in placed:
                 if isinstance(event, Exchange):
                     try:
                         taken = accepts is None or accepts(event)
-                        said = teller.tell(event) if taken else teller.pass_by(event)
+                        said = maker.listed(event) if taken else maker.pass_by(event)
                     except Exception as error:
                         dissection.guard.note(error, event)
                         continue
@@ -77,14 +77,14 @@ class Worker:
             if batch - last >= MESSAGE_BATCHES:
                 self._flush(batch + 1)
                 last = batch
-        self._tell_files(LAST_BATCH)
+        self._send_files(LAST_BATCH)
         self._flush(OVER)
 
-    def _tell_files(self, batch: int) -> None:
+    def _send_files(self, batch: int) -> None:
         states = states_of(self._dissection, self._options)
         if states != self._states:
             self._states = states
-            place = before_batch(batch) + self._shard.to_bytes(4)  # several may tell at the end
+            place = before_batch(batch) + self._shard.to_bytes(4)  # several may send at the end
             self._hold(place, FILES, pickle.dumps(states), self._shard)
 
     def _hold(self, place: EventKey, kind: int, line: bytes = b"", *more: object) -> None:
@@ -100,7 +100,7 @@ class Worker:
 
 
 FILES = -1
-"""Told beside the kinds of `told`: what is wrong with the inputs."""
+"""Sent beside the kinds of `worker_messages`: what is wrong with the inputs."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -111,10 +111,11 @@ def main(arguments: Sequence[str]) -> int:
     index, count, pipe = map(int, arguments[:3])
     shard = Shard(index, count)
     parser, options = inspect_options(arguments[3:])
-    options.shard = shard
     try:
-        Worker(shard, pipe, open_filtered(parser, options), options).run()
-    except Exception as error:  # of no input that is known: the listing tells what it lacks
+        dissection = open_filtered(parser, options, partial(ShardDissection, shard))
+        assert isinstance(dissection, ShardDissection)
+        Worker(shard, pipe, dissection, options).run()
+    except Exception as error:  # of no input that is known: the listing says what it lacks
         say(told(error) if is_fault(error) else str(error))
         return UNREADABLE
     return OK

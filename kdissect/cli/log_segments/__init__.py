@@ -1,0 +1,1 @@
+"""`kdissect segments`: log segments, snapshots and indexes on the disks of brokers."""

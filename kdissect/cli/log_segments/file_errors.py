@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.engine.exchange_rows import Row
 from kdissect.model.faults import told
 
@@ -13,31 +12,31 @@ MAX_LINES = 20
 
 
 class FileErrors:
-    """Tells them on stderr; `code` is the exit code that follows. `opened`: any file could be read at all."""
+    """Reports them on stderr; `code` is the exit code that follows. `opened`: a file could be read."""
 
     def __init__(self) -> None:
         self.code = OK
         self.opened = False
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """One line."""
         say(text)
         self.code = UNREADABLE
 
-    def tell_error(self, error: OSError) -> None:
+    def report_error(self, error: OSError) -> None:
         """What the system says of a file."""
-        self.tell(f"{error.filename}: {error.strerror}")
+        self.report(f"{error.filename}: {error.strerror}")
 
     def bounded(self, path: str, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows of a file, up to where it cannot be read, or where kdissect itself fails."""
         try:
             yield from rows
         except OSError as error:
-            self.tell(f"{path}: {error.strerror}")
+            self.report(f"{path}: {error.strerror}")
         except Exception as error:
-            self.tell(f"{path}: {told(error)}")
+            self.report(f"{path}: {told(error)}")
 
     def report_some(self, path: str, faults: Iterable[str]) -> None:
         """A line for each of the first faults of a file."""
         for fault in islice(faults, MAX_LINES):
-            self.tell(f"{path}: {fault}")
+            self.report(f"{path}: {fault}")

@@ -15,7 +15,7 @@ from kdissect.model.record_batch import RecordBatch
 _LOG = ".log"
 
 
-def index_faults(index: IndexFile, places: SegmentPlaces | None) -> Iterator[str]:
+def _index_faults(index: IndexFile, places: SegmentPlaces | None) -> Iterator[str]:
     """All that is wrong with an index, a line each."""
     yield from index.faults
     for entry in index.entries(places):
@@ -30,8 +30,8 @@ class IndexChecks:
     Producer snapshots are compared when the log has reached their offset.
     """
 
-    def __init__(self, troubles: FileErrors) -> None:
-        self._troubles = troubles
+    def __init__(self, errors: FileErrors) -> None:
+        self._errors = errors
         self._folder: str | None = None
         self._next = 0
         self._states = ProducerStates()
@@ -71,13 +71,13 @@ class IndexChecks:
     def _check(self, path: str, kind: type[IndexFile], places: SegmentPlaces) -> None:
         index = self._read(path, kind)
         if index is not None:
-            self._troubles.report_some(path, index_faults(index, places))
+            self._errors.report_some(path, _index_faults(index, places))
 
     def _read(self, path: str, kind: type[IndexFile]) -> IndexFile | None:
         try:
             return kind(content(path), base_offset(path))
         except OSError as error:
-            self._troubles.tell(f"{path}: {error.strerror}")
+            self._errors.report(f"{path}: {error.strerror}")
             return None
 
     def _compare_until(self, offset: int) -> None:
@@ -85,10 +85,10 @@ class IndexChecks:
             reached, path = self._snapshots.pop()
             snapshot = self._read(path, ProducerSnapshot)
             if snapshot is not None:
-                self._troubles.report_some(path, self._snapshot_faults(snapshot, reached <= self._next))
+                self._errors.report_some(path, self._snapshot_faults(snapshot, reached <= self._next))
 
     def _snapshot_faults(self, snapshot: IndexFile, is_reached: bool) -> Iterator[str]:
         """`is_reached`: whether no segment before the snapshot's offset was left out."""
-        yield from index_faults(snapshot, None)
+        yield from _index_faults(snapshot, None)
         for entry in snapshot.entries(None) if is_reached and not snapshot.faults else ():
             yield from entry._replace(faults=self._states.faults(entry.row)).told()

@@ -16,23 +16,23 @@ from kdissect.model.path_text import path_text
 
 
 class IndexWalk:
-    """`rows()` of files of one kind; what is wrong goes to `troubles`."""
+    """`rows()` of files of one kind; what is wrong goes to `errors`."""
 
-    def __init__(self, options: Namespace, suffix: str, troubles: FileErrors) -> None:
+    def __init__(self, options: Namespace, suffix: str, errors: FileErrors) -> None:
         self._options = options
         self._suffix = suffix
         self._kind = KINDS[suffix]
-        self._troubles = troubles
+        self._errors = errors
         self._number = 0
 
     def rows(self) -> Iterator[Row]:
         """A row for each entry."""
         for path in self._options.paths:
-            yield from self._troubles.bounded(path, self._entries(path))
+            yield from self._errors.bounded(path, self._entries(path))
 
     def _entries(self, path: str) -> Iterator[Row]:
         index: IndexFile = self._kind(content(path), base_offset(path))
-        self._troubles.opened = True
+        self._errors.opened = True
         topic, partition = place_of(path, self._options.topic)
         faults = list(index.faults)
         places = None if self._suffix == SNAPSHOT else _places(beside(path, self._suffix, ".log"))
@@ -44,7 +44,7 @@ class IndexWalk:
                 faults += entry.told()
         if places is not None:
             faults += index.missing(places)
-        self._troubles.report_some(path, faults)
+        self._errors.report_some(path, faults)
 
 
 def _places(segment: str) -> SegmentPlaces | None:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kdissect.cli.printable import printable
 from kdissect.report.cell_text import cell
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns import records
+from kdissect.report.printable import printable
 
 Row = dict[str, Any]
 

@@ -10,8 +10,8 @@ CHUNK = 4 << 20
 # What a broker puts behind the names of files it is about to delete or to swap in (kafka.log.LocalLog).
 _PASSING = (".deleted", ".cleaned", ".swap")
 # Names of files with batches; folders are looked through for them.
-SUFFIXES = (".log", ".checkpoint", *(f".log{passing}" for passing in _PASSING))
-MAX_INDEX = 64 << 20  # segment.index.bytes is 10 MiB; a larger file is no index
+_SUFFIXES = (".log", ".checkpoint", *(f".log{passing}" for passing in _PASSING))
+_MAX_INDEX = 64 << 20  # segment.index.bytes is 10 MiB; a larger file is no index
 _MAX_OFFSET = (1 << 63) - 1
 _MAX_DIGITS = 100  # names have 20; Python refuses numbers of 4300
 
@@ -19,7 +19,7 @@ _MAX_DIGITS = 100  # names have 20; Python refuses numbers of 4300
 def find_segments(paths: list[str], cannot: Callable[[OSError], None]) -> Iterator[str]:
     """The files named, and the segments and snapshots in the folders named, sorted.
 
-    `cannot` is told of folders that cannot be searched.
+    `cannot` gets the errors of folders that cannot be searched.
     """
     for path in paths:
         if os.path.isdir(path):  # noqa: PTH112  paths stay strings here
@@ -31,7 +31,7 @@ def find_segments(paths: list[str], cannot: Callable[[OSError], None]) -> Iterat
 def _inside(path: str, cannot: Callable[[OSError], None]) -> Iterator[str]:
     for folder, folders, names in os.walk(path, onerror=cannot):
         folders.sort()
-        yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(SUFFIXES))  # noqa: PTH118
+        yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(_SUFFIXES))  # noqa: PTH118
 
 
 def chunks(path: str) -> Iterator[bytes]:
@@ -60,7 +60,7 @@ def beside(path: str, suffix: str, other: str) -> str:
 def content(path: str) -> bytes:
     """What an index or producer snapshot holds. Raises OSError."""
     with open(path, "rb") as file:  # noqa: PTH123
-        return file.read(MAX_INDEX)
+        return file.read(_MAX_INDEX)
 
 
 def producer_snapshots(folder: str) -> list[tuple[int, str]]:

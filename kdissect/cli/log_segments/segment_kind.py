@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kdissect.cli.log_segments.file_errors import FileErrors
+from kdissect.cli.log_segments.index_walk import IndexWalk
+from kdissect.cli.log_segments.segment_columns import batch_columns, entry_columns, record_columns
 from kdissect.cli.log_segments.segment_files import index_suffix
+from kdissect.cli.log_segments.segment_walk import SegmentWalk
 from kdissect.engine.exchange_rows import Row, RowField
 from kdissect.engine.segments.index_file import ENTRY_PLACE
 from kdissect.engine.segments.index_kinds import KINDS
@@ -15,7 +18,7 @@ from kdissect.engine.segments.segment_rows import SEGMENT_BATCH_FIELDS, SEGMENT_
 if TYPE_CHECKING:
     from kdissect.report.cells import TableColumn
 
-RECORD_COLUMNS = (
+_RECORD_COLUMNS = (
     "number", "file", "topic", "partition", "position", "offset", "timestamp", "key", "value", "headers",
     "producer_id", "producer_epoch", "sequence", "codec", "control", "crc_ok",
 )  # fmt: skip
@@ -32,11 +35,11 @@ class SegmentKind(ABC):
         """The columns of the table on a terminal."""
 
     @abstractmethod
-    def rows(self, options: Namespace, troubles: FileErrors) -> Iterator[Row]:
+    def rows(self, options: Namespace, errors: FileErrors) -> Iterator[Row]:
         """The rows of all files named."""
 
 
-class Batches(SegmentKind):
+class _Batches(SegmentKind):
     """The batches of segments and snapshots."""
 
     fields: tuple[RowField, ...] = SEGMENT_BATCH_FIELDS
@@ -44,31 +47,25 @@ class Batches(SegmentKind):
 
     def table_columns(self) -> "list[TableColumn]":
         """The columns of the table on a terminal."""
-        from kdissect.cli.log_segments.segment_columns import batch_columns
-
         return batch_columns()
 
-    def rows(self, options: Namespace, troubles: FileErrors) -> Iterator[Row]:
+    def rows(self, options: Namespace, errors: FileErrors) -> Iterator[Row]:
         """The rows of all files named."""
-        from kdissect.cli.log_segments.segment_walk import SegmentWalk
-
-        return SegmentWalk(options, troubles).rows()
+        return SegmentWalk(options, errors).rows()
 
 
-class Records(Batches):
+class _Records(_Batches):
     """Their records."""
 
     fields = SEGMENT_RECORD_FIELDS
-    columns = RECORD_COLUMNS
+    columns = _RECORD_COLUMNS
 
     def table_columns(self) -> "list[TableColumn]":
         """The columns of the table on a terminal."""
-        from kdissect.cli.log_segments.segment_columns import record_columns
-
         return record_columns()
 
 
-class Entries(SegmentKind):
+class _Entries(SegmentKind):
     """The entries of index files or producer snapshots, of which `suffix` is the ending."""
 
     def __init__(self, suffix: str) -> None:
@@ -78,15 +75,11 @@ class Entries(SegmentKind):
 
     def table_columns(self) -> "list[TableColumn]":
         """The columns of the table on a terminal."""
-        from kdissect.cli.log_segments.segment_columns import entry_columns
-
         return entry_columns([field.name for field in self.fields[len(ENTRY_PLACE) :]])
 
-    def rows(self, options: Namespace, troubles: FileErrors) -> Iterator[Row]:
+    def rows(self, options: Namespace, errors: FileErrors) -> Iterator[Row]:
         """The rows of all files named."""
-        from kdissect.cli.log_segments.index_walk import IndexWalk
-
-        return IndexWalk(options, self._suffix, troubles).rows()
+        return IndexWalk(options, self._suffix, errors).rows()
 
 
 def kind_of(options: Namespace) -> SegmentKind:
@@ -100,7 +93,7 @@ def kind_of(options: Namespace) -> SegmentKind:
         raise ValueError(f"files of different kinds: {kinds}. Name one kind, or their folder to check all")
     suffix = found.pop()
     if suffix is None:
-        return Records() if options.records else Batches()
+        return _Records() if options.records else _Batches()
     if options.records:
         raise ValueError(f"a {KINDS[suffix].name} has no records")
-    return Entries(suffix)
+    return _Entries(suffix)

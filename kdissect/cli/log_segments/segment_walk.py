@@ -16,10 +16,10 @@ from kdissect.model.record_batch import RecordFault
 
 
 class SegmentWalk:
-    """`rows()` of all files; what is wrong goes to `troubles`."""
+    """`rows()` of all files; what is wrong goes to `errors`."""
 
-    def __init__(self, options: Namespace, troubles: FileErrors) -> None:
-        self._troubles = troubles
+    def __init__(self, options: Namespace, errors: FileErrors) -> None:
+        self._errors = errors
         self._options = options
         records = None
         if options.records:
@@ -29,13 +29,13 @@ class SegmentWalk:
             ]
             records = RecordRows((), forms[0], forms[1], options.show_secrets)
         self._rows = SegmentRows(records)
-        self._checks = IndexChecks(troubles)
+        self._checks = IndexChecks(errors)
         self._first: tuple[int, str] | None = None
 
     def rows(self) -> Iterator[Row]:
         """The rows of all files."""
-        for path in find_segments(self._options.paths, self._troubles.tell_error):
-            yield from self._troubles.bounded(path, self._file(path))
+        for path in find_segments(self._options.paths, self._errors.report_error):
+            yield from self._errors.bounded(path, self._file(path))
         self._checks.close()
 
     def _file(self, path: str) -> Iterator[Row]:
@@ -45,15 +45,15 @@ class SegmentWalk:
         places = SegmentPlaces(base_offset(path))
         self._checks.begin(path)
         for data in chunks(path):
-            self._troubles.opened = True
+            self._errors.opened = True
             for placed in reader.feed(data):
                 yield from self._batch(placed, places)
-        self._troubles.opened = True
+        self._errors.opened = True
         for placed in reader.close():
             yield from self._batch(placed, places)
         for fault in reader.faults:
             self._note(fault.offset, str(fault))
-        self._tell_first(path)
+        self._report_first(path)
         self._checks.end(path, places)
 
     def _batch(self, placed: PlacedBatch, places: SegmentPlaces) -> Iterator[Row]:
@@ -70,7 +70,7 @@ class SegmentWalk:
         if self._first is None or position < self._first[0]:
             self._first = position, text
 
-    def _tell_first(self, path: str) -> None:
+    def _report_first(self, path: str) -> None:
         if self._first is not None:
             position, why = self._first
-            self._troubles.tell(f"{path}: first corrupt byte {position}: {why}")
+            self._errors.report(f"{path}: first corrupt byte {position}: {why}")

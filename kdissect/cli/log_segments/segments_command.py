@@ -8,7 +8,8 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from kdissect.cli.formats import Format, delimited
+from kdissect.cli.formats import format_of
+from kdissect.cli.formats.named_fields import check_names, split_names
 from kdissect.cli.log_segments.file_errors import FileErrors
 from kdissect.cli.log_segments.segment_kind import SegmentKind, kind_of
 from kdissect.cli.options.command_parser import command_parser
@@ -18,7 +19,7 @@ from kdissect.cli.options.record_options import add_forms, add_limit, check_parq
 from kdissect.cli.output import Output
 from kdissect.engine.exchange_rows import Row
 
-FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
+_FORMATS = ("table", "tsv", "jsonl", "csv", "parquet")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -33,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
     add("paths", metavar="PATH", nargs="+", help="a segment, a snapshot, an index, or a folder of them")
     add("--records", action="store_true", help="a line for each record, not for each batch")
     add("--topic", metavar="NAME", help="the topic, where the folder's name does not tell it")
-    add_printing(parser, FORMATS)
+    add_printing(parser, _FORMATS)
     add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help="columns to print")
     add_forms(parser)
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
@@ -44,22 +45,20 @@ def run(arguments: Sequence[str]) -> int:
         kind = _check(options)
     except ValueError as error:
         parser.error(str(error))
-    troubles = FileErrors()
+    errors = FileErrors()
 
     def body(output: Output) -> None:
-        _print(kind, kind.rows(options, troubles), options, output)
-        if troubles.code and not troubles.opened:
+        _print(kind, kind.rows(options, errors), options, output)
+        if errors.code and not errors.opened:
             output.keep_old()
 
-    return writing(parser, options, body) or troubles.code
+    return writing(parser, options, body) or errors.code
 
 
 def _check(options: Namespace) -> SegmentKind:
     check_parquet(options)
     kind = kind_of(options)
     if options.fields:
-        from kdissect.cli.formats.named_fields import check_names, split_names
-
         options.fields = split_names(options.fields)
         check_names(options.fields, kind.fields)
     return kind
@@ -67,24 +66,12 @@ def _check(options: Namespace) -> SegmentKind:
 
 def _print(kind: SegmentKind, rows: Iterator[Row], options: Namespace, output: Output) -> None:
     if options.format == "parquet":
-        from kdissect.cli.log_segments.segment_parquet import write_rows
+        from kdissect.cli.log_segments.segment_parquet import write_rows  # pyarrow is optional
 
         write_rows(output, rows, kind.fields, options)
         return
-    form = _format(kind, options, output)
+    form = format_of(options, output, kind.columns, kind.table_columns)
     output.write(form.head())
     for row in islice(rows, options.limit):
         output.write(form.line(row))
     output.write(form.tail())
-
-
-def _format(kind: SegmentKind, options: Namespace, output: Output) -> Format:
-    name = options.format or ("table" if output.is_terminal else "tsv")
-    if name != "table":
-        columns = options.fields or (() if name == "jsonl" else kind.columns)
-        return delimited(name, columns, options.header, output.is_terminal)
-    from kdissect.cli.formats.chosen_columns import chosen_columns
-    from kdissect.cli.formats.text_table import table
-
-    columns_of = chosen_columns(options.fields) if options.fields else kind.table_columns()
-    return table(columns_of, options, output, live=False)

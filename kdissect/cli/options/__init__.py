@@ -1,0 +1,1 @@
+"""Options that several commands share: what they are called, and what they become."""

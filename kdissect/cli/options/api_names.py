@@ -1,5 +1,6 @@
 """APIs as users name them: `Fetch`, `fetch`, `1`."""
 
+from kdissect.cli.options.wanted_names import near_names
 from kdissect.schema.protocol_messages import api, api_by_name, api_keys, api_name
 from kdissect.schema.types import Api
 
@@ -18,8 +19,6 @@ def api_key_of(text: str) -> int:
 
 
 def _hint(text: str) -> str:
-    from difflib import get_close_matches
-
     names = {(api_name(key) or "").casefold(): api_name(key) for key in api_keys()}
-    near = get_close_matches(text.casefold(), names, 1)
+    near = near_names(text.casefold(), names)
     return f"; did you mean {names[near[0]]}?" if near else ""

@@ -13,7 +13,7 @@ from kdissect.cli.debug import DEBUG
 from kdissect.cli.diagnostics import write_error
 from kdissect.cli.standard_streams import print_text
 
-# Hidden: has a command show its parser, for the completion of shells (`cli.completions`).
+# Hidden: has a command show its parser, for the completion of shells (`cli.reference.completion_words`).
 SHOW_PARSER = "--show-parser"
 # Parsed before all others, wherever it stands: what others mean, and may be, depends on it.
 EARLY_OPTION = "--limits"

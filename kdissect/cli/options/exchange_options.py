@@ -9,8 +9,9 @@ from kdissect.cli.options.filter_option import add_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import add_printing
 from kdissect.cli.options.record_options import add_limit
+from kdissect.engine.exchange_rows import EXCHANGE_FIELDS
 
-FORMATS = ("table", "tsv", "jsonl", "csv", "tree")
+_FORMATS = ("table", "tsv", "jsonl", "csv", "tree")
 # Each reads the whole input: more than a machine has cores are no use.
 MAX_JOBS = 64
 
@@ -35,7 +36,7 @@ def add_listing(parser: ArgumentParser) -> None:
     add_topic_ids(parser)
     add_filter(parser)
     add_selection(parser)
-    add_printing(parser, FORMATS)
+    add_printing(parser, _FORMATS)
     add = parser.add_argument
     add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
         "columns to print: fields of a JSON line (docs/output.md) by their dotted names, also inside "
@@ -65,8 +66,7 @@ def _check(options: Namespace) -> None:
     if options.records and not options.fields:
         options.bodies = True
     if options.fields:
-        from kdissect.cli.formats.named_fields import check_names, split_names
-        from kdissect.engine.exchange_rows import EXCHANGE_FIELDS
+        from kdissect.cli.formats.named_fields import check_names, split_names  # start-up: of -e
 
         options.fields = split_names(options.fields)
         check_names(options.fields, EXCHANGE_FIELDS)

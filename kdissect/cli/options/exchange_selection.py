@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
+from fnmatch import translate
 from typing import TYPE_CHECKING
 
+from kdissect.cli.options.wanted_names import WantedNames, watch_for
 from kdissect.engine.exchange_rows import TopicsOf, wire_topics
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.errors import DecodeError
@@ -13,7 +16,6 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
 if TYPE_CHECKING:
-    from kdissect.cli.options.wanted_names import WantedNames
     from kdissect.query.values.points_in_time import Moment
 
 Test = Callable[[Exchange], bool]
@@ -71,7 +73,7 @@ def selection_of(
     if options.topic:
         tests.append(_by_topic(globs(options.topic), topics_of))
     if options.errors:
-        tests.append(went_wrong)
+        tests.append(_went_wrong)
     if watches:
         return _watching(watches, tests)
     if len(tests) < 2:
@@ -79,10 +81,10 @@ def selection_of(
     return lambda exchange: all(test(exchange) for test in tests)
 
 
-Watch = Callable[[Exchange], None]
+_Watch = Callable[[Exchange], None]
 
 
-def _watching(watches: list[Watch], tests: list[Test]) -> Test:
+def _watching(watches: list[_Watch], tests: list[Test]) -> Test:
     """All tests, behind those who look out for names in every exchange."""
 
     def test(exchange: Exchange) -> bool:
@@ -93,28 +95,26 @@ def _watching(watches: list[Watch], tests: list[Test]) -> Test:
     return test
 
 
-def _watches(options: Namespace, topics_of: TopicsOf) -> Iterator[Watch]:
-    """What looks out for names that the options ask for: those that occur nowhere are told at the end."""
+def _watches(options: Namespace, topics_of: TopicsOf) -> Iterator[_Watch]:
+    """What looks out for names that the options ask for: the command says at its end which occur nowhere."""
     if not (options.api or options.client_id or options.topic or options.host or options.exchange):
         return
-    from kdissect.cli.options.wanted_names import seek
-
     if options.api:
         wanted = [api_name(key) or str(key) for key in dict.fromkeys(options.api)]
-        apis = seek(options, "--api", "API", wanted)
+        apis = watch_for(options, "--api", "API", wanted)
         yield lambda exchange: None if apis.is_met else apis.see(_api_of(exchange))
     if options.client_id:
-        ids = seek(options, "--client-id", "client id", options.client_id)
+        ids = watch_for(options, "--client-id", "client id", options.client_id)
         yield lambda exchange: None if ids.is_met else ids.see(exchange.client_id)
     if options.topic:
-        topics = seek(options, "--topic", "topic", options.topic)
+        topics = watch_for(options, "--topic", "topic", options.topic)
         yield lambda exchange: None if topics.is_met else _see_topics(topics, exchange, topics_of)
     if options.host:
-        hosts = seek(options, "--host", "address", list(map(_host_name, options.host)), exact=True)
+        hosts = watch_for(options, "--host", "address", list(map(_host_name, options.host)), exact=True)
         yield lambda exchange: None if hosts.is_met else _see_ends(hosts, exchange)
     if options.exchange:
         places = [f"{connection}/{number}" for connection, number in options.exchange]
-        found = seek(options, "--exchange", "exchange", places, exact=True)
+        found = watch_for(options, "--exchange", "exchange", places, exact=True)
         yield (
             lambda exchange: (
                 None if found.is_met else found.see(f"{exchange.connection.id}/{exchange.ordinal}")
@@ -142,7 +142,7 @@ def _see_topics(topics: WantedNames, exchange: Exchange, topics_of: TopicsOf) ->
         topics.see(name)
 
 
-def went_wrong(exchange: Exchange) -> bool:
+def _went_wrong(exchange: Exchange) -> bool:
     """Error codes in the response, no response, no request, or a body or header that cannot be decoded."""
     if exchange.state in (State.UNANSWERED, State.ORPHAN_RESPONSE):
         return True
@@ -169,7 +169,7 @@ def is_decodable(exchange: Exchange) -> bool:
 
 
 def _api_keys(text: str) -> list[int]:
-    from kdissect.cli.options.api_names import api_key_of
+    from kdissect.cli.options.api_names import api_key_of  # start-up, as in the other types below
 
     try:
         return [api_key_of(name) for name in text.split(",") if name]
@@ -186,30 +186,25 @@ def _place(text: str) -> tuple[str, int]:
 
 def globs(patterns: list[str]) -> Callable[[str], object]:
     """A test that is true of texts that match one of the patterns."""
-    import re
-    from fnmatch import translate
-
     return re.compile("|".join(map(translate, patterns))).match
 
 
-def wanted_names(
+def name_test(
     options: Namespace, option: str, what: str, patterns: list[str] | None
 ) -> Callable[[str], object] | None:
-    """`globs` of an option that chooses rows by name; what matches no row is told at the end.
+    """`globs` of an option that chooses rows by name; the command says at its end what matches no row.
 
-    None without patterns. With a filter rows may be missing for its sake: nothing is told.
+    None without patterns. With a filter rows may be missing for its sake: nothing is said.
     """
     if not patterns:
         return None
     matches = globs(patterns)
     if options.filter is not None:
         return matches
-    from kdissect.cli.options.wanted_names import seek
-
-    sought = seek(options, option, what, patterns)
+    asked = watch_for(options, option, what, patterns)
 
     def wanted(name: str) -> object:
-        sought.see(name)
+        asked.see(name)
         return matches(name)
 
     return wanted
@@ -235,7 +230,7 @@ def _host(text: str) -> Endpoint:
 
 
 def _moment(text: str) -> Moment:
-    from kdissect.cli.options.time_options import parse_moment
+    from kdissect.cli.options.time_options import parse_moment  # start-up: the filter language
 
     try:
         return parse_moment(text)

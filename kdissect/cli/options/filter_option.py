@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.options.exchange_selection import selection_of
-from kdissect.cli.options.input_options import check_inputs, is_live, open_inputs, start_ns, wants_live
+from kdissect.cli.options.input_options import (
+    check_inputs,
+    is_live,
+    open_inputs,
+    start_ns,
+    wants_live,
+)
+from kdissect.cli.options.wanted_names import EXCHANGE, watch_for
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
@@ -41,13 +48,15 @@ def _predicate(text: str) -> Predicate:
         raise ArgumentTypeError(error.render()) from None
 
 
-def open_filtered(parser: ArgumentParser, options: Namespace) -> Dissection:
-    """Open what the user named. Leaves with exit code 2 where the filter needs what that cannot give."""
+def open_filtered(
+    parser: ArgumentParser, options: Namespace, make: Callable[..., Dissection] = Dissection
+) -> Dissection:
+    """`open_inputs`. Leaves with exit code 2 where the filter needs what the inputs cannot give."""
     check_inputs(parser, options)
     twice = options.filter is not None and options.filter.needs_findings
     if twice and wants_live(options):
         parser.error(_TWICE)  # before the capture begins
-    dissection = open_inputs(options)
+    dissection = open_inputs(options, make)
     if twice and is_live(dissection):
         parser.error(_TWICE)
     return dissection
@@ -58,7 +67,7 @@ def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
     predicate: Predicate | None = options.filter
     if predicate is None:
         return None
-    from kdissect.query import Context
+    from kdissect.query import Context  # start-up: where no filter was given
 
     context = Context(
         start_ns=lambda: start_ns(dissection),
@@ -74,14 +83,12 @@ def reporting_filter(options: Namespace, dissection: Dissection) -> Test | None:
     accepts = filter_of(options, dissection)
     if accepts is None:
         return None
-    from kdissect.cli.options.wanted_names import EXCHANGE, seek
-
-    sought = seek(options, "-Y", EXCHANGE, [options.filter.text], exact=True)
+    asked = watch_for(options, "-Y", EXCHANGE, [options.filter.text], exact=True)
 
     def test(exchange: Exchange) -> bool:
         is_taken = accepts(exchange)
-        if is_taken and not sought.is_met:
-            sought.see(options.filter.text)
+        if is_taken and not asked.is_met:
+            asked.see(options.filter.text)
         return is_taken
 
     return test
@@ -105,7 +112,7 @@ def selected(options: Namespace, dissection: Dissection) -> Test | None:
 
 def _findings_of(options: Namespace) -> Callable[[Exchange], Collection[str]]:
     """Reads the inputs and judges them; a filter is asked afterwards."""
-    from kdissect.cli.findings.filter_findings import codes_by_exchange
+    from kdissect.cli.findings.filter_findings import codes_by_exchange  # start-up: the rules
 
     known = codes_by_exchange(open_inputs(options))
     return lambda exchange: known.get((exchange.connection.id, exchange.ordinal), ())

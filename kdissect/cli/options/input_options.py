@@ -2,12 +2,13 @@
 
 import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
 from kdissect.capture.files import Captures
 from kdissect.cli.options.limit_options import add_limits
 
+# What live capture and files of names need is imported at first use, for the sake of start-up.
 # Names a file for every command, so that it need not be given each time; -n leaves it out.
 HOSTS_VARIABLE = "KDISSECT_HOSTS"
 
@@ -44,7 +45,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         default=[],
         help="secrets of TLS sessions (SSLKEYLOGFILE), to read encrypted connections; may be repeated",
     )
-    add_hosts(parser)
+    _add_hosts(parser)
     add_limits(parser)
     if live:
         from kdissect.cli.options.live_options import add_live
@@ -52,7 +53,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         add_live(parser)
 
 
-def add_hosts(parser: ArgumentParser) -> None:
+def _add_hosts(parser: ArgumentParser) -> None:
     """Add `--hosts` and `-n`."""
     parser.add_argument(
         "--hosts",
@@ -78,9 +79,10 @@ def add_topic_ids(parser: ArgumentParser) -> None:
     )
 
 
-def open_inputs(options: Namespace) -> Dissection:
-    """Open what the user named. What cannot be read is told by `input_states.report` after the reading.
+def open_inputs(options: Namespace, make: Callable[..., Dissection] = Dissection) -> Dissection:
+    """Open what the user named. `input_states.report` says after the reading what could not be read.
 
+    `make` is the class of the dissection, or takes what that takes.
     Leaves with an exit code where a live capture cannot be started.
     """
     hosts = None if options.numeric else options.hosts
@@ -90,9 +92,8 @@ def open_inputs(options: Namespace) -> Dissection:
         from kdissect.cli.options.live_input import start_capture
 
         paths = start_capture(options)
-    shard = getattr(options, "shard", None)  # of one of several processes (`cli.jobs`)
     only = options.only_port
-    return Dissection(paths, options.port, topic_ids, options.keylog, hosts, shard=shard, only_ports=only)
+    return make(paths, options.port, topic_ids, options.keylog, hosts, only_ports=only)
 
 
 def open_again(options: Namespace, first: Dissection) -> Dissection:

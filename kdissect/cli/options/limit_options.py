@@ -23,7 +23,7 @@ def add_limits(parser: ArgumentParser) -> None:
 
 class _UseLimits(Action):
     def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, *_: object) -> None:
-        from kdissect.model.limit_notes import parse_limits
+        from kdissect.model.limit_notes import parse_limits  # start-up: seldom given
 
         try:
             use(parse_limits(values, in_force()))

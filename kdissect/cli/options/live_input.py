@@ -9,14 +9,14 @@ from argparse import Namespace
 from types import FrameType
 
 from kdissect.capture.files import Captures, open_captures
+from kdissect.capture.live.bindings import check_filter
 from kdissect.capture.live.captures import LiveCaptures, open_live
 from kdissect.capture.live.errors import BadFilterError, LiveError, MissingError
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE, USAGE
+from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.live_options import settings_of
 from kdissect.model.plural import plural
 
-# A lag is told once it is one that a person would notice, and then no more often than this.
+# A lag is reported once a person would notice it, and then no more often than this.
 _LAG_REPORTED_S = 2.0
 _LAG_EVERY_S = 5.0
 _NICE = 10
@@ -63,8 +63,6 @@ def _give_way() -> None:
 
 
 def _check_filter(expression: str) -> None:
-    from kdissect.capture.live.bindings import check_filter
-
     try:
         check_filter(expression)
     except MissingError:  # then dumpcap or tcpdump will say it
@@ -87,13 +85,13 @@ def _end_by_signals(captures: LiveCaptures) -> None:
 
 def _watch_lag(captures: LiveCaptures) -> None:
     def watch() -> None:
-        told = 0.0
+        reported_at = 0.0
         while True:
             time.sleep(0.5)
             behind = captures.behind()
             now = time.monotonic()
-            if behind.seconds >= _LAG_REPORTED_S and now - told >= _LAG_EVERY_S:
-                told = now
+            if behind.seconds >= _LAG_REPORTED_S and now - reported_at >= _LAG_EVERY_S:
+                reported_at = now
                 say(f"analysis is {behind.seconds:.1f} s ({_size(behind.bytes)}) behind the capture")
 
     threading.Thread(target=watch, name="kdissect-lag", daemon=True).start()

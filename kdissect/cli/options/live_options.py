@@ -3,10 +3,13 @@
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from typing import NoReturn
 
+from kdissect import __version__
+from kdissect.capture.live.errors import LiveError
 from kdissect.capture.live.live_settings import BUFFER_MIB, SNAPLEN, SOURCES, STDIN, LiveSettings, Ring
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.capture.whole_file import is_special
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.standard_streams import print_text
+from kdissect.report.printable import printable
 
 _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 _TIMES = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -51,8 +54,6 @@ def settings_of(parser: ArgumentParser | None, options: Namespace) -> LiveSettin
         if parser is not None:
             parser.error(problem)
         raise ValueError(problem)
-    from kdissect import __version__
-
     source = STDIN if "-" in options.paths else options.source
     return LiveSettings(
         tuple(options.interfaces), options.capture_filter, source, options.promiscuous, options.snaplen,
@@ -80,8 +81,6 @@ def _contradiction(options: Namespace, ring: Ring) -> str:
 
 
 def _unwritable(path: str) -> str:
-    from kdissect.capture.whole_file import is_special
-
     if path == "-" or is_special(path):
         return f"-w {path}: not a regular file, and what is written is read again while it grows"
     return ""
@@ -89,9 +88,7 @@ def _unwritable(path: str) -> str:
 
 class _ListInterfaces(Action):
     def __call__(self, *_: object) -> NoReturn:
-        from kdissect.capture.live.bindings import list_interfaces
-        from kdissect.capture.live.errors import LiveError
-        from kdissect.cli.printable import printable
+        from kdissect.capture.live.bindings import list_interfaces  # start-up: ctypes
 
         try:
             found = list_interfaces()

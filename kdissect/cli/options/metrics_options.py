@@ -1,22 +1,16 @@
-"""`--metrics`: serves what a command counts to Prometheus while it reads."""
+"""`--metrics`: whether what a command counts is served to Prometheus, and where."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable
-from types import TracebackType
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import USAGE
+from kdissect.metrics.address import Address, parse_address
 
 if TYPE_CHECKING:
-    from kdissect.capture.files import Captures
-    from kdissect.metrics.address import Address
-    from kdissect.metrics.capture_counts import CaptureCounts
-    from kdissect.metrics.meter import Meter
-    from kdissect.metrics.server import MetricsServer
     from kdissect.model.finding import Finding
 
 
@@ -31,81 +25,22 @@ def add_metrics(parser: ArgumentParser) -> None:
     ))  # fmt: skip
 
 
-class Metering:
+def metering(
+    options: Namespace, dissection: Dissection, findings: Callable[[], Iterable[Finding]] | None = None
+) -> AbstractContextManager[None]:
     """Within it what is read is counted and served, if that was asked for.
 
     `findings` says where those are, if traffic is judged. Entering raises SystemExit behind one line on
     stderr, where metrics cannot be served.
     """
+    if options.metrics is None:
+        return nullcontext()
+    from kdissect.cli.options.metering import Metering  # start-up: a server
 
-    def __init__(
-        self,
-        options: Namespace,
-        dissection: Dissection,
-        findings: Callable[[], Iterable[Finding]] | None = None,
-    ) -> None:
-        # `inspect`, which shares its listing with `live`, has no such options.
-        self._address: Address | None = getattr(options, "metrics", None)
-        self._limit: int | None = getattr(options, "metrics_series", None)
-        self._dissection = dissection
-        self._findings = findings
-        self._server: MetricsServer | None = None
-
-    def __enter__(self) -> None:
-        if self._address is None:
-            return
-        from kdissect.metrics.errors import MetricsError
-        from kdissect.metrics.server import MetricsServer
-
-        meter = self._new_meter()
-        try:
-            self._server = MetricsServer(self._address, meter.snapshot)
-        except MetricsError as error:
-            say(str(error))
-            raise SystemExit(USAGE) from None
-        self._dissection.observer = meter.add
-        say(f"metrics at {self._server.address.url}")
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._dissection.observer = None
-        if self._server is not None:
-            self._server.close()
-
-    def _new_meter(self) -> Meter:
-        from kdissect.metrics.label_sets import MAX_LABEL_SETS
-        from kdissect.metrics.meter import Meter
-
-        dissection = self._dissection
-        meter = Meter(dissection.topics, self._limit or MAX_LABEL_SETS)
-        meter.findings = self._findings
-        meter.capture = lambda: _capture_counts(dissection.captures)
-        meter.other_anomalies = lambda: {
-            str(kind): count for kind, count in dissection.analyzer.parser.anomaly_counts.items()
-        }
-        return meter
-
-
-def _capture_counts(captures: Captures) -> CaptureCounts:
-    from kdissect.metrics.capture_counts import file_counts
-
-    if not captures.is_live:
-        return file_counts(captures.files)
-    from kdissect.capture.live.captures import LiveCaptures
-
-    if not isinstance(captures, LiveCaptures):  # a pipe, which somebody else writes
-        return file_counts(captures.files)
-    return file_counts(captures.files)._replace(
-        dropped={"kernel": captures.drops},
-        lag_ns=int(captures.behind().seconds * 1e9),
-        unanalysed_bytes=captures.unanalysed,
-    )
+    return Metering(options.metrics, options.metrics_series, dissection, findings)
 
 
 def _address(text: str) -> Address:
-    from kdissect.metrics.address import parse_address
-
     try:
         return parse_address(text)
     except ValueError as error:

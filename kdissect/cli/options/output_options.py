@@ -4,8 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.input_states import report, report_interrupted
 from kdissect.cli.options.input_options import is_input, is_live, was_read
 from kdissect.cli.output import Output, OutputError

@@ -2,9 +2,9 @@
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
-from kdissect.model.extras import how_to_install
+from kdissect.model.extras import are_installed, how_to_install
 
-FORMS = ("text", "hex", "json", "base64")
+_FORMS = ("text", "hex", "json", "base64")
 
 
 def add_forms(parser: ArgumentParser) -> None:
@@ -12,7 +12,7 @@ def add_forms(parser: ArgumentParser) -> None:
     for part in ("key", "value"):
         parser.add_argument(
             f"--{part}-format",
-            choices=FORMS,
+            choices=_FORMS,
             help=f"how to print {part}s; default: text (parquet: the bytes themselves)",
         )
 
@@ -28,9 +28,7 @@ def check_parquet(options: Namespace) -> None:
         return
     if options.output is None:
         raise ValueError("parquet needs --output FILE: it is no text")
-    from importlib.util import find_spec
-
-    missing = [name for name in ("numpy", "pyarrow") if find_spec(name) is None]
+    missing = [name for name in ("numpy", "pyarrow") if not are_installed(name)]
     if missing:
         raise ValueError(f"parquet needs {' and '.join(missing)}: {how_to_install('arrow')}")
 

@@ -1,6 +1,7 @@
 """Points in time for `--since` and `--until`: those of the filter language, and plain numbers of seconds."""
 
 import re
+from argparse import ArgumentTypeError
 
 from kdissect.query.values.points_in_time import FORMS, SECOND_NS, Moment, part_of, read_moment
 
@@ -16,4 +17,15 @@ def parse_moment(text: str) -> Moment:
     found = read_moment(text)
     if found is None:
         raise ValueError(f"{text!r} is no time; give {FORMS}, or seconds since 1970")
+    return found
+
+
+def seconds(text: str) -> float:
+    """A number of seconds, 0 or more; for `type` of argparse."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is no number of seconds")
     return found

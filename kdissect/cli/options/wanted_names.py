@@ -1,14 +1,16 @@
-"""Names that options ask for (`--topic`, `--group`, `--api` ...): those that occur nowhere are told."""
+"""Names that options ask for (`--topic`, `--group`, `--api` ...): the command says which occur nowhere."""
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import translate
 from typing import NamedTuple
 
-# Names that are remembered to tell those that are near, and how many are told.
-NAMES_KEPT = 1000
-NAMES_TOLD = 3
+# Names that are kept to find those that are near, and how many of them are shown.
+_NAMES_KEPT = 1000
+_NAMES_SHOWN = 3
 # What a filter asks for: it has no name that others could be near.
 EXCHANGE = "exchange of a filter"
 
@@ -29,9 +31,6 @@ class WantedNames:
     """
 
     def __init__(self, option: str, what: str, wanted: Sequence[str], exact: bool = False) -> None:
-        import re
-        from fnmatch import translate
-
         self._option = option
         self._what = what
         pattern_of = re.escape if exact else translate
@@ -47,7 +46,7 @@ class WantedNames:
         """This occurs."""
         if not self._missing or not name or name in self._names:
             return
-        if len(self._names) < NAMES_KEPT:
+        if len(self._names) < _NAMES_KEPT:
             self._names[name] = None
         for pattern in [pattern for pattern, matches in self._missing.items() if matches(name)]:
             del self._missing[pattern]
@@ -57,14 +56,14 @@ class WantedNames:
         return WantedState(self._option, self._what, tuple(self._missing), tuple(self._names))
 
 
-def seek(
+def watch_for(
     options: Namespace, option: str, what: str, wanted: Sequence[str], exact: bool = False
 ) -> WantedNames:
-    """Have the command tell at its end what of `wanted` never occurred."""
-    sought = WantedNames(option, what, wanted, exact)
-    wanted_by_option: dict[str, WantedNames] = options.__dict__.setdefault("sought", {})
-    wanted_by_option[option] = sought  # of several readings the last counts
-    return sought
+    """Have the command say at its end what of `wanted` never occurred."""
+    found = WantedNames(option, what, wanted, exact)
+    wanted_by_option: dict[str, WantedNames] = options.__dict__.setdefault("wanted_names", {})
+    wanted_by_option[option] = found  # of several readings the last counts
+    return found
 
 
 def joined_names(one: Sequence[WantedState], other: Sequence[WantedState]) -> tuple[WantedState, ...]:
@@ -78,9 +77,9 @@ def joined_names(one: Sequence[WantedState], other: Sequence[WantedState]) -> tu
     )
 
 
-def missing_lines(sought: Iterable[WantedState]) -> Iterator[str]:
+def missing_lines(found: Iterable[WantedState]) -> Iterator[str]:
     """A line for each name that occurs nowhere, with those that are near."""
-    for option, what, missing, names in sought:
+    for option, what, missing, names in found:
         for name in missing:
             others = "" if what == EXCHANGE else f"; {_others(name, what, names)}"
             yield f"{option} {name} {'takes no exchange' if what == EXCHANGE else 'occurs nowhere'}{others}"
@@ -89,11 +88,16 @@ def missing_lines(sought: Iterable[WantedState]) -> Iterator[str]:
 def _others(name: str, what: str, names: Sequence[str]) -> str:
     if not names:
         return f"no {what} does"
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, names, NAMES_TOLD)
+    near = near_names(name, names, _NAMES_SHOWN)
     if near:
         return f"near it: {', '.join(near)}"
-    told = sorted(names)[:NAMES_TOLD]
-    more = len(names) - len(told)
-    return f"there are {', '.join(told)}" + (f" and {more} more" if more else "")
+    shown = sorted(names)[:_NAMES_SHOWN]
+    more = len(names) - len(shown)
+    return f"there are {', '.join(shown)}" + (f" and {more} more" if more else "")
+
+
+def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """Those of the known names that the user may have meant, the nearest first."""
+    from difflib import get_close_matches  # start-up: only where a name is wrong
+
+    return get_close_matches(name, list(known), most)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from kdissect.capture.byte_source import STDIN
 from kdissect.capture.filesystems import absolute, filesystem_of
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE, USAGE
+from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.parquet_tables.table_reports import write_reports
 from kdissect.cli.parquet_tables.tables_command import NEEDED
 from kdissect.engine.tables.all_tables import TABLES

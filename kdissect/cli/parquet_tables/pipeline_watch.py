@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Sequence
 
-from kdissect.capture.byte_source import STDIN
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE, USAGE
+from kdissect.cli.diagnostics import UNREADABLE, USAGE, say
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs
-from kdissect.cli.options.seconds import seconds
-from kdissect.cli.parquet_tables.alert_options import add_alerts
+from kdissect.cli.options.time_options import seconds
 from kdissect.cli.parquet_tables.committed_tables import add_grace
-from kdissect.cli.parquet_tables.pipeline_command import INSTALL, add_spark, count, is_installed
+from kdissect.cli.parquet_tables.spark_options import INSTALL, add_spark, count, is_installed
 from kdissect.cli.parquet_tables.tables_command import add_place
-from kdissect.model.plural import plural
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from kdissect.pipeline.streaming.stream_settings import Settings
+from kdissect.pipeline.sink.alert_targets import Target, target_of
 
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
-def run(arguments: Sequence[str]) -> int:
+def run_watch(arguments: Sequence[str]) -> int:
     """Watch directories; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -36,7 +25,9 @@ def run(arguments: Sequence[str]) -> int:
         say(INSTALL)
         return USAGE
     try:
-        return _watch(options)
+        from kdissect.cli.parquet_tables.watch_run import watch  # Spark is optional
+
+        return watch(options)
     except ValueError as error:
         parser.error(str(error))
     except OSError as error:
@@ -82,96 +73,22 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def _watch(options: Namespace) -> int:
-    from kdissect.cli.parquet_tables.pipeline_run import spark_session
-    from kdissect.pipeline.spark_session import CONNECT
-    from kdissect.pipeline.streaming.checkpoint_pledge import pledged
-    from kdissect.pipeline.streaming.watch import STREAM_CONF
-
-    if STDIN in options.paths:
-        raise ValueError("watch follows directories and files, not standard input")
-    if options.master.startswith(CONNECT):
-        raise ValueError("watch commits batches in its own process: it does not run over Spark Connect")
-    settings = _settings(options)
-    with pledged(settings) as found:
-        if found.orphans:
-            say(f"deleted {plural(found.orphans, 'file')} that a crash left behind")
-        session = spark_session(
-            options, {"spark.sql.shuffle.partitions": str(settings.shards), **STREAM_CONF}
-        )
-        if session is None:
-            return USAGE
-        try:
-            return _follow(options, settings, session)
-        finally:
-            session.stop()
-
-
-def _settings(options: Namespace) -> Settings:
-    from kdissect.capture.filesystems import absolute
-    from kdissect.capture.key_logs import KeyLogs
-    from kdissect.model.limits import in_force
-    from kdissect.model.ports import Ports
-    from kdissect.pipeline.streaming.arrivals.candidates import Patience
-    from kdissect.pipeline.streaming.checkpoint_pledge import shards_of
-    from kdissect.pipeline.streaming.stream_settings import Settings
-
-    settings = Settings(
-        tuple(options.paths),
-        absolute(options.output),
-        absolute(options.checkpoint),
-        options.tables,
-        options.partition_by,
-        max_files=options.max_files,
-        max_bytes=options.max_bytes,
-        recursive=options.recursive,
-        patience=Patience(options.settle, options.hold),
-        ports=Ports(options.port, options.only_port),
-        hosts=None if options.numeric else options.hosts,
-        key_logs=tuple(KeyLogs(tuple(options.keylog)).files),
-        topic_ids=options.topic_ids,
-        limits=in_force(),
-    )
-    return settings._replace(shards=options.shards or shards_of(settings) or _cores(options.master))
-
-
-def _cores(master: str) -> int:
-    """Cores of `local[N]`, of this machine for `local[*]`; some for a cluster."""
-    import os
-
-    inside = master.partition("[")[2].rstrip("]")
-    return int(inside) if inside.isdigit() else (os.cpu_count() or 2) if master.startswith("local") else 8
-
-
-def _follow(options: Namespace, settings: Settings, session: SparkSession) -> int:
-    from contextlib import ExitStack
-
-    from kdissect.cli.parquet_tables.stop_signals import StopSignals
-    from kdissect.cli.parquet_tables.watch_line import WatchLine
-    from kdissect.pipeline.streaming.watch import Pace, Watch, follow
-
-    line = WatchLine(sys.stderr)
-    with ExitStack() as held, StopSignals() as signals:
-        log = None
-        if options.progress_log:
-            log = held.enter_context(open(options.progress_log, "a", encoding="utf-8"))  # noqa: PTH123
-
-        def progress(found: object) -> None:
-            told = json.loads(found.json)  # type: ignore[attr-defined]
-            line.progress(told)
-            if log is not None:
-                log.write(json.dumps(told) + "\n")
-                log.flush()
-
-        watch = Watch(settings, line.batch, line.warn, options.alert, options.grace)
-        query = watch.start(session, Pace(options.once, options.interval))
-        follow(query, signals.came, progress)
-        line.close()
-    return UNREADABLE if line.unread else OK
-
-
 def _size(text: str) -> int:
     number, unit = text[:-2], text[-2:]
     if not number.isdigit() or unit not in _UNITS or not int(number):
         raise ArgumentTypeError(f"{text!r} is no size: give a number with {', '.join(_UNITS)}")
     return int(number) * _UNITS[unit]
+
+
+def add_alerts(add: Callable[..., object]) -> None:
+    """Add the option to a parser or group; `options.alert` are targets as `sink.alerts.Alerts` takes them."""
+    add("--alert", metavar="jsonl=FILE|webhook=URL", type=_target, action="append", default=[], help=(
+        "tell each finding once: a line of JSON in FILE, or a list of them posted to URL; may be repeated"
+    ))  # fmt: skip
+
+
+def _target(text: str) -> Target:
+    try:
+        return target_of(text)
+    except ValueError as error:  # argparse would print the text, and with it what a URL has of a secret
+        raise ArgumentTypeError(str(error)) from None

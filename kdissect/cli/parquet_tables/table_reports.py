@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from json import dumps
 from typing import Any
 
-from kdissect.cli.findings.report_files import render
+from kdissect.capture.whole_file import WholeFile
+from kdissect.cli.findings.report_files import STATISTICS, render
 from kdissect.cli.statistics.stats_command import POINTS_IN_JSON
-
-STATISTICS = "stats"
+from kdissect.pipeline.sink.table_directory import StreamDirectory
+from kdissect.stages.from_tables import TableDirectory
+from kdissect.stats.traffic_rows import traffic_facts
 
 
 def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]]) -> None:
@@ -17,9 +19,6 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
 
     A file appears when it is complete.
     """
-    from kdissect.pipeline.sink.table_directory import StreamDirectory
-    from kdissect.stages.from_tables import TableDirectory
-
     files: dict[str, list[str]] = {}
     for entry in StreamDirectory(filesystem, root).entries():
         files.setdefault(entry.table, []).append(entry.path)
@@ -31,14 +30,10 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
 
 def statistics(directory: Any, by: Sequence[str]) -> bytes:
     """What `stats --format json` prints, by the names of `--by` that tables have. Raises ValueError."""
-    from kdissect.stats.traffic_rows import traffic_facts
-
     facts = traffic_facts(directory.traffic(by), by, None, POINTS_IN_JSON)
     return dumps(facts, indent=2, ensure_ascii=True).encode() + b"\n"
 
 
 def _write(path: str, content: bytes) -> None:
-    from kdissect.capture.whole_file import WholeFile
-
     with WholeFile(path) as file:
         file.write(content)

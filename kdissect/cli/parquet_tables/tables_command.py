@@ -2,49 +2,51 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
+from argparse import Action, ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import UNREADABLE, USAGE
-from kdissect.cli.findings.report_files import FORMATS
-from kdissect.cli.input_states import how_far, report
+from kdissect.cli.diagnostics import UNREADABLE, USAGE, say
+from kdissect.cli.findings.report_files import FORMATS, STATISTICS
+from kdissect.cli.input_states import report
 from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs, was_read
+from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs
 from kdissect.cli.output import Output
-from kdissect.cli.progress_line import progress_of
 from kdissect.engine.tables.all_tables import TABLES
-from kdissect.model.extras import how_to_install
+from kdissect.engine.tables.page import tables_page
+from kdissect.model.extras import are_installed, how_to_install
 from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
-    from kdissect.api import Dissection
-    from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
+    from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 
 INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
 # As large as everything else together, and seldom what is looked for: made when named.
-NOT_BY_DEFAULT = frozenset({"records"})
-STATISTICS = "stats"
+_NOT_BY_DEFAULT = frozenset({"records"})
+# What reports are made from.
+NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
 
 
 def run(arguments: Sequence[str]) -> int:
     """Write the tables of the captures; gives the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    if not _is_installed():
+    if not are_installed("pyarrow"):
         say(INSTALL)
         return USAGE
+    from kdissect.cli.parquet_tables.write_tables import write_tables  # pyarrow is optional
+
     dissection = open_inputs(options)
+    wanted = options.tables | (NEEDED if options.report else frozenset())
     try:
-        files = _written(dissection, options)
+        files = write_tables(dissection, options, wanted)
     except OSError as error:
         say(f"{options.output}: {error.strerror or error}")
         return UNREADABLE
     if files is None:
         say(f"{options.output}: there are tables already; --overwrite replaces them")
         return USAGE
-    _tell(files)
+    _print_counts(files)
     return report(dissection, options)
 
 
@@ -67,8 +69,6 @@ class _Describe(Action):
     """`--describe`: prints what docs/tables.md has."""
 
     def __call__(self, parser: ArgumentParser, *_: object) -> None:
-        from kdissect.engine.tables.page import tables_page
-
         with Output() as output:
             output.write(tables_page().encode())
         parser.exit()
@@ -91,12 +91,12 @@ def add_place(add: Callable[..., object]) -> None:
         required=True,
         help="directory of the tables: a path, or s3://, hdfs:// ...",
     )
-    add("--tables", metavar="NAME,...", type=table_names, default=frozenset(TABLES) - NOT_BY_DEFAULT, help=(
+    add("--tables", metavar="NAME,...", type=_table_names, default=frozenset(TABLES) - _NOT_BY_DEFAULT, help=(
         "tables to write; default: all but records"
     ))  # fmt: skip
 
 
-def table_names(text: str) -> frozenset[str]:
+def _table_names(text: str) -> frozenset[str]:
     """Names of tables. Raises ArgumentTypeError."""
     found = frozenset(filter(None, text.split(",")))
     unknown = sorted(found - frozenset(TABLES))
@@ -122,66 +122,7 @@ def _columns(text: str) -> tuple[str, ...]:
     return names
 
 
-def _written(dissection: Dissection, options: Namespace) -> list[WrittenFile] | None:
-    """The files that were written, none where no input could be opened; None where there are tables already.
-    Raises OSError.
-    """
-    from uuid import uuid4
-
-    from kdissect.capture.filesystems import filesystem_of
-    from kdissect.cli.parquet_tables.table_reports import write_reports
-    from kdissect.pipeline.table_files.commit import OutputDirectory
-    from kdissect.pipeline.table_files.parquet_parts import ParquetParts
-
-    filesystem, root = filesystem_of(options.output)
-    place = OutputDirectory(filesystem, root)
-    place.undo_killed()
-    before = place.manifest()
-    if before is not None and not options.overwrite:
-        return None
-    name = uuid4().hex[:12]
-    with place.staged(name) as staging:
-        parts = ParquetParts(filesystem, staging, options.partition_by, name)
-        try:
-            _produce(dissection, options, parts)
-            files = parts.close()
-        except KeyboardInterrupt:
-            told = f"nothing was written to {options.output}: {how_far(dissection)}"
-            raise KeyboardInterrupt(told) from None
-        if not was_read(dissection):
-            return []
-        if before is not None:
-            place.clear(before)
-        place.commit(name, files, {"inputs": list(dissection.file_names)})
-    write_reports(filesystem, root, options.report)
-    return files
-
-
-def _produce(dissection: Dissection, options: Namespace, parts: ParquetParts) -> None:
-    from kdissect.stages.one_process import produce
-    from kdissect.stages.table_rows import batch_of
-
-    progress = progress_of(dissection)
-    wanted = options.tables | (NEEDED if options.report else frozenset())
-    empty = set(wanted)
-    for table, batch in produce(dissection, wanted):
-        if progress is not None:
-            progress.tick()
-        empty.discard(table)
-        parts.add(table, batch)
-    for table in filter(
-        empty.__contains__, TABLES
-    ):  # a table without rows is a table: who queries it finds its columns
-        parts.add(table, batch_of(table, []))
-    if progress is not None:
-        progress.clear()
-
-
-# What reports are made from.
-NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
-
-
-def _tell(files: Sequence[WrittenFile]) -> None:
+def _print_counts(files: Sequence[WrittenFile]) -> None:
     found: dict[str, list[int]] = {}
     for file in files:
         counts = found.setdefault(file.table, [0, 0, 0])
@@ -194,9 +135,3 @@ def _tell(files: Sequence[WrittenFile]) -> None:
                 held = f"{plural(rows, 'row', spec='>14,'):19} {plural(number, 'file', spec='>6,'):12}"
                 line = f"{table:18}{held} {size / 1e6:>10,.1f} MB\n"
                 output.write(line.encode())
-
-
-def _is_installed() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("pyarrow") is not None

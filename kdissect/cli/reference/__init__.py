@@ -1,0 +1,1 @@
+"""Commands that need no capture: rules, filter fields, limits, grammar, hex, completion."""

@@ -12,7 +12,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
 
-ASK = "--for"
+_ASK = "--for"
 
 _BASH = """\
 # Completion of kdissect for bash, in ~/.bashrc: source <(kdissect completion bash)
@@ -67,7 +67,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("shell", metavar="SHELL", choices=tuple(SCRIPTS), help=", ".join(SCRIPTS))
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
-    is_asked = list(arguments[:1]) == [ASK]  # then there are words with options that are not this command's
+    is_asked = list(arguments[:1]) == [_ASK]  # then there are words with options that are not this command's
     options = parser.parse_args(arguments[1:2] if is_asked else arguments)
     text = _answer(options.shell, arguments[2:]) if is_asked else SCRIPTS[options.shell]
 
@@ -78,6 +78,6 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _answer(shell: str, words: Sequence[str]) -> str:
-    from kdissect.cli.reference.completion_words import completions
+    from kdissect.cli.reference.completion_words import completions  # start-up of the scripts
 
     return "".join(f"{text}\t{meaning}\n" for text, meaning in completions(shell, words))

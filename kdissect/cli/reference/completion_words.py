@@ -12,6 +12,7 @@ from kdissect.cli.options.command_parser import SHOW_PARSER, ParserShownError
 Candidate = tuple[str, str]
 """What the word could be, and what that means."""
 
+# What values are there is imported where a word is completed to one: start-up, once for every press of a key.
 _BEGINNINGS = {"--help": "the commands", "--version": "the version"}
 
 
@@ -33,7 +34,7 @@ def completions(shell: str, words: Sequence[str]) -> list[Candidate]:
 
 def _candidates(before: Sequence[str], word: str) -> Iterable[Candidate]:
     if not before:
-        return (COMMANDS | _BEGINNINGS).items()
+        return [*((name, what) for name, (_, what) in COMMANDS.items()), *_BEGINNINGS.items()]
     if before[0] not in COMMANDS:
         return ()
     action = _action(before)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kdissect.cli.colour import paint, wants_colour
-from kdissect.cli.diagnostics import say
-from kdissect.cli.exits import OK, UNREADABLE
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.options.api_names import api_key_of
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import add_output, writing
 from kdissect.cli.output import Output
+from kdissect.decoders.as_json.jsonable import bytes_value, float_value, uuid_text
 from kdissect.decoders.frames import dissect_body, dissect_request, dissect_response
+from kdissect.decoders.generated.values import Value
 from kdissect.decoders.hexinput import HexError, parse_hex
+from kdissect.decoders.records.spans import nest_records
+from kdissect.decoders.trees.masking import secret_nodes
 from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_text import render
 from kdissect.model.errors import DecodeError
 from kdissect.schema.metadata_topic import METADATA_MARKS
+from kdissect.schema.secrets import MASK
+from kdissect.schema.types import Primitive
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -76,16 +84,12 @@ def _check(parser: ArgumentParser, options: Namespace) -> None:
 def _stdin() -> str:
     if sys.stdin is None:
         raise OSError("there is no standard input")
-    return sys.stdin.buffer.read().decode(
-        "utf-8", "replace"
-    )  # what is no text is no hex, and is told as that
+    return sys.stdin.buffer.read().decode("utf-8", "replace")  # what is no text is no hex either
 
 
 def _dissect(data: bytes, options: Namespace) -> Node:
     node = _frame(data, options)
     if options.records:
-        from kdissect.decoders.records.spans import nest_records
-
         is_metadata = any(mark in data for mark in METADATA_MARKS)
         nest_records(node, data, may_be_cut=options.response, may_hold_secrets=is_metadata)
     return node
@@ -101,9 +105,7 @@ def _frame(data: bytes, options: Namespace) -> Node:
 
 def _print(node: Node, data: bytes, options: Namespace, output: Output) -> None:
     if options.format == "json":
-        from kdissect.cli.reference.node_json import node_json
-
-        output.write(node_json(node, _errors(node), len(data), options.show_secrets))
+        output.write(_node_json(node, _errors(node), len(data), options.show_secrets))
         return
     colour = wants_colour(options.color, output.is_terminal)
     for line in _lines(node, data, options.show_secrets, colour):
@@ -111,16 +113,14 @@ def _print(node: Node, data: bytes, options: Namespace, output: Output) -> None:
 
 
 def _lines(node: Node, data: bytes, show_secrets: bool, colour: bool) -> Iterator[str]:
-    from kdissect.decoders.trees.tree_text import render
-
     for line in render(node, data, show_secrets=show_secrets):
         yield paint(line, "bad") if colour and line.lstrip().startswith("! ") else line
 
 
 def _report(node: Node) -> int:
-    """Tell what does not fit.
+    """Say what does not fit.
 
-    A wrong size alone is told, and is no failure: the rest was decoded all the same.
+    A wrong size alone is a warning: the rest was decoded all the same.
     """
     code = OK
     for error in _errors(node):
@@ -135,3 +135,47 @@ def _report(node: Node) -> int:
 def _errors(node: Node) -> list[DecodeError]:
     errors = [child.error for child in node.children if child.error is not None]
     return errors or ([node.error] if node.error is not None else [])
+
+
+def _node_json(node: Node, errors: Sequence[DecodeError], size: int, show_secrets: bool) -> bytes:
+    """`{bytes, errors, tree}`.
+
+    A node is `{name, type, start, end}` with `value` or `children`; `end` is excluded.
+    """
+    shown = [{"path": error.path, "offset": error.offset, "why": error.why} for error in errors]
+    secret = frozenset() if show_secrets else secret_nodes(node)
+    document = {"bytes": size, "errors": shown, "tree": _node(node, secret)}
+    return json.dumps(document, indent=2, ensure_ascii=True).encode() + b"\n"
+
+
+def _node(node: Node, secret: frozenset[int]) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": node.name, "type": node.type, "start": node.start, "end": node.end}
+    if node.error is not None:
+        shown["error"] = node.error.why
+    children = [
+        child for child in node.children if child.field is not None or child.children or _stands_alone(child)
+    ]
+    if id(node) in secret:
+        shown["value"] = None if node.value is None else MASK
+    elif not children and not isinstance(node.value, Value | list):
+        shown["value"] = _value(node)
+    if children or "value" not in shown:
+        shown["children"] = [_node(child, secret) for child in children]
+    return shown
+
+
+def _stands_alone(child: Node) -> bool:
+    """Whether a node without a field says something: the lengths and contents of a string do not."""
+    return child.name not in ("length", "count", "content", "marker")
+
+
+def _value(node: Node) -> Any:
+    value = node.value
+    if isinstance(value, bytes | memoryview):
+        kind = None if node.field is None else node.field.type
+        if kind is Primitive.RECORDS:  # as in bodies; records of Kafka's own logs hold secrets
+            return {"bytes": len(value)}
+        return uuid_text(bytes(value)) if kind is Primitive.UUID else bytes_value(value)
+    if isinstance(value, float):
+        return float_value(value)
+    return value

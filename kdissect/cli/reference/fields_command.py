@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Sequence
 
+from kdissect.cli.formats.titled_tables import Facts, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
-from kdissect.query.complete import complete
+from kdissect.query.complete import Completion, complete
 from kdissect.query.fields.field_list import FieldInfo, fields
 
 _BODIES = "Fields of bodies: kdissect fields request. and kdissect fields response."
@@ -28,32 +28,35 @@ def run(arguments: Sequence[str]) -> int:
     add("--format", choices=("text", "json"), default="text", help="default: text")
     add("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     options = parser.parse_args(arguments)
+    found, completion = [], None
     if options.complete is not None:
-        text = _completion(options)
+        completion = complete(options.complete, len(options.complete))
     else:
         found = fields(options.prefix)
         if not found:
             parser.error(f"no field begins with {options.prefix!r}")
-        text = _json([info._asdict() for info in found]) if options.format == "json" else _text(found)
 
     def body(output: Output) -> None:
-        output.write(text.encode("utf-8", "replace"))
+        if options.format == "json":
+            write_json(output, _listed(found) if completion is None else _completed(completion))
+        else:
+            text = _text(found) if completion is None else _lines(completion)
+            output.write(text.encode("utf-8", "replace"))
 
     return writing(parser, options, body)
 
 
-def _completion(options: Namespace) -> str:
-    found = complete(options.complete, len(options.complete))
-    if options.format == "json":
-        candidates = [candidate._asdict() for candidate in found.candidates]
-        return _json({"start": found.start, "end": found.end, "candidates": candidates})
+def _listed(found: list[FieldInfo]) -> list[Facts]:
+    return [info._asdict() for info in found]
+
+
+def _completed(found: Completion) -> Facts:
+    candidates = [candidate._asdict() for candidate in found.candidates]
+    return {"start": found.start, "end": found.end, "candidates": candidates}
+
+
+def _lines(found: Completion) -> str:
     return "".join("\t".join(candidate) + "\n" for candidate in found.candidates)
-
-
-def _json(value: object) -> str:
-    from json import dumps
-
-    return dumps(value, indent=2) + "\n"
 
 
 def _text(found: list[FieldInfo]) -> str:

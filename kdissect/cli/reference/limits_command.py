@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kdissect.cli.formats.titled_tables import Facts, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
@@ -22,12 +23,14 @@ def run(arguments: Sequence[str]) -> int:
     add("--format", choices=("text", "json"), default="text", help="default: text")
     add("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     options = parser.parse_args(arguments)
-    text = _json() if options.format == "json" else _text()
-    return writing(parser, options, lambda output: _write(output, text))
 
+    def body(output: Output) -> None:
+        if options.format == "json":
+            write_json(output, _facts())
+        else:
+            output.write(_text().encode())
 
-def _write(output: Output, text: str) -> None:
-    output.write(text.encode())
+    return writing(parser, options, body)
 
 
 def _text() -> str:
@@ -45,12 +48,9 @@ def _amount(name: str) -> str:
     return str(value)
 
 
-def _json() -> str:
-    from json import dumps
-
-    rows = [
+def _facts() -> list[Facts]:
+    return [
         {"name": name, "default": getattr(DEFAULT_LIMITS, name), "unit": "bytes" if note.is_bytes else None,
          "what": note.what, "told": note.told}
         for name, note in LIMIT_NOTES.items()
     ]  # fmt: skip
-    return dumps(rows, indent=2) + "\n"

@@ -1,0 +1,1 @@
+"""Commands that count: `stats`, `topics`, `groups`, `producers` and `fetch-sessions`."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.cli.printable import printable
 from kdissect.model.plural import plural
+from kdissect.report.printable import printable
 
 Facts = dict[str, Any]
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Sequence
 
 from kdissect.cli.event_loop import Reading, read_events
-from kdissect.cli.formats.titled_tables import add_tables, write_json
+from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
 from kdissect.cli.options.input_options import add_inputs
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
+from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.printable import printable
+from kdissect.report.statistic_cells import count_cell
 from kdissect.stats.fetch_session_rows import fetch_session_facts
 from kdissect.stats.fetch_session_traffic import FetchSessionTraffic
 
@@ -38,9 +42,51 @@ def run(arguments: Sequence[str]) -> int:
         if options.format == "json":
             write_json(output, facts)
         else:
-            from kdissect.cli.statistics.fetch_session_text import fetch_session_text
-
-            fetch_session_text(facts, options, output)
+            _write_tables(facts, options, output)
         reading.over()
 
     return printing(parser, options, dissection, body)
+
+
+def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
+    """Write a line for each client and broker."""
+    tables = Tables(options, output)
+    tables.table(_columns(), facts["clients"])
+    if facts["forgotten"]:
+        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
+
+
+def _columns() -> list[TableColumn]:
+    return [
+        TableColumn("client id", lambda row: Cell(printable(row["client_id"] or "-"))),
+        TableColumn("address", lambda row: Cell(printable(row["address"])), rank=2),
+        TableColumn("broker", lambda row: Cell(printable(row["broker"]))),
+        TableColumn("", lambda row: Cell("follower" if row["follower"] else "", "dim"), rank=2),
+        TableColumn("fetches", lambda row: Cell(str(row["requests"])), right=True),
+        TableColumn("sessions", lambda row: Cell(str(len(row["sessions"]) or "")), right=True),
+        TableColumn("partitions", _partitions, right=True),
+        TableColumn("incremental", lambda row: count_cell(row["incremental"]), right=True),
+        TableColumn("empty", _empty, right=True),
+        TableColumn("empty early", lambda row: count_cell(row["empty_early"], "bad"), right=True),
+        TableColumn("full, no session", lambda row: count_cell(row["without_session"]), rank=1, right=True),
+        TableColumn("refused", lambda row: Cell(_counts(row["refused"]), "bad")),
+        TableColumn("refused a session", lambda row: count_cell(row["not_created"], "bad"), right=True),
+        TableColumn("rebuilt", lambda row: Cell(_counts(row["rebuilt"]), "odd")),
+        TableColumn("odd", lambda row: Cell(_counts(row["odd"]), "bad")),
+    ]
+
+
+def _partitions(row: Facts) -> Cell:
+    """Of the last session."""
+    last = row["sessions"][-1] if row["sessions"] else None
+    return Cell("" if last is None or last["partitions"] is None else str(last["partitions"]))
+
+
+def _empty(row: Facts) -> Cell:
+    if not row["incremental"]:
+        return Cell("")
+    return Cell(f"{row['empty']} ({row['empty'] / row['incremental']:.0%})")
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items())

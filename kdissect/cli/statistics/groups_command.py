@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Sequence
 
 from kdissect.cli.event_loop import Reading, read_turns
-from kdissect.cli.formats.titled_tables import add_tables, write_json
+from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.exchange_selection import wanted_names
+from kdissect.cli.options.exchange_selection import name_test
 from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
+from kdissect.model.plural import plural
+from kdissect.report.columns.groups import (
+    failure_columns,
+    failure_rows,
+    group_columns,
+    member_columns,
+    partition_columns,
+    rebalance_columns,
+    rejoin_columns,
+    rows_of,
+)
 from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 
@@ -37,13 +49,31 @@ def run(arguments: Sequence[str]) -> int:
         reading = Reading()
         with reading:
             read_turns(dissection, lambda turn: traffic.add(turn, takes(accepts, turn.exchange)))
-        groups = group_facts(traffic, wanted_names(options, "--group", "group", options.group))
+        groups = group_facts(traffic, name_test(options, "--group", "group", options.group))
         if options.format == "json":
             write_json(output, {"groups": groups, "forgotten": traffic.logs.forgotten})
         else:
-            from kdissect.cli.statistics.group_text import group_text
-
-            group_text(groups, traffic.logs.forgotten, options, output)
+            _write_tables(groups, traffic.logs.forgotten, options, output)
         reading.over()
 
     return printing(parser, options, dissection, body)
+
+
+def _write_tables(groups: list[Facts], forgotten: int, options: Namespace, output: Output) -> None:
+    """Write the table of groups and their rebalances; with `--group` members and partitions too.
+
+    `forgotten` groups were too many to be kept.
+    """
+    tables = Tables(options, output)
+    tables.table(group_columns(), groups)
+    if forgotten:
+        tables.line(
+            f"{plural(forgotten, 'group is', 'groups are')} left out: there are more than can be kept", "odd"
+        )
+    if options.group:
+        tables.section("members", member_columns(), rows_of(groups, "members"))
+    tables.section("rebalances", rebalance_columns(), rows_of(groups, "rebalances"))
+    tables.section("failed attempts", failure_columns(), failure_rows(groups))
+    tables.section("joined again", rejoin_columns(), rows_of(groups, "rejoins"))
+    if options.group:
+        tables.section("partitions", partition_columns(), rows_of(groups, "partitions"))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Sequence
 
 from kdissect.cli.event_loop import Reading, read_events
-from kdissect.cli.formats.titled_tables import add_tables, write_json
+from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.exchange_selection import wanted_names
+from kdissect.cli.options.exchange_selection import name_test
 from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
+from kdissect.report.columns.producers import (
+    event_columns,
+    event_rows,
+    producer_columns,
+    transaction_columns,
+    transaction_rows,
+    without_id_columns,
+)
 from kdissect.stats.by_producer.producer_rows import producer_facts
 from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
 
@@ -41,13 +50,22 @@ def run(arguments: Sequence[str]) -> int:
         with reading:
             read_events(dissection, lambda event: traffic.add(event, takes(accepts, event)))
         traffic.finish()
-        facts = producer_facts(traffic, wanted_names(options, "--producer", "producer", options.producer))
+        facts = producer_facts(traffic, name_test(options, "--producer", "producer", options.producer))
         if options.format == "json":
             write_json(output, facts)
         else:
-            from kdissect.cli.statistics.producer_text import producer_text
-
-            producer_text(facts, options, output)
+            _write_tables(facts, options, output)
         reading.over()
 
     return printing(parser, options, dissection, body)
+
+
+def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
+    """Write producers, transactions, what happened to them, and who writes without an id."""
+    tables = Tables(options, output)
+    tables.table(producer_columns(), facts["producers"])
+    tables.section("transactions", transaction_columns(), transaction_rows(facts))
+    tables.section("what happened", event_columns(), event_rows(facts))
+    tables.section("without a producer id", without_id_columns(), facts["without_id"])
+    if facts["forgotten"]:
+        tables.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")

@@ -1,4 +1,4 @@
-"""`kdissect stats`: how many, how fast, how large, told apart by whatever the user asks for."""
+"""`kdissect stats`: how many, how fast, how large, by whatever the user asks for."""
 
 from __future__ import annotations
 
@@ -7,23 +7,35 @@ from collections.abc import Sequence
 
 from kdissect.api import Dissection
 from kdissect.cli.event_loop import Reading, read_turns
-from kdissect.cli.formats.titled_tables import add_tables, write_json
+from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
 from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
-from kdissect.cli.options.metrics_options import Metering, add_metrics
+from kdissect.cli.options.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import printing
+from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.report.columns.traffic import (
+    error_columns,
+    error_rows,
+    time_columns,
+    time_rows,
+    traffic_columns,
+    traffic_rows,
+)
+from kdissect.report.durations import duration
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 
 DEFAULT_TOP = 30  # rows of a table: a screen
-POINTS_SHOWN = 20
+_POINTS_SHOWN = 20
 POINTS_IN_JSON = 200  # in JSON
+_BAR_WIDTH = 40
+_EIGHTHS = ("", *(chr(ord("\N{LEFT ONE EIGHTH BLOCK}") - more) for more in range(7)))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -66,9 +78,7 @@ def _names(text: str) -> list[str]:
     names = [name.replace("-", "_") for name in text.split(",") if name]
     for name in names:
         if name not in DIMENSIONS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, DIMENSIONS, 1)
+            near = near_names(name, DIMENSIONS)
             hint = f"; did you mean {near[0]}?" if near else f"; names are {', '.join(DIMENSIONS)}"
             raise ArgumentTypeError(f"nothing is told apart by {name!r}{hint}")
     if not names:
@@ -96,7 +106,7 @@ def _count(dissection: Dissection, options: Namespace, reading: Reading) -> Traf
         else:
             dissection.topics.pass_by(turn.exchange)
 
-    with Metering(options, dissection), reading:
+    with metering(options, dissection), reading:
         read_turns(dissection, take)
     return traffic
 
@@ -105,9 +115,39 @@ def _print(traffic: Traffic, options: Namespace, output: Output) -> None:
     if options.format == "json":
         write_json(output, traffic_facts(traffic, options.by, options.top, POINTS_IN_JSON, options.sort))
         return
-    from kdissect.cli.statistics.traffic_text import traffic_text
-
-    facts = traffic_facts(traffic, options.by, options.top or DEFAULT_TOP, POINTS_SHOWN, options.sort)
+    facts = traffic_facts(traffic, options.by, options.top or DEFAULT_TOP, _POINTS_SHOWN, options.sort)
     total = traffic.total
     span_ns = (total.last_ns or 0) - (total.first_ns or 0)
-    traffic_text(facts, span_ns, options, output)
+    _write_tables(facts, span_ns, options, output)
+
+
+def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output) -> None:
+    """Write the table of rows, the errors, and with `--over-time` the rates."""
+    tables = Tables(options, output)
+    by = facts["by"]
+    tables.table(traffic_columns(by, span_ns), traffic_rows(facts, by[0]))
+    errors = [] if "error" in by else list(error_rows(facts, by))  # the rows themselves show them
+    if errors:
+        tables.heading("errors by code")
+        tables.table(error_columns(), errors)
+    if options.over_time:
+        over_time = facts["over_time"]
+        tables.heading(f"over time, in intervals of {duration(over_time['interval_ns'])}")
+        tables.table(time_columns(over_time["interval_ns"]), _points(over_time))
+
+
+def _points(over_time: Facts) -> list[Facts]:
+    """The intervals with their bars."""
+    rows = time_rows(over_time)
+    drawn = _bars([row["exchanges"] for row in rows])
+    return [row | {"bar": bar} for row, bar in zip(rows, drawn, strict=True)]
+
+
+def _bars(values: Sequence[float], width: int = _BAR_WIDTH) -> list[str]:
+    """A bar for each value, the largest `width` cells long, in eighths of a cell."""
+    largest = max(values, default=0) or 1
+    drawn = []
+    for value in values:
+        whole, eighths = divmod(int(width * 8 * value / largest), 8)
+        drawn.append("\N{FULL BLOCK}" * whole + _EIGHTHS[eighths])
+    return drawn

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
-from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.cli.event_loop import Reading, read_events
-from kdissect.cli.formats.titled_tables import add_tables, write_json
+from kdissect.cli.formats.titled_tables import Facts, Tables, add_tables, write_json
 from kdissect.cli.options.command_parser import command_parser
-from kdissect.cli.options.exchange_selection import wanted_names
+from kdissect.cli.options.exchange_selection import name_test
 from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter, takes
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
+from kdissect.cli.statistics.blind_spots_text import blind_spots_lines
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.model.plural import plural
+from kdissect.report.columns.topics import topic_columns, topic_name, user_columns, user_rows
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
@@ -44,15 +46,13 @@ def run(arguments: Sequence[str]) -> int:
         if options.format == "json":
             write_json(output, facts)
         else:
-            from kdissect.cli.statistics.topic_text import topic_text
-
-            topic_text(facts, options, output)
+            _write_tables(facts, options, output)
         reading.over()
 
     return printing(parser, options, dissection, body)
 
 
-def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> dict[str, Any]:
+def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> Facts:
     traffic, unseen = TopicTraffic(dissection.topics, options.sizes), BlindSpots()
     accepts = reporting_filter(options, dissection)
 
@@ -63,8 +63,31 @@ def _facts(dissection: Dissection, options: Namespace, reading: Reading) -> dict
 
     with reading:
         read_events(dissection, take)
-    wanted = wanted_names(options, "--topic", "topic", options.topic)
+    wanted = name_test(options, "--topic", "topic", options.topic)
     return {
         "topics": topic_facts(traffic, wanted),
         "not_seen": unseen.facts() | {"brokers": traffic.leaders.unseen_brokers()},
     }
+
+
+def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
+    """Write the table of topics, who uses them, and what was not seen."""
+    tables = Tables(options, output)
+    topics = facts["topics"]
+    tables.table(topic_columns(), topics)
+    users = list(user_rows(topics))
+    if users:
+        tables.heading("who")
+        tables.table(user_columns(), users)
+    unseen = list(blind_spots_lines(facts["not_seen"]))
+    unseen += [
+        f"  {topic_name(topic)}: the leaders of {plural(topic['leaders_not_captured'], 'partition')}"
+        for topic in topics
+        if topic["leaders_not_captured"]
+    ]
+    if any(use["uncounted"] for topic in topics for use in (topic["written"], topic["read"])):
+        unseen.append("  how many records compressed batches of old formats hold: --sizes counts them")
+    if unseen:
+        tables.heading("what the capture does not show")
+        for line in unseen:
+            tables.line(line)

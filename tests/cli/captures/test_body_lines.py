@@ -36,7 +36,7 @@ def writers(path: str, records: bool, show_secrets: bool) -> Iterator[tuple[Exch
     )
     output = Output("/dev/null")
     one, other = Dissection(path), Dissection(path)
-    quick, slow = writer_of(one, options, output), row_writer(other, options, output, "jsonl", [])
+    quick, slow = writer_of(one, options, output), row_writer(other, options, output, [])
     assert isinstance(quick, BodyLines)
     for exchange in one:
         yield exchange, quick, slow

@@ -127,7 +127,7 @@ def test_packets_of_problems_are_found_however_many_flows_there_are(
 ) -> None:
     told = []
     for kept in (100_000, 1):
-        monkeypatch.setattr("kdissect.cli.captures.problem_packets.FLOWS_KEPT", kept)
+        monkeypatch.setattr("kdissect.cli.captures.failed_connections.FLOWS_KEPT", kept)
         assert main(["connections", str(CAPTURES / "kafka44_connect_plain.pcapng"), "--problems"]) == 0
         told.append(capfd.readouterr().out)
     assert told[0] == told[1]

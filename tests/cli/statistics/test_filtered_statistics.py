@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import pytest
 
-from kdissect.cli import COMMANDS, main
+from kdissect.cli import COMMANDS, command_of, main
 from tests.support.commands import commands_without_captures
 from tests.support.console import CAPTURES
 
@@ -64,8 +63,7 @@ def test_no_command_reads_a_stream_twice(
 
 def test_the_others_have_none() -> None:
     for command in commands_without_captures():
-        module = import_module(f"kdissect.cli.{command}")
-        assert not hasattr(module, "add_filter")
+        assert not hasattr(command_of(command), "add_filter")
 
 
 def everything_of(command: str) -> tuple[object, ...]:

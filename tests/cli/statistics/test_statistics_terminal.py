@@ -11,7 +11,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.cli.exits import INTERRUPTED
+from kdissect.cli.diagnostics import INTERRUPTED
 from kdissect.session.events import Event
 from tests.support.console import TXN, run_on_terminal
 from tests.support.messages.traffic import Conversation, request, response

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kdissect.cli import main
-from kdissect.cli.parquet_tables.pipeline_retain import first_day
+from kdissect.cli.parquet_tables.committed_tables import first_day
 from kdissect.engine.tables.all_tables import TABLES_VERSION
 from kdissect.pipeline.table_files.manifest_file import MANIFEST
 from tests.pipeline.sink.directories import DAY_ONE, DAY_TWO, commit, place_at

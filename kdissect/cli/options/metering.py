@@ -1,0 +1,77 @@
+"""Serves what a command counts to Prometheus while it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import TracebackType
+
+from kdissect.api import Dissection
+from kdissect.capture.files import Captures
+from kdissect.capture.live.captures import LiveCaptures
+from kdissect.cli.diagnostics import USAGE, say
+from kdissect.metrics.address import Address
+from kdissect.metrics.capture_counts import CaptureCounts, file_counts
+from kdissect.metrics.errors import MetricsError
+from kdissect.metrics.label_sets import MAX_LABEL_SETS
+from kdissect.metrics.meter import Meter
+from kdissect.metrics.server import MetricsServer
+from kdissect.model.finding import Finding
+
+
+class Metering:
+    """Within it what is read is counted and served; `limit` bounds the label sets of each metric.
+
+    Entering raises SystemExit behind one line on stderr, where metrics cannot be served.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        limit: int | None,
+        dissection: Dissection,
+        findings: Callable[[], Iterable[Finding]] | None,
+    ) -> None:
+        self._address = address
+        self._limit = limit
+        self._dissection = dissection
+        self._findings = findings
+        self._server: MetricsServer | None = None
+
+    def __enter__(self) -> None:
+        meter = self._new_meter()
+        try:
+            self._server = MetricsServer(self._address, meter.snapshot)
+        except MetricsError as error:
+            say(str(error))
+            raise SystemExit(USAGE) from None
+        self._dissection.observer = meter.add
+        say(f"metrics at {self._server.address.url}")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._dissection.observer = None
+        if self._server is not None:
+            self._server.close()
+
+    def _new_meter(self) -> Meter:
+        dissection = self._dissection
+        meter = Meter(dissection.topics, self._limit or MAX_LABEL_SETS)
+        meter.findings = self._findings
+        meter.capture = lambda: _capture_counts(dissection.captures)
+        meter.other_anomalies = lambda: {
+            str(kind): count for kind, count in dissection.analyzer.parser.anomaly_counts.items()
+        }
+        return meter
+
+
+def _capture_counts(captures: Captures) -> CaptureCounts:
+    if not captures.is_live:
+        return file_counts(captures.files)
+    if not isinstance(captures, LiveCaptures):  # a pipe, which somebody else writes
+        return file_counts(captures.files)
+    return file_counts(captures.files)._replace(
+        dropped={"kernel": captures.drops},
+        lag_ns=int(captures.behind().seconds * 1e9),
+        unanalysed_bytes=captures.unanalysed,
+    )

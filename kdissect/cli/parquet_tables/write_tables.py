@@ -1,0 +1,64 @@
+"""Tables written by this process alone, without Spark. Needs pyarrow (extra `arrow`)."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from uuid import uuid4
+
+from kdissect.api import Dissection
+from kdissect.capture.filesystems import filesystem_of
+from kdissect.cli.input_states import how_far
+from kdissect.cli.options.input_options import was_read
+from kdissect.cli.parquet_tables.table_reports import write_reports
+from kdissect.cli.progress_line import progress_of
+from kdissect.engine.tables.all_tables import TABLES
+from kdissect.pipeline.table_files.commit import OutputDirectory
+from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
+from kdissect.stages.one_process import produce
+from kdissect.stages.table_rows import batch_of
+
+
+def write_tables(
+    dissection: Dissection, options: Namespace, wanted: frozenset[str]
+) -> list[WrittenFile] | None:
+    """The files that were written, none where no input could be opened; None where there are tables already.
+    Raises OSError.
+    """
+    filesystem, root = filesystem_of(options.output)
+    place = OutputDirectory(filesystem, root)
+    place.undo_killed()
+    before = place.manifest()
+    if before is not None and not options.overwrite:
+        return None
+    name = uuid4().hex[:12]
+    with place.staged(name) as staging:
+        parts = ParquetParts(filesystem, staging, options.partition_by, name)
+        try:
+            _produce(dissection, wanted, parts)
+            files = parts.close()
+        except KeyboardInterrupt:
+            what = f"nothing was written to {options.output}: {how_far(dissection)}"
+            raise KeyboardInterrupt(what) from None
+        if not was_read(dissection):
+            return []
+        if before is not None:
+            place.clear(before)
+        place.commit(name, files, {"inputs": list(dissection.file_names)})
+    write_reports(filesystem, root, options.report)
+    return files
+
+
+def _produce(dissection: Dissection, wanted: frozenset[str], parts: ParquetParts) -> None:
+    progress = progress_of(dissection)
+    empty = set(wanted)
+    for table, batch in produce(dissection, wanted):
+        if progress is not None:
+            progress.tick()
+        empty.discard(table)
+        parts.add(table, batch)
+    for table in filter(
+        empty.__contains__, TABLES
+    ):  # a table without rows is a table: who queries it finds its columns
+        parts.add(table, batch_of(table, []))
+    if progress is not None:
+        progress.clear()
