@@ -60,14 +60,14 @@ def main() -> None:
 async def measure(options: Namespace, started: float) -> None:
     """Drive the app."""
     from kdissect.tui import session as sessions
-    from kdissect.tui.orders import Order
+    from kdissect.tui.processes.worker_messages import Order
 
     if options.thread:
         sessions.WorkerProcess = in_thread()  # type: ignore[misc]
     session = sessions.Session(Order((options.capture,)))
     session.start(studies=("findings",) if options.judge else ())
     from kdissect.tui.app import KdissectApp
-    from kdissect.tui.exchange_list import ExchangeList
+    from kdissect.tui.panes.exchange_list import ExchangeList
 
     drawn: list[float] = []
 
@@ -120,7 +120,7 @@ async def press(app: Any, drawn: list[float], key: str) -> Answer:
     """Press a key as a driver does; what it took until the screen was drawn with what it did."""
     from textual import events
 
-    from kdissect.tui.exchange_list import ExchangeList
+    from kdissect.tui.panes.exchange_list import ExchangeList
 
     shown = app.query_one(ExchangeList)
     before = shown.cursor, shown.column
@@ -161,7 +161,7 @@ def in_thread() -> Any:
     """What stands in for `WorkerProcess` with a thread in it."""
     import threading
 
-    from kdissect.tui.worker import Worker
+    from kdissect.tui.processes.screen_worker import Worker
 
     class ThreadWorker:
         def __init__(self, order: Any) -> None:

@@ -7,19 +7,19 @@ from kdissect.history.turn import Turn
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
+from kdissect.stats.by_group.group_links import GroupLinks
+from kdissect.stats.by_group.group_rows import group_facts
+from kdissect.stats.by_group.group_traffic import GroupTraffic
+from kdissect.stats.by_producer.producer_rows import producer_facts
+from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
+from kdissect.stats.by_topic.topic_rows import topic_facts
+from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.fetch_session_rows import fetch_session_facts
-from kdissect.stats.fetch_sessions import FetchSessionTraffic
-from kdissect.stats.group_links import GroupLinks
-from kdissect.stats.group_rows import group_facts
-from kdissect.stats.groups import GroupTraffic
-from kdissect.stats.producer_rows import producer_facts
-from kdissect.stats.producers import ProducerTraffic
-from kdissect.stats.topic_rows import topic_facts
-from kdissect.stats.topics import TopicTraffic
+from kdissect.stats.fetch_session_traffic import FetchSessionTraffic
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import traffic_facts
-from kdissect.stats.upgrade import UpgradeAudit
+from kdissect.stats.upgrade_audit import UpgradeAudit
 from kdissect.stats.upgrade_rows import upgrade_facts
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from kdissect.tui.app import KdissectApp
-from kdissect.tui.orders import Order
+from kdissect.tui.processes.worker_messages import Order
 from kdissect.tui.session import Session
 
 SIZE = (104, 30)

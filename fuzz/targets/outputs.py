@@ -220,7 +220,7 @@ class ExcerptFiles(WritingTarget):
         "kdissect.cli.extract_connections",
         "kdissect.cli.check_evidence",
         "kdissect.excerpt",
-        "kdissect.report.evidence",
+        "kdissect.report.evidence_files",
     )
     commands = (*_EXTRACTS, _EVIDENCE)
 

@@ -16,7 +16,7 @@ from kdissect.model.key_log import KeyLog
 from kdissect.query import FilterError, compile_filter
 from kdissect.query.binding import Context
 from kdissect.query.complete import complete
-from kdissect.query.parser import parse
+from kdissect.query.syntax.filter_parser import parse
 from kdissect.schema.logs import all_logs
 from kdissect.session.exchange import Exchange
 from tests.decoders.payloads.vectors import groups, records

@@ -11,8 +11,8 @@ from kdissect.capture.pcap import PcapParser
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.nested_records import nest_batches
 from kdissect.engine.rows import ExchangeRows, Row
-from kdissect.excerpt.harvest import Harvest
-from kdissect.excerpt.reader import Recorder, listen
+from kdissect.excerpt.excerpt_reader import Recorder, listen
+from kdissect.excerpt.find_frames import Harvest
 from kdissect.excerpt.redactor import FrameRedactor
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packet import Packet, PlainPacket

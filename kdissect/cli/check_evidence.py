@@ -17,7 +17,7 @@ from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
 
 if TYPE_CHECKING:
-    from kdissect.report.evidence import Evidence
+    from kdissect.report.evidence_files import Evidence
 
 _OURS = re.compile(r"[A-Z]{3}\d{3}-\d{3,}\.pcapng")
 
@@ -39,7 +39,7 @@ def write_evidence(
     options: Namespace, dissection: Dissection, verdict: Verdict, judge: Callable[[], Judge]
 ) -> int:
     """Write the files; gives the exit code. They take the place of those of an earlier run, all or none."""
-    from kdissect.report.evidence import collect_evidence
+    from kdissect.report.evidence_files import collect_evidence
 
     findings = verdict.findings
     made = collect_evidence(findings, lambda: open_again(options, dissection), judge, options.show_secrets)
@@ -73,7 +73,7 @@ def file_names(findings: Sequence[Finding]) -> list[str]:
 def _write(path: str, evidence: "Evidence", files: Sequence[str], show_secrets: bool) -> None:
     from kdissect import __version__
     from kdissect.capture.packet_file import APPLICATION, PacketFile
-    from kdissect.report.evidence import file_comment, packet_comment
+    from kdissect.report.evidence_files import file_comment, packet_comment
 
     comment = file_comment(evidence, files, show_secrets)
     with PacketFile(path, comment, f"{APPLICATION} {__version__}") as file:

@@ -14,7 +14,7 @@ from kdissect.cli.turns import Reading, read_all
 from kdissect.history.connection_problems import ConnectionProblem
 from kdissect.model.plural import plural
 from kdissect.session.events import ConnectionClosed, Event
-from kdissect.stats.diagnosis import Diagnosis
+from kdissect.stats.failed_connections import Diagnosis
 from kdissect.stats.problem_rows import PROBLEM_FIELDS, problem_row
 
 MOST_TOLD = 10_000  # of 3 KB each until the end of the input

@@ -25,7 +25,7 @@ from kdissect.cli.selection import add_selection
 from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
-    from kdissect.excerpt.harvest import Harvested
+    from kdissect.excerpt.find_frames import Harvested
     from kdissect.excerpt.redactor import FrameRedactor
 
 LEVELS = ("secrets", "payload", "names")
@@ -102,7 +102,7 @@ def _extract(options: Namespace, dissection: Dissection) -> int:
         from kdissect.cli.extract_connections import copy
 
         return copy(options, dissection)
-    from kdissect.excerpt.harvest import MAX_PLAN_BYTES, PlanTooLargeError
+    from kdissect.excerpt.find_frames import MAX_PLAN_BYTES, PlanTooLargeError
 
     try:
         harvested = _harvest(options, dissection)
@@ -120,7 +120,7 @@ def _extract(options: Namespace, dissection: Dissection) -> int:
 
 
 def _harvest(options: Namespace, dissection: Dissection) -> Harvested:
-    from kdissect.excerpt.harvest import Harvest
+    from kdissect.excerpt.find_frames import Harvest
 
     redactor: FrameRedactor | None = None
     if options.redact:
@@ -173,8 +173,8 @@ def _say_what_is_left_out(options: Namespace, harvested: Harvested) -> None:
 def _write(options: Namespace, harvested: Harvested, dissection: Dissection) -> None:
     from kdissect import __version__
     from kdissect.capture.packet_file import APPLICATION, PacketFile
-    from kdissect.excerpt.extract import write_frames
-    from kdissect.excerpt.reader import ExcerptPacket
+    from kdissect.excerpt.excerpt_reader import ExcerptPacket
+    from kdissect.excerpt.excerpts import write_frames
     from kdissect.report.printable import printable
 
     application = f"{APPLICATION} {__version__}"

@@ -9,7 +9,7 @@ from kdissect.cli.output import Output
 from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import writing
 from kdissect.query.complete import complete
-from kdissect.query.listing import FieldInfo, fields
+from kdissect.query.fields.field_list import FieldInfo, fields
 
 _BODIES = "Fields of bodies: kdissect fields request. and kdissect fields response."
 

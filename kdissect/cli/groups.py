@@ -12,8 +12,8 @@ from kdissect.cli.printing import printing
 from kdissect.cli.selection import wanted_names
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_turns
-from kdissect.stats.group_rows import group_facts
-from kdissect.stats.groups import GroupTraffic
+from kdissect.stats.by_group.group_rows import group_facts
+from kdissect.stats.by_group.group_traffic import GroupTraffic
 
 
 def run(arguments: Sequence[str]) -> int:

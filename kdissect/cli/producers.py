@@ -12,8 +12,8 @@ from kdissect.cli.printing import printing
 from kdissect.cli.selection import wanted_names
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_events
-from kdissect.stats.producer_rows import producer_facts
-from kdissect.stats.producers import ProducerTraffic
+from kdissect.stats.by_producer.producer_rows import producer_facts
+from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
 
 
 def run(arguments: Sequence[str]) -> int:

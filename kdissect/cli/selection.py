@@ -14,7 +14,7 @@ from kdissect.session.exchange import Exchange, ExchangeKind, State
 
 if TYPE_CHECKING:
     from kdissect.cli.sought import Sought
-    from kdissect.query.moments import Moment
+    from kdissect.query.values.points_in_time import Moment
 
 Test = Callable[[Exchange], bool]
 

@@ -16,8 +16,8 @@ from kdissect.cli.selection import add_selection
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_turns
 from kdissect.history.turn import Turn
+from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
-from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 

@@ -19,8 +19,8 @@ from kdissect.history.turn import Turn
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
-from kdissect.stats.topic_rows import topic_facts
-from kdissect.stats.topics import TopicTraffic
+from kdissect.stats.by_topic.topic_rows import topic_facts
+from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 
 
 def run(arguments: Sequence[str]) -> int:

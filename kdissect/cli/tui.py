@@ -18,7 +18,7 @@ from kdissect.cli.printable import printable
 from kdissect.model.extras import how_to_install
 
 if TYPE_CHECKING:
-    from kdissect.tui.orders import Order
+    from kdissect.tui.processes.worker_messages import Order
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -47,7 +47,7 @@ def run(arguments: Sequence[str]) -> int:
     session = Session(order)
     session.start()  # the worker reads while the screen's modules load
     from kdissect.tui.app import KdissectApp
-    from kdissect.tui.kept_state import KeptState
+    from kdissect.tui.user_state import KeptState
 
     app = KdissectApp(session, KeptState())
     if options.filter is not None:
@@ -93,7 +93,7 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
 
 def _order(parser: ArgumentParser, options: Namespace) -> Order:
     from kdissect.model.ports import Ports
-    from kdissect.tui.orders import Order
+    from kdissect.tui.processes.worker_messages import Order
 
     return Order(
         tuple(options.paths),

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from kdissect.excerpt.headers import headers_of
-from kdissect.excerpt.reader import NOBODY, listen
+from kdissect.excerpt.excerpt_reader import NOBODY, listen
+from kdissect.excerpt.packet_headers import headers_of
 from kdissect.model.packet import Packet, PlainPacket
 from kdissect.model.ports import Ports
 from kdissect.model.segment import PlainSegment

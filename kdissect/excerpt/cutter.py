@@ -11,9 +11,9 @@ from heapq import heapify, heappop, heappush
 
 from kdissect.engine.patches import FILLER, Patch, patched
 from kdissect.excerpt.edit import blanked, spliced
-from kdissect.excerpt.frames import FramePlan
+from kdissect.excerpt.frame_plans import FramePlan
 from kdissect.excerpt.piece import Piece
-from kdissect.excerpt.plan import ConnectionPlan
+from kdissect.excerpt.planner import ConnectionPlan
 from kdissect.model.segment import ACK, FIN, PSH, RST
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
-from kdissect.excerpt.plan import plan
-from kdissect.excerpt.reader import ExcerptPacket, read_excerpts
-from kdissect.excerpt.wish import Wish
+from kdissect.excerpt.excerpt_reader import ExcerptPacket, read_excerpts
+from kdissect.excerpt.planner import plan
+from kdissect.excerpt.wanted import Wish
 
 
 def excerpts(

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 from kdissect.decoders.node import Node
 from kdissect.engine.patches import Patch
-from kdissect.excerpt.names import Names
+from kdissect.excerpt.replaced_names import Names
 from kdissect.schema.types import Array, Field, Primitive
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kdissect.excerpt.headers import MAX_PAYLOAD, Headers, headers_between
+from kdissect.excerpt.packet_headers import MAX_PAYLOAD, Headers, headers_between
 from kdissect.model.frame import Frame
 from kdissect.model.packet import Packet
 from kdissect.model.segment import ACK, flow_key

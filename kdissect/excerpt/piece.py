@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kdissect.excerpt.frames import FramePlan
+    from kdissect.excerpt.frame_plans import FramePlan
 
 
 class Piece(NamedTuple):

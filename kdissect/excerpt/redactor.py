@@ -10,8 +10,8 @@ from kdissect.engine.secret_spans import frame_tree, undecoded
 from kdissect.excerpt.batch_redaction import redacted_batch
 from kdissect.excerpt.edit import Edit
 from kdissect.excerpt.field_redaction import FieldRedaction, Level
-from kdissect.excerpt.names import Names
 from kdissect.excerpt.redaction import NOTHING, Redaction
+from kdissect.excerpt.replaced_names import Names
 from kdissect.model.frame import Frame
 from kdissect.model.plural import plural
 from kdissect.schema.types import Primitive

@@ -17,10 +17,10 @@ from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels, LabelSets
 from kdissect.metrics.tallies import Count, ExchangeTally, TopicTally
 from kdissect.metrics.time_histogram import TimeHistogram
 from kdissect.schema.errors import error_name
+from kdissect.stats.by_group.group_links import GroupLinks
+from kdissect.stats.by_topic.topic_traffic import partition_errors, topic_bytes
 from kdissect.stats.dimensions import MANY, Context, key_maker
-from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.response_time import response_time
-from kdissect.stats.topics import partition_errors, topic_bytes
 from kdissect.stats.watermarks import Watermarks
 
 SEVERAL = "(several)"

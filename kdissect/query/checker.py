@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.query import nodes, plan
-from kdissect.query.errors import FilterError
-from kdissect.query.kinds import NUMBER, Flag, Kind
-from kdissect.query.lookup import Apis, UnknownFieldError, look_up
-from kdissect.query.named import ERROR, NO_ERROR, suggest
-from kdissect.query.operators import Operator, Range, by_symbol, usable
-from kdissect.query.row_fields import NUMBER_FIELD
-from kdissect.query.sources import Cost, Source
+from kdissect.query import plan
+from kdissect.query.fields.field_sources import Cost, Source
+from kdissect.query.fields.lookup import Apis, UnknownFieldError, look_up
+from kdissect.query.fields.named import ERROR, NO_ERROR, suggest
+from kdissect.query.fields.row_fields import NUMBER_FIELD
+from kdissect.query.syntax import nodes
+from kdissect.query.syntax.filter_errors import FilterError
+from kdissect.query.values.operators import Operator, Range, by_symbol, usable
+from kdissect.query.values.value_kinds import NUMBER, Flag, Kind
 
 
 class Checker:

@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
-from kdissect.query import nodes
 from kdissect.query.checker import narrow
-from kdissect.query.errors import FilterError
 from kdissect.query.expectation import Expectation, Expected
-from kdissect.query.kinds import TEXT
-from kdissect.query.lookup import ENTITIES, Apis, UnknownFieldError, look_up
-from kdissect.query.operators import by_symbol, usable
-from kdissect.query.parser import FUNCTIONS, Parser, parse
-from kdissect.query.row_fields import row_fields
-from kdissect.query.schema_fields import SIDES, all_body_fields
-from kdissect.query.tokens import TokenKind, tokenize
+from kdissect.query.fields.lookup import ENTITIES, Apis, UnknownFieldError, look_up
+from kdissect.query.fields.row_fields import row_fields
+from kdissect.query.fields.schema_fields import SIDES, all_body_fields
+from kdissect.query.syntax import nodes
+from kdissect.query.syntax.filter_errors import FilterError
+from kdissect.query.syntax.filter_parser import FUNCTIONS, Parser, parse
+from kdissect.query.syntax.filter_tokens import TokenKind, tokenize
+from kdissect.query.values.operators import by_symbol, usable
+from kdissect.query.values.value_kinds import TEXT
 
 _PARTIAL = re.compile(r"[A-Za-z0-9_.:/%+*@^$?\[\]\-]*\Z")
 _HELP = {

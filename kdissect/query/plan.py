@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kdissect.query.binding import Binding
-from kdissect.query.kinds import Flag, Kind
-from kdissect.query.operators import Operator, Range
-from kdissect.query.sources import Cost, Many, Source
+from kdissect.query.fields.field_sources import Cost, Many, Source
+from kdissect.query.values.operators import Operator, Range
+from kdissect.query.values.value_kinds import Flag, Kind
 from kdissect.session.exchange import Exchange
 
 Test = Callable[[Exchange], bool]

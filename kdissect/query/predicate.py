@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from kdissect.query.binding import Binding, Context
 from kdissect.query.checker import Checker
-from kdissect.query.parser import parse
+from kdissect.query.fields.field_sources import Cost
 from kdissect.query.pushdown import Conjunct, conjuncts
-from kdissect.query.sources import Cost
+from kdissect.query.syntax.filter_parser import parse
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
-    from kdissect.query.nodes import Node
+    from kdissect.query.syntax.nodes import Node
 
 Test = Callable[[Exchange], bool]
 _NO_CONTEXT = Context()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kdissect.query import plan
-from kdissect.query.moments import Moment
-from kdissect.query.row_fields import row_fields
+from kdissect.query.fields.row_fields import row_fields
+from kdissect.query.values.points_in_time import Moment
 
 _OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in")
 

@@ -23,12 +23,12 @@ from kdissect.stages.relay import NAMES, Silenced
 from kdissect.stages.replay import replay
 from kdissect.stages.state_rows import group_rows, producer_rows, topic_rows, transaction_rows
 from kdissect.stages.table_rows import TableRows
-from kdissect.stats.group_rows import group_facts
-from kdissect.stats.groups import GroupTraffic
-from kdissect.stats.producer_rows import producer_facts
-from kdissect.stats.producers import ProducerTraffic
-from kdissect.stats.topic_rows import topic_facts
-from kdissect.stats.topics import TopicTraffic
+from kdissect.stats.by_group.group_rows import group_facts
+from kdissect.stats.by_group.group_traffic import GroupTraffic
+from kdissect.stats.by_producer.producer_rows import producer_facts
+from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
+from kdissect.stats.by_topic.topic_rows import topic_facts
+from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 
 Ordered = tuple[bytes, bytes]
 """`event_order` and blob of a relayed event."""

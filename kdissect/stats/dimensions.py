@@ -10,7 +10,7 @@ from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
 from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
-from kdissect.stats.group_links import GroupLinks
+from kdissect.stats.by_group.group_links import GroupLinks
 
 # A Metadata request may name all topics of a cluster: an exchange with more values than this counts under
 # `MANY`, so that one exchange does not become thousands of rows.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kdissect.engine.times import rfc3339
-from kdissect.stats.fetch_sessions import Fetcher, FetcherKey, FetchSessionTraffic
+from kdissect.stats.fetch_session_traffic import Fetcher, FetcherKey, FetchSessionTraffic
 
 Facts = dict[str, Any]
 

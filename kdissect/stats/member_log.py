@@ -6,8 +6,8 @@ from typing import Any
 
 from kdissect.model.packet import NEVER_NS
 from kdissect.sketches.distribution import Distribution
+from kdissect.stats.by_group.group_links import ClientKey
 from kdissect.stats.client import Client
-from kdissect.stats.group_links import ClientKey
 
 
 class MemberLog:

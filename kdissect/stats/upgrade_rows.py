@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.schema.acceptance import label
 from kdissect.schema.registry import api_name
-from kdissect.stats.upgrade import ApiUse, Outcome, UpgradeAudit, UseKey
+from kdissect.stats.upgrade_audit import ApiUse, Outcome, UpgradeAudit, UseKey
 
 Facts = dict[str, Any]
 _WORST_FIRST = (Outcome.BREAKS, Outcome.MAY_BREAK, Outcome.UNKNOWN, Outcome.DEPRECATED, Outcome.FINE)

@@ -16,15 +16,15 @@ from textual.widgets import ContentSwitcher, Footer
 
 from kdissect.model.plural import plural
 from kdissect.query import FilterError
-from kdissect.tui.bars import TopLine, ViewBar
 from kdissect.tui.filter_bar import FilterBar
 from kdissect.tui.garbage import Garbage
-from kdissect.tui.hand_over import is_there
-from kdissect.tui.inert import text
 from kdissect.tui.session import Change, Session
 from kdissect.tui.state import State
+from kdissect.tui.top_bars import TopLine, ViewBar
 from kdissect.tui.view import Follow, GoTo, Selected, Tell, UseFilter, View, ViewApp, new_view
 from kdissect.tui.views import VIEWS, Spec
+from kdissect.tui.widgets.hand_over import is_there
+from kdissect.tui.widgets.safe_text import text
 
 # A slice of filtering between two keys: far below the 50 ms in which a key is to be answered.
 SLICE_S = 0.008
@@ -258,7 +258,7 @@ class KdissectApp(ViewApp):
 
     def action_copy(self) -> None:
         """Choose a form, and copy."""
-        from kdissect.tui.copy_screen import CopyScreen
+        from kdissect.tui.screens.copy_screen import CopyScreen
 
         row = self.selected_row
         if row is None:
@@ -268,7 +268,7 @@ class KdissectApp(ViewApp):
 
     def action_save(self) -> None:
         """Save what is marked, else what is selected."""
-        from kdissect.tui.save_screen import SaveScreen
+        from kdissect.tui.screens.save_screen import SaveScreen
 
         marked = [row for row, is_marked in enumerate(self.session.log.marked) if is_marked]
         rows = marked or ([] if self.selected_row is None else [self.selected_row])
@@ -280,7 +280,7 @@ class KdissectApp(ViewApp):
 
     def action_save_shown(self) -> None:
         """Save all that the list shows."""
-        from kdissect.tui.save_screen import SaveScreen
+        from kdissect.tui.screens.save_screen import SaveScreen
 
         shown = self.session.shown
         rows = [shown[place] for place in range(len(shown))]
@@ -288,7 +288,7 @@ class KdissectApp(ViewApp):
 
     def action_follow_stream(self) -> None:
         """The conversation that the selected exchange is part of."""
-        from kdissect.tui.follow import FollowScreen
+        from kdissect.tui.screens.follow import FollowScreen
 
         row = self.selected_row
         if row is None:
@@ -298,6 +298,6 @@ class KdissectApp(ViewApp):
 
     def action_help(self) -> None:
         """Every key."""
-        from kdissect.tui.help import HelpScreen
+        from kdissect.tui.screens.help import HelpScreen
 
         self.push_screen(HelpScreen())

@@ -15,9 +15,9 @@ from textual.widgets.option_list import Option
 
 from kdissect.query import FilterError
 from kdissect.query.complete import Candidate, Completion, complete
-from kdissect.tui.inert import fitted, plain
 from kdissect.tui.session import Session
 from kdissect.tui.view import UseFilter, ViewApp
+from kdissect.tui.widgets.safe_text import fitted, plain
 
 # Candidates shown; who wants another types on.
 MOST_CANDIDATES = 200

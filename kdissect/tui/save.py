@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kdissect.model.plural import plural
 from kdissect.session.exchange import Exchange
-from kdissect.tui.orders import receive, send
+from kdissect.tui.processes.worker_messages import receive, send
 from kdissect.tui.save_order import Saved, SaveOrder
 from kdissect.tui.session import Session
 
@@ -53,7 +53,7 @@ def run_saver(order: SaveOrder) -> Saved:
     results, results_in = os.pipe()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "kdissect.tui.saver", str(order_out), str(results_in)],
+            [sys.executable, "-m", "kdissect.tui.processes.saver", str(order_out), str(results_in)],
             pass_fds=(order_out, results_in),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

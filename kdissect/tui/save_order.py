@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kdissect.tui.orders import Order
+from kdissect.tui.processes.worker_messages import Order
 
 Place = tuple[str, int]
 

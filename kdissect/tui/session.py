@@ -18,11 +18,11 @@ from typing import Any
 from kdissect.capture.source import STDIN
 from kdissect.engine.log import ExchangeLog
 from kdissect.query import Predicate, compile_filter
-from kdissect.tui.frame_store import Frames
-from kdissect.tui.orders import Codes, Done, Failed, Matches, Order, Progress, Result, Rows
-from kdissect.tui.process import WorkerProcess
-from kdissect.tui.shown import Shown
-from kdissect.tui.spool import SpoolReader
+from kdissect.tui.panes.shown_exchanges import Shown
+from kdissect.tui.processes.frame_store import Frames
+from kdissect.tui.processes.spool import SpoolReader
+from kdissect.tui.processes.worker_messages import Codes, Done, Failed, Matches, Order, Progress, Result, Rows
+from kdissect.tui.processes.worker_process import WorkerProcess
 from kdissect.tui.views import VIEWS
 
 FINDINGS = "findings"

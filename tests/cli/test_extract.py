@@ -9,7 +9,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.excerpt import harvest
+from kdissect.excerpt import find_frames as harvest
 from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES, CHECKOUT, command, run
 from tests.support.pcaps import write_pcap

@@ -10,8 +10,8 @@ import pytest
 from kdissect.cli import main
 from kdissect.cli.filters import EventFilter
 from kdissect.cli.taken_exchanges import TakenExchanges
-from kdissect.query.listing import fields
-from kdissect.query.lookup import look_up
+from kdissect.query.fields.field_list import fields
+from kdissect.query.fields.lookup import look_up
 from kdissect.session.events import ConnectionClosed, ConnectionOpened
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL
 from tests.query.exchanges import exchange

@@ -330,8 +330,8 @@ def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
 
 def test_they_hold_in_the_workers_of_the_screen(tmp_path: Path) -> None:
     from kdissect.engine.log import ExchangeLog
-    from kdissect.tui.orders import Order, Rows
-    from kdissect.tui.process import WorkerProcess
+    from kdissect.tui.processes.worker_messages import Order, Rows
+    from kdissect.tui.processes.worker_process import WorkerProcess
 
     path = tmp_path / "a.pcap"
     path.write_bytes(unanswered())

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from kdissect.cli.moments import parse_moment
-from kdissect.query.moments import Moment
+from kdissect.query.values.points_in_time import Moment
 
 SECOND = 1_000_000_000
 

@@ -12,7 +12,7 @@ from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.engine.record_sets import record_sets
 from kdissect.excerpt.excerpt import excerpts
-from kdissect.excerpt.wish import EVERY, Wish
+from kdissect.excerpt.wanted import EVERY, Wish
 from kdissect.model.packet import Packet
 from kdissect.schema import registry
 from kdissect.schema.secrets import is_public_config, is_sensitive, may_hold_secrets, public_configs

@@ -13,7 +13,7 @@ from kdissect.api import Dissection
 from kdissect.cli.problem_packets import packets_of
 from kdissect.history.connection_problems import ConnectionProblem
 from kdissect.model.packet import ref_number
-from kdissect.stats.diagnosis import Diagnosis
+from kdissect.stats.failed_connections import Diagnosis
 from tests.support.console import CAPTURES
 
 PLAIN, TLS = "kafka44_connect_plain", "kafka44_connect_tls"

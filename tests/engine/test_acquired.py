@@ -15,8 +15,8 @@ from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
 from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange
-from kdissect.stats.topic_rows import topic_facts
-from kdissect.stats.topics import TopicTraffic
+from kdissect.stats.by_topic.topic_rows import topic_facts
+from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from tests.history.talk import Talk, batch
 from tests.stats.truth import capture, shown, told, truth
 

@@ -8,16 +8,16 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.excerpt.cutter import StreamCutter
 from kdissect.excerpt.excerpt import excerpts
-from kdissect.excerpt.frames import FramePlan, Frames
-from kdissect.excerpt.headers import Headers, headers_of
+from kdissect.excerpt.frame_plans import FramePlan, Frames
+from kdissect.excerpt.packet_headers import Headers, headers_of
 from kdissect.excerpt.piece import Piece
-from kdissect.excerpt.plan import ConnectionPlan
-from kdissect.excerpt.wish import MAX_BYTES, Wish
+from kdissect.excerpt.planner import ConnectionPlan
+from kdissect.excerpt.wanted import MAX_BYTES, Wish
 from kdissect.model.link import LinkType
 from kdissect.model.packet import Packet, packet_ref
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind
 from kdissect.net.parser import SegmentParser
-from kdissect.report.evidence import collect_evidence, file_comment
+from kdissect.report.evidence_files import collect_evidence, file_comment
 from kdissect.rules.judge import Judge
 from kdissect.session.exchange import Exchange
 from tests.rules.dialogue import Dialogue
@@ -144,7 +144,7 @@ def test_a_hole_of_unknown_length_takes_the_rest_of_its_frame(inside: bool) -> N
 
 def test_one_that_is_too_large_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_BYTES > 1 << 20
-    monkeypatch.setattr("kdissect.excerpt.plan.MAX_BYTES", 100)
+    monkeypatch.setattr("kdissect.excerpt.planner.MAX_BYTES", 100)
     talk = Conversation().handshake().client(request(3, 8, 1, b"\xff\xff\xff\xff\0\0\0"))
     path = write_pcap(tmp_path / "large.pcap", talk.broker(response(1, bytes(200))).packets)
     assert excerpt(path, 0) == []

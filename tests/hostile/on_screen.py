@@ -56,7 +56,7 @@ async def look(path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 async def _open_fields(app: Any, pilot: Any) -> None:
-    from kdissect.tui.field_tree import FieldTree
+    from kdissect.tui.panes.field_tree import FieldTree
 
     tree = app.query_one(FieldTree)
     row = app.view.rows.row

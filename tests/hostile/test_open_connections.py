@@ -15,8 +15,8 @@ from kdissect.cli.formats import linetexts
 from kdissect.cli.formats.linetexts import texts_of
 from kdissect.engine.analyzer import CLOSED_AT_ONCE, Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
-from kdissect.excerpt.harvest import Harvest
-from kdissect.excerpt.reader import Recorder, Tap
+from kdissect.excerpt.excerpt_reader import Recorder, Tap
+from kdissect.excerpt.find_frames import Harvest
 from kdissect.history import connection_problems, negotiated_versions
 from kdissect.model.native import native
 from kdissect.model.packet import PlainPacket

@@ -3,7 +3,7 @@
 import pytest
 
 from kdissect.query.complete import complete
-from kdissect.query.parser import Parser
+from kdissect.query.syntax.filter_parser import Parser
 
 
 def offered(text: str) -> list[str]:

@@ -9,14 +9,14 @@ import pytest
 from kdissect.cli import main
 from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.query import compile_filter
-from kdissect.query.addresses import ADDRESS
-from kdissect.query.kinds import BYTES, FLAG, NUMBER, REAL, STRUCTURE, TEXT, UUID
-from kdissect.query.listing import fields
-from kdissect.query.moments import TIME_NS
-from kdissect.query.named import API, ERROR
-from kdissect.query.operators import OPERATORS
-from kdissect.query.patterns import LOOKED_AT
-from kdissect.query.units import NANOSECONDS, SIZE
+from kdissect.query.fields.field_list import fields
+from kdissect.query.fields.named import API, ERROR
+from kdissect.query.values.addresses import ADDRESS
+from kdissect.query.values.operators import OPERATORS
+from kdissect.query.values.patterns import LOOKED_AT
+from kdissect.query.values.points_in_time import TIME_NS
+from kdissect.query.values.units import NANOSECONDS, SIZE
+from kdissect.query.values.value_kinds import BYTES, FLAG, NUMBER, REAL, STRUCTURE, TEXT, UUID
 from tests.support.console import CHECKOUT
 
 PATH = CHECKOUT / "docs" / "filter.md"

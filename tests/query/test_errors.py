@@ -11,8 +11,8 @@ import pytest
 
 from kdissect.model.limits import DEFAULT_LIMITS
 from kdissect.query import FilterError, compile_filter
-from kdissect.query.errors import SHOWN
-from kdissect.query.lookup import _HABITS
+from kdissect.query.fields.lookup import _HABITS
+from kdissect.query.syntax.filter_errors import SHOWN
 
 GOLDEN = Path(__file__).parent / "errors.txt"
 

@@ -10,8 +10,8 @@ from kdissect.api import Dissection
 from kdissect.query import FilterError, compile_filter
 from kdissect.query.binding import Context
 from kdissect.query.complete import complete
-from kdissect.query.parser import parse
-from kdissect.query.tokens import quoted
+from kdissect.query.syntax.filter_parser import parse
+from kdissect.query.syntax.filter_tokens import quoted
 from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES
 

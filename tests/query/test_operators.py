@@ -4,9 +4,9 @@ import pytest
 
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.stream import CloseKind
-from kdissect.query.kinds import NUMBER, TEXT
-from kdissect.query.operators import OPERATORS, by_symbol, usable
 from kdissect.query.predicate import compile_filter
+from kdissect.query.values.operators import OPERATORS, by_symbol, usable
+from kdissect.query.values.value_kinds import NUMBER, TEXT
 from kdissect.session.exchange import ExchangeKind
 from kdissect.session.info import Close
 from tests.query.exchanges import START, answered, exchange, frame, takes

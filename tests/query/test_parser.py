@@ -2,9 +2,9 @@
 
 import pytest
 
-from kdissect.query.nodes import And, Compare, HasFinding, Not, Or, Present
-from kdissect.query.parser import parse
-from kdissect.query.tokens import quote, tokenize, unescape
+from kdissect.query.syntax.filter_parser import parse
+from kdissect.query.syntax.filter_tokens import quote, tokenize, unescape
+from kdissect.query.syntax.nodes import And, Compare, HasFinding, Not, Or, Present
 
 ROUND = [
     ("api == Produce", "api == Produce"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdissect.query.patterns import LOOKED_AT, searcher
+from kdissect.query.values.patterns import LOOKED_AT, searcher
 
 ALLOWED = [
     "orders", "^orders-[0-9]+$", "orders.*", ".*orders.*", "(?i)ORDERS", "^(orders|payments)-.*$", "a{3}",

@@ -6,7 +6,7 @@ from kdissect.api import Dissection
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
 from kdissect.session.exchange import State
-from kdissect.stats.groups import GroupTraffic
+from kdissect.stats.by_group.group_traffic import GroupTraffic
 
 
 def test_an_offset_commit_answer_without_its_request_is_passed_over(reference: Path) -> None:

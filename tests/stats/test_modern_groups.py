@@ -13,8 +13,8 @@ from kdissect.history.turn import Turn
 from kdissect.model.stream import CloseKind
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import Close
-from kdissect.stats.group_rows import group_facts
-from kdissect.stats.groups import GroupTraffic
+from kdissect.stats.by_group.group_rows import group_facts
+from kdissect.stats.by_group.group_traffic import GroupTraffic
 from tests.history.talk import MS, START_NS, Talk
 from tests.stats.truth import Facts, shown, told, truth
 

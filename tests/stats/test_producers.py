@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from kdissect.stats import producer_log
+from kdissect.stats.by_producer import producer_log
 from tests.stats.truth import Facts, shown, told, truth
 
 NAMES = [

@@ -7,10 +7,10 @@ import pytest
 import kdissect
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
-from kdissect.stats import topic as topic_module
-from kdissect.stats import topics as topics_module
-from kdissect.stats.topic_rows import topic_facts
-from kdissect.stats.topics import TopicTraffic
+from kdissect.stats.by_topic import topic as topic_module
+from kdissect.stats.by_topic import topic_traffic as topics_module
+from kdissect.stats.by_topic.topic_rows import topic_facts
+from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from tests.stats.truth import capture, names, shown, told, truth
 
 # Written with acks=0 to a partition that refused it: the client cannot know, and the wire does not tell.

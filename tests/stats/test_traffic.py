@@ -14,8 +14,8 @@ from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
 from kdissect.model import limits
 from kdissect.sketches.distribution import PERCENTILES, RELATIVE_ERROR
+from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.dimensions import Context, key_maker
-from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 from tests.support.console import CAPTURES

@@ -478,7 +478,7 @@ def _screen(path: str, _: Path) -> bytes:
 
 def _copies(path: str, _: Path) -> bytes:
     from kdissect.api import Dissection
-    from tests.tui.test_copies import Names, _all_copies, _topic_name
+    from tests.tui.exchanges.test_copies import Names, _all_copies, _topic_name
 
     dissection = Dissection(path)
     names = Names(dissection.file_names, dissection.topics.topics_of, _topic_name(dissection))

@@ -1,7 +1,7 @@
 """What the terminal interface shows of exchanges, as one text."""
 
-from kdissect.tui.dissection import Dissected
-from kdissect.tui.hex_pane import octet
+from kdissect.tui.panes.dissection import Dissected
+from kdissect.tui.panes.hex_pane import octet
 from tests.tui.inline import Loaded
 
 

@@ -10,11 +10,11 @@ from textual.pilot import Pilot
 
 from kdissect.tui import session as sessions
 from kdissect.tui.app import KdissectApp
-from kdissect.tui.exchange_list import ExchangeList
-from kdissect.tui.field_tree import FieldTree
 from kdissect.tui.filter_bar import FilterBar, FilterInput
-from kdissect.tui.hex_pane import HexPane
-from kdissect.tui.orders import Order
+from kdissect.tui.panes.exchange_list import ExchangeList
+from kdissect.tui.panes.field_tree import FieldTree
+from kdissect.tui.panes.hex_pane import HexPane
+from kdissect.tui.processes.worker_messages import Order
 from kdissect.tui.state import State
 from tests.support.patience import PATIENCE_S
 from tests.tui.inline import ThreadWorker

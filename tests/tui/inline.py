@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from kdissect.engine.log import ExchangeLog
-from kdissect.tui.frame_store import Frames
-from kdissect.tui.orders import Done, Order, Progress, Rows
-from kdissect.tui.spool import SpoolReader
-from kdissect.tui.worker import Worker
+from kdissect.tui.processes.frame_store import Frames
+from kdissect.tui.processes.screen_worker import Worker
+from kdissect.tui.processes.spool import SpoolReader
+from kdissect.tui.processes.worker_messages import Done, Order, Progress, Rows
 
 
 class Sending(Worker):

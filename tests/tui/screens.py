@@ -14,10 +14,10 @@ from textual.pilot import Pilot
 from kdissect.model.ports import ANY_PORTS, Ports
 from kdissect.tui import session as session_module
 from kdissect.tui.app import KdissectApp
-from kdissect.tui.orders import Order
+from kdissect.tui.processes.screen_worker import Worker
+from kdissect.tui.processes.worker_messages import Order
 from kdissect.tui.session import Session
 from kdissect.tui.state import State
-from kdissect.tui.worker import Worker
 from tests.support.patience import PATIENCE_S
 
 

@@ -9,7 +9,7 @@ import os
 
 import pytest
 
-from kdissect.tui.help import HelpScreen, all_keys, keys_table
+from kdissect.tui.screens.help import HelpScreen, all_keys, keys_table
 from tests.support.console import CAPTURES, CHECKOUT
 from tests.tui.driving import Driven, drive
 

@@ -7,9 +7,9 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.query import Context, compile_filter
 from kdissect.schema.registry import api_name
-from kdissect.tui.exchange_columns import COLUMNS
 from kdissect.tui.filter_bar import FilterInput
-from kdissect.tui.shown import Shown
+from kdissect.tui.panes.exchange_columns import COLUMNS
+from kdissect.tui.panes.shown_exchanges import Shown
 from kdissect.tui.views.exchanges import quick_filter
 from tests.support.console import CAPTURES
 from tests.tui.driving import Driven, drive

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from kdissect.tui.app import KdissectApp
-from kdissect.tui.dissection import Dissected
+from kdissect.tui.panes.dissection import Dissected
 from kdissect.tui.session import Change
 from kdissect.tui.views import exchanges as exchanges_module
 from kdissect.tui.views.exchanges import ExchangesView

@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.ports import Ports
 from kdissect.report.cells import Cell, TableColumn
-from kdissect.tui.copy_screen import CopyScreen
-from kdissect.tui.follow import FollowScreen
+from kdissect.tui.screens.copy_screen import CopyScreen
+from kdissect.tui.screens.follow import FollowScreen
 from tests.support.batches import batch_bytes, record_bytes
 from tests.support.pcaps import write_pcap
 from tests.support.traffic import Conversation

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.tui.kept_state import FILTERS_KEPT, LARGEST_FILE, LONGEST_FILTER, KeptState, state_path
+from kdissect.tui.user_state import FILTERS_KEPT, LARGEST_FILE, LONGEST_FILTER, KeptState, state_path
 from tests.support.console import CAPTURES
 from tests.tui.driving import Driven, drive
 

@@ -8,17 +8,17 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.query import Context, compile_filter
 from kdissect.session.exchange import Exchange
-from kdissect.tui.quick_filters import negated, one_of, text_is
 from kdissect.tui.studies.connections import ConnectionStudy
 from kdissect.tui.studies.groups import GroupStudy
 from kdissect.tui.studies.producers import ProducerStudy
+from kdissect.tui.studies.study import Study, StudyContext, new_study
 from kdissect.tui.studies.topics import TopicStudy
 from kdissect.tui.studies.traffic import TrafficByClient, TrafficByTopic, TrafficStudy
-from kdissect.tui.study import Study, StudyContext, new_study
 from kdissect.tui.views import VIEWS as SPECS
 from kdissect.tui.views.connections import ConnectionsView
 from kdissect.tui.views.groups import GroupsView
 from kdissect.tui.views.producers import ProducersView
+from kdissect.tui.views.quick_filters import negated, one_of, text_is
 from kdissect.tui.views.statistics import StatisticsView, study_of
 from kdissect.tui.views.tables import TablesView
 from kdissect.tui.views.topics import TopicsView

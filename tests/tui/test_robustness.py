@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from kdissect.model.ports import Ports
-from kdissect.tui import inert
 from kdissect.tui import session as sessions
-from kdissect.tui.orders import Order
+from kdissect.tui.processes.spool import GONE, TOO_LARGE, SpoolReader, SpoolWriter
+from kdissect.tui.processes.worker_messages import Order
 from kdissect.tui.session import Session
-from kdissect.tui.spool import GONE, TOO_LARGE, SpoolReader, SpoolWriter
 from kdissect.tui.view import Tell
+from kdissect.tui.widgets import safe_text as inert
 from tests.support.batches import batch_bytes, record_bytes
 from tests.support.console import CAPTURES
 from tests.support.pcaps import write_pcap
@@ -145,7 +145,7 @@ def test_a_worker_that_is_killed() -> None:
 
 def test_a_bug_in_a_worker_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session(Order((str(PRODUCE),)))
-    from kdissect.tui.orders import Failed
+    from kdissect.tui.processes.worker_messages import Failed
 
     class Dead:
         is_stopped = False

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from kdissect.tui.app import KdissectApp
-from kdissect.tui.follow import FollowScreen
+from kdissect.tui.screens.follow import FollowScreen
 from kdissect.tui.views.exchanges import ExchangesView
 from kdissect.tui.views.findings import FindingsView
 from kdissect.tui.views.records import RecordsView
 from kdissect.tui.views.tables import TablesView
-from kdissect.tui.widgets.lines import Lines
+from kdissect.tui.widgets.styled_lines import Lines
 from tests.support.console import CAPTURES, run
 from tests.tui.screens import screen, shows, text_of, until
 

@@ -9,7 +9,7 @@ from kdissect.engine.connection_rows import connection_row
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from kdissect.tui.study import Study, StudyContext
+from kdissect.tui.studies.study import Study, StudyContext
 
 # Connections in the table: 2 KB each. Of more the latest are shown, for the first are over for longest.
 MAX_CONNECTIONS = 20_000

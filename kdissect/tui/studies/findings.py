@@ -8,8 +8,8 @@ from kdissect.model.finding import Finding
 from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
 from kdissect.rules.rule import Rule
-from kdissect.tui.orders import Codes
-from kdissect.tui.study import Study, StudyContext
+from kdissect.tui.processes.worker_messages import Codes
+from kdissect.tui.studies.study import Study, StudyContext
 
 if TYPE_CHECKING:
     from kdissect.session.events import Event

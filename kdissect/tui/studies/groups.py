@@ -7,9 +7,9 @@ from typing import Any
 from kdissect.history.turn import Turn
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
-from kdissect.stats.group_rows import group_facts
-from kdissect.stats.groups import GroupTraffic
-from kdissect.tui.study import Study, StudyContext
+from kdissect.stats.by_group.group_rows import group_facts
+from kdissect.stats.by_group.group_traffic import GroupTraffic
+from kdissect.tui.studies.study import Study, StudyContext
 
 
 class GroupStudy(Study):

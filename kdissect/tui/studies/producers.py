@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kdissect.session.events import Event
-from kdissect.stats.producer_rows import producer_facts
-from kdissect.stats.producers import ProducerTraffic
-from kdissect.tui.study import Study, StudyContext
+from kdissect.stats.by_producer.producer_rows import producer_facts
+from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
+from kdissect.tui.studies.study import Study, StudyContext
 
 
 class ProducerStudy(Study):

@@ -8,9 +8,9 @@ from kdissect.history.turn import Turn
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
-from kdissect.stats.topic_rows import topic_facts
-from kdissect.stats.topics import TopicTraffic
-from kdissect.tui.study import Study, StudyContext
+from kdissect.stats.by_topic.topic_rows import topic_facts
+from kdissect.stats.by_topic.topic_traffic import TopicTraffic
+from kdissect.tui.studies.study import Study, StudyContext
 
 
 class TopicStudy(Study):

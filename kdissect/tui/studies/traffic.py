@@ -8,12 +8,12 @@ from kdissect.history.turn import Turn
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
+from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.dimensions import Context, key_maker
-from kdissect.stats.group_links import GroupLinks
 from kdissect.stats.latency_series import LatencySeries
 from kdissect.stats.traffic import Traffic, time_of
 from kdissect.stats.traffic_rows import traffic_facts
-from kdissect.tui.study import Study, StudyContext
+from kdissect.tui.studies.study import Study, StudyContext
 
 # Rows, and points of the plot: more than any screen shows at once.
 TOP = 500

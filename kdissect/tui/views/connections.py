@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from textual.binding import Binding, BindingType
 
 from kdissect.model.plural import plural
-from kdissect.query.tokens import quote
+from kdissect.query.syntax.filter_tokens import quote
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.connections import connection_columns
 from kdissect.report.printable import printable
-from kdissect.tui.quick_filters import text_is
+from kdissect.tui.views.quick_filters import text_is
 from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row, RowsTable
 
@@ -74,7 +74,7 @@ class ConnectionsView(TablesView):
         row = self.table.row
         if row is None:
             return
-        from kdissect.tui.follow import FollowScreen
+        from kdissect.tui.screens.follow import FollowScreen
 
         self.app.push_screen(FollowScreen(self.session, row["connection"]))
 

@@ -12,17 +12,17 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from kdissect.engine.log import find_in
-from kdissect.tui.dissection import Buffer, Dissected, Item, inner_item
-from kdissect.tui.exchange_columns import known
-from kdissect.tui.exchange_list import ExchangeList
-from kdissect.tui.exchange_order import Ordered, next_flagged
-from kdissect.tui.field_tree import FieldTree
-from kdissect.tui.hand_over import hand_over, is_there
-from kdissect.tui.hex_pane import HexPane
-from kdissect.tui.inert import text
+from kdissect.tui.panes.dissection import Buffer, Dissected, Item, inner_item
+from kdissect.tui.panes.exchange_columns import known
+from kdissect.tui.panes.exchange_list import ExchangeList
+from kdissect.tui.panes.exchange_order import Ordered, next_flagged
+from kdissect.tui.panes.field_tree import FieldTree
+from kdissect.tui.panes.hex_pane import HexPane
+from kdissect.tui.panes.sorted_list import SortedList
 from kdissect.tui.session import Change
-from kdissect.tui.sorted_list import SortedList
 from kdissect.tui.view import Field, Follow, Selected, Tell, UseFilter, View
+from kdissect.tui.widgets.hand_over import hand_over, is_there
+from kdissect.tui.widgets.safe_text import text
 
 # After the cursor has rested for so long the exchange is read: not each one that a held key runs over.
 REST_S = 0.08
@@ -264,7 +264,7 @@ class ExchangesView(View):
 
     def action_go_to(self) -> None:
         """Ask for a number or a time."""
-        from kdissect.tui.go_to import GoToScreen
+        from kdissect.tui.screens.go_to import GoToScreen
 
         self.app.push_screen(GoToScreen(self.session), self._go_to_row)
 
@@ -314,7 +314,7 @@ class ExchangesView(View):
 
     def action_columns(self) -> None:
         """Choose what the list shows of an exchange; kept for the next time."""
-        from kdissect.tui.column_screen import ColumnScreen
+        from kdissect.tui.screens.column_screen import ColumnScreen
 
         rows = self.rows
         self.app.push_screen(ColumnScreen(rows.column_names, rows.columns_on_screen), self._use_columns)

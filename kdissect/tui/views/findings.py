@@ -15,12 +15,12 @@ from kdissect.report.printable import printable
 from kdissect.report.text import finding_text, party_text
 from kdissect.rules.pages import rule_text
 from kdissect.rules.registry import rule_by
-from kdissect.tui.hexrows import BYTES_A_ROW, hex_rows
-from kdissect.tui.quick_filters import one_of
 from kdissect.tui.view import GoTo, Tell
 from kdissect.tui.views.lines_below import LinesBelowView
-from kdissect.tui.widgets.lines import Line
+from kdissect.tui.views.quick_filters import one_of
+from kdissect.tui.widgets.hex_rows import BYTES_A_ROW, hex_rows
 from kdissect.tui.widgets.rows_table import Row, RowsTable
+from kdissect.tui.widgets.styled_lines import Line
 
 AROUND = 2  # rows of bytes shown before and behind those a finding speaks of
 MOST_ROWS = 16

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kdissect.model.plural import plural
-from kdissect.query.tokens import quote
+from kdissect.query.syntax.filter_tokens import quote
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.groups import (
     group_columns,
@@ -14,8 +14,8 @@ from kdissect.report.columns.groups import (
     partition_columns,
     rebalance_columns,
 )
-from kdissect.tui.quick_filters import text_is
 from kdissect.tui.timeline import Timeline, time_ns_of
+from kdissect.tui.views.quick_filters import text_is
 from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row
 

@@ -11,10 +11,10 @@ from textual.app import ComposeResult
 from textual.timer import Timer
 from textual.widgets import Static
 
-from kdissect.tui.hand_over import hand_over, is_there
 from kdissect.tui.views.tables import TablesView
-from kdissect.tui.widgets.lines import Line, Lines
+from kdissect.tui.widgets.hand_over import hand_over, is_there
 from kdissect.tui.widgets.rows_table import Row, RowsTable
+from kdissect.tui.widgets.styled_lines import Line, Lines
 
 # After the cursor has rested for so long a row is told: not each one that a held key runs over.
 REST_S = 0.05

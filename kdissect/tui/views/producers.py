@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.model.plural import plural
-from kdissect.query.tokens import quote
+from kdissect.query.syntax.filter_tokens import quote
 from kdissect.report.cells import TableColumn
 from kdissect.report.columns.producers import (
     event_columns,
@@ -17,7 +17,7 @@ from kdissect.report.columns.producers import (
     without_id_columns,
 )
 from kdissect.report.statistic_cells import number_column
-from kdissect.tui.quick_filters import of_producer, one_of, text_is
+from kdissect.tui.views.quick_filters import of_producer, one_of, text_is
 from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row
 

@@ -11,19 +11,19 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from kdissect.model.plural import plural
-from kdissect.query.tokens import quote
+from kdissect.query.syntax.filter_tokens import quote
 from kdissect.report.cells import TableColumn
 from kdissect.report.columns.records import record_columns
-from kdissect.tui.hand_over import hand_over
-from kdissect.tui.quick_filters import of_producer
-from kdissect.tui.record_reader import MAX_RECORDS, RecordReader
-from kdissect.tui.record_text import record_lines
+from kdissect.tui.panes.shown_exchanges import Shown
 from kdissect.tui.session import Change
-from kdissect.tui.shown import Shown
 from kdissect.tui.view import GoTo
 from kdissect.tui.views.lines_below import LinesBelowView
-from kdissect.tui.widgets.lines import Line
+from kdissect.tui.views.quick_filters import of_producer
+from kdissect.tui.views.record_lines import record_lines
+from kdissect.tui.views.shown_records import MAX_RECORDS, RecordReader
+from kdissect.tui.widgets.hand_over import hand_over
 from kdissect.tui.widgets.rows_table import Row, RowsTable
+from kdissect.tui.widgets.styled_lines import Line
 
 RECORDS_AT_ONCE = 200  # some screens full
 SECONDS_AT_ONCE = 0.25

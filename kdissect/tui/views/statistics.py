@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 from textual.binding import Binding, BindingType
 
 from kdissect.model.plural import plural
-from kdissect.query.tokens import quote
+from kdissect.query.syntax.filter_tokens import quote
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.traffic import error_rows, time_rows, traffic_columns, traffic_rows
 from kdissect.report.printable import printable
-from kdissect.tui.plots import latency_plot, percentile_plot, rate_plot
 from kdissect.tui.session import Change
 from kdissect.tui.view import Tell
 from kdissect.tui.views.lines_below import LinesBelowView
-from kdissect.tui.widgets.lines import Line
+from kdissect.tui.widgets.plots import latency_plot, percentile_plot, rate_plot
 from kdissect.tui.widgets.rows_table import Row
+from kdissect.tui.widgets.styled_lines import Line
 
 # What rows can be told apart by, and the field that a filter names.
 DIMENSIONS = {
@@ -81,8 +81,8 @@ class StatisticsView(LinesBelowView):
 
     def action_cell(self, takes: bool) -> None:
         """Every cell of a row stands for its first."""
-        from kdissect.tui.quick_filters import negated
         from kdissect.tui.view import UseFilter
+        from kdissect.tui.views.quick_filters import negated
 
         row = self.table.row
         expression = None if row is None else self.row_filter(row)

@@ -12,9 +12,9 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from kdissect.report.cells import TableColumn
-from kdissect.tui.quick_filters import Maker, negated
 from kdissect.tui.session import FINDINGS, Change
 from kdissect.tui.view import Tell, UseFilter, View
+from kdissect.tui.views.quick_filters import Maker, negated
 from kdissect.tui.widgets.rows_table import Row, RowsTable
 
 _OF_ALL = "; of all exchanges, whatever the filter takes: a stream is counted once"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.model.plural import plural
-from kdissect.query.tokens import quote
+from kdissect.query.syntax.filter_tokens import quote
 from kdissect.report.cells import TableColumn
 from kdissect.report.columns.topics import topic_columns, user_columns, user_rows
 from kdissect.report.quantities import byte_count
-from kdissect.tui.quick_filters import text_is
+from kdissect.tui.views.quick_filters import text_is
 from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row
 

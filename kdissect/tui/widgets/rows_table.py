@@ -19,9 +19,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kdissect.report.cells import Cell, TableColumn
-from kdissect.tui.inert import fitted, plain
-from kdissect.tui.widgets.layout import GAP, Placed, place_columns
-from kdissect.tui.widgets.ordering import Order, headed, next_order, ordered
+from kdissect.tui.widgets.column_widths import GAP, Placed, place_columns
+from kdissect.tui.widgets.row_order import Order, headed, next_order, ordered
+from kdissect.tui.widgets.safe_text import fitted, plain
 
 Row = dict[str, Any]
 Key = Callable[[Row], object]

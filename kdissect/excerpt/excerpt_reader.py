@@ -1,0 +1,369 @@
+"""Reads captures once more and gives the packets of excerpts."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from kdissect.engine.analyzer import NO_ENDS, Analyzer, is_answer
+from kdissect.engine.flows import Connection, Fed, Open
+from kdissect.excerpt.cutter import StreamCutter
+from kdissect.excerpt.frame_plans import FramePlan
+from kdissect.excerpt.packet_headers import MAX_PAYLOAD, Headers, headers_of
+from kdissect.excerpt.piece import Piece
+from kdissect.excerpt.planner import ConnectionPlan
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.packet import NEVER_NS, Packet, PlainPacket
+from kdissect.model.ports import Ports
+from kdissect.model.segment import ACK, FIN, RST, SYN, PlainSegment
+from kdissect.model.stream import CloseKind, StreamSink
+from kdissect.net.store import Store
+from kdissect.net.tcp import TcpConnection
+from kdissect.session.events import Event
+from kdissect.session.info import ConnectionInfo
+
+if TYPE_CHECKING:
+    from kdissect.tls.keying import SecretSource
+
+# Packets whose headers are remembered until their bytes are delivered: as many as wait behind a hole at most
+# (net/reassembly).
+HEADERS_KEPT = 8192
+
+
+class Listener(Protocol):
+    """Hears the segments of a connection, and the streams they make."""
+
+    sinks: tuple[StreamSink, StreamSink]
+
+    def feed(self, direction: int, segment: PlainSegment, packet: PlainPacket) -> None:
+        """A segment, and the packet it came in; the streams get its bytes afterwards."""
+
+    def fed(self, waits: bool) -> None:
+        """The streams have what they can have of it; `waits`: something of the connection does not."""
+
+
+class _Nobody(StreamSink):
+    """A stream that nobody reads."""
+
+    __slots__ = ()
+
+    def opened(self) -> None:
+        pass
+
+    def data(self, payload: bytes, ref: int, time_ns: int) -> None:
+        pass
+
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        pass
+
+    def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
+        pass
+
+
+NOBODY = _Nobody(), _Nobody()
+
+
+class ExcerptPacket:
+    """A packet of an excerpt. `exchange` is -1 where it belongs to none; `is_request` says whose bytes.
+
+    `frame` is the one that begins in it, if one does; `was_tls` says that it was captured encrypted.
+    """
+
+    __slots__ = ("connection", "exchange", "frame", "is_request", "packet", "was_tls")
+
+    def __init__(self, packet: Packet, plan: ConnectionPlan, piece: Piece, frame: FramePlan | None) -> None:
+        self.packet = packet
+        self.connection = plan.connection
+        self.was_tls = plan.is_tls
+        self.exchange = piece.exchange
+        self.is_request = piece.is_request
+        self.frame = frame
+
+
+Write = Callable[[ExcerptPacket], None]
+
+
+class Recorder:
+    """One connection of one excerpt; its packets go to `write`. `secrets` open those that are TLS."""
+
+    __slots__ = (
+        "_acknowledged", "_cutters", "_give", "_has_begun", "_headers", "_keeps_comments", "_next", "plan",
+        "sinks",
+    )  # fmt: skip
+
+    def __init__(
+        self, plan: ConnectionPlan, show_secrets: bool, write: Write, secrets: "SecretSource | None" = None
+    ) -> None:
+        self.plan = plan
+        self._keeps_comments = show_secrets  # arguments of processes may hold some
+        self._give = write
+        self._has_begun = False
+        emit = self._emit
+        self._cutters = tuple(StreamCutter(plan, side, show_secrets, emit) for side in (0, 1))
+        sinks: tuple[StreamSink, StreamSink] = self._cutters[0], self._cutters[1]
+        self.sinks = _decrypted(sinks, secrets) if plan.is_tls else sinks
+        # Direction and headers of packets whose bytes may yet be given; None: of none.
+        self._headers: OrderedDict[int, tuple[int, Headers]] | None = None
+        self._next: list[int | None] = [None, None]  # sequence number of each direction's next byte
+        self._acknowledged = False
+
+    def feed(self, direction: int, segment: PlainSegment, packet: PlainPacket) -> None:
+        """Take a segment of the connection, and the packet it came in."""
+        ref, time_ns, link_type, data, _ = packet
+        if self._headers is None:
+            self._headers = OrderedDict()
+        self._headers[ref] = direction, headers_of(link_type, data, segment)
+        if len(self._headers) > HEADERS_KEPT:
+            self._headers.popitem(last=False)
+        _, seq, _, flags, *_ = segment
+        if flags & SYN:
+            self._open(direction, seq, flags, ref, time_ns)
+        elif self._next[direction] is None:
+            self._next[direction] = seq
+        elif not self._has_begun or self._acknowledged or flags & (FIN | RST) or segment[5]:
+            pass
+        elif all(number is not None for number in self._next):
+            self._acknowledged = True  # the third packet of the handshake
+            self._emit(Piece(ref, time_ns, direction, b"", 0, ACK))
+
+    def fed(self, waits: bool) -> None:
+        """Forget the headers of packets whose bytes are all given; of TLS nobody can tell."""
+        if not waits and not self.plan.is_tls and not any(cutter.holds_back for cutter in self._cutters):
+            self._headers = None
+
+    def _open(self, direction: int, seq: int, flags: int, ref: int, time_ns: int) -> None:
+        if self._next[direction] is not None:  # sent again
+            return
+        self._next[direction] = seq
+        self._emit(Piece(ref, time_ns, direction, b"", 0, flags & (SYN | ACK)))
+        self._next[direction] = seq + 1
+
+    def _emit(self, piece: Piece) -> None:
+        found = None if self._headers is None else self._headers.get(piece.ref)
+        if found is None or found[0] != piece.direction:  # a RST ends both directions, and has one
+            return
+        seq = (self._next[piece.direction] or 0) + piece.skip
+        for at in range(0, max(len(piece.payload), 1), MAX_PAYLOAD):
+            part = piece.payload[at : at + MAX_PAYLOAD]
+            self._write(found[1], seq + at, part, piece, None if at else piece.frame)
+        end = seq + len(piece.payload) + bool(piece.flags & FIN)
+        self._next[piece.direction] = end
+
+    def _write(
+        self, headers: Headers, seq: int, payload: bytes, piece: Piece, frame: FramePlan | None
+    ) -> None:
+        ack = (self._next[1 - piece.direction] or 0) if piece.flags & ACK else 0
+        data = headers.packet(seq, ack, piece.flags, payload)
+        link_type, wire, commented = headers.link_type, len(data), headers.commented
+        if commented is not None and self._keeps_comments:
+            link_type, data = commented.around(link_type, data)
+        packet = Packet(piece.ref, piece.time_ns, link_type, data, wire)
+        self._has_begun = True
+        self._give(ExcerptPacket(packet, self.plan, piece, frame))
+
+
+def _decrypted(
+    sinks: tuple[StreamSink, StreamSink], secrets: "SecretSource | None"
+) -> tuple[StreamSink, StreamSink]:
+    """What takes ciphertext and gives plaintext to `sinks`."""
+    from kdissect.tls.connection import TlsConnection
+    from kdissect.tls.info import TlsInfo
+
+    def note(_kind: AnomalyKind, _detail: str, _ref: int, _time_ns: int) -> None:
+        """The first reading told already."""
+
+    return TlsConnection(TlsInfo(), sinks, secrets, note, lambda: None).sides
+
+
+class _Both(StreamSink):
+    """Hands a stream on to several readers."""
+
+    def __init__(self, sinks: Sequence[StreamSink]) -> None:
+        self._sinks = sinks
+
+    def opened(self) -> None:
+        for sink in self._sinks:
+            sink.opened()
+
+    def data(self, payload: bytes, ref: int, time_ns: int) -> None:
+        for sink in self._sinks:
+            sink.data(payload, ref, time_ns)
+
+    def gap(self, length: int, snapped: bool, ref: int, time_ns: int) -> None:
+        for sink in self._sinks:
+            sink.gap(length, snapped, ref, time_ns)
+
+    def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
+        for sink in self._sinks:
+            sink.end(how, ref, time_ns)
+
+
+class _Heard:
+    """A connection that is reassembled for those who listen, and not looked at.
+
+    In the place of a `ConnectionAnalyzer`; `flush` is called when those who listen are to have the rest.
+    """
+
+    __slots__ = ("_listening", "_over", "_packet", "info", "tcp")
+
+    def __init__(
+        self,
+        info: ConnectionInfo,
+        listening: Sequence[Listener],
+        packet: Callable[[int], PlainPacket],
+        over: list["_Heard"],
+        store: Store,
+    ) -> None:
+        self.info = info
+        self._listening = listening
+        self._packet = packet
+        self._over = over
+        self.tcp = TcpConnection(_sinks(listening), store)
+
+    @property
+    def last_ns(self) -> int:
+        """Time of the connection's last packet."""
+        return self.tcp.last_time_ns or self.info.start_ns
+
+    @property
+    def is_over(self) -> bool:
+        """Both directions ended."""
+        return self.tcp.closed
+
+    def lane(self, _direction: int) -> None:
+        """Every segment is to be heard."""
+
+    def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        """Take the next segment of a direction."""
+        tcp = self.tcp
+        if not self._listening:
+            tcp.feed(direction, segment, ref, time_ns)
+            return
+        packet = self._packet(ref)
+        for listener in self._listening:
+            listener.feed(direction, segment, packet)
+        tcp.feed(direction, segment, ref, time_ns)
+        for listener in self._listening:
+            listener.fed(tcp.troubled)
+
+    def close(self, _how: CloseKind, _time_ns: int) -> None:
+        """It takes nothing any more."""
+        self._over.append(self)
+
+    def flush(self) -> None:
+        """Give what waits behind holes."""
+        self.tcp.flush(CloseKind.CAPTURE_END, self.tcp.last_time_ns)
+
+
+def _sinks(listening: Sequence[Listener]) -> tuple[StreamSink, StreamSink]:
+    if not listening:
+        return NOBODY
+    if len(listening) == 1:
+        return listening[0].sinks
+    return _Both([one.sinks[0] for one in listening]), _Both([one.sinks[1] for one in listening])
+
+
+class Tap(Analyzer):
+    """An analyzer that draws the borders of connections alone, and lets others listen to some.
+
+    `listening` gives those who listen to a connection of `wanted`, asked when it opens. There are no events.
+    """
+
+    def __init__(
+        self,
+        ports: Ports,
+        capture_set_of: Callable[[int], str],
+        wanted: Container[str],
+        listening: Callable[[str], Sequence[Listener]],
+    ) -> None:
+        super().__init__(ports, capture_set_of)
+        self._wanted = wanted
+        self._listening = listening
+        self._batch: Sequence[PlainPacket] = ()
+        self._by_ref: dict[int, PlainPacket] = {}
+        self._over: list[_Heard] = []
+
+    def feed_batch(self, packets: Sequence[PlainPacket]) -> list[Event]:
+        """The same, with the packets at hand."""
+        self._batch, self._by_ref = packets, {}
+        events = super().feed_batch(packets)
+        self._flush()
+        return events
+
+    def close(self, ends: Mapping[str, int] = NO_ENDS) -> list[Event]:
+        """The same; all who listen have everything then."""
+        events = super().close(ends)
+        self._flush()
+        return events
+
+    def _flush(self) -> None:
+        for heard in self._over:
+            heard.flush()
+        self._over.clear()
+
+    def _first(self, plain: PlainSegment, ref: int, time_ns: int) -> Open | None:
+        # who listens must hear each packet as it comes
+        info = self._info(plain[0], is_answer(plain[3]), time_ns, self.place)
+        self._holds_syns = info.id not in self._wanted
+        return super()._first(plain, ref, time_ns)
+
+    def _syns(self) -> None:
+        """Each SYN is for `_first`."""
+
+    def _connection(self, info: ConnectionInfo) -> tuple[Fed, Connection]:
+        listening = self._listening(info.id) if info.id in self._wanted else ()
+        heard = _Heard(info, listening, self._packet, self._over, self._store)
+        return heard, heard
+
+    def _packet(self, ref: int) -> PlainPacket:
+        if not self._by_ref:
+            self._by_ref = {packet[0]: packet for packet in self._batch}
+        return self._by_ref[ref]
+
+
+def read_excerpts(
+    plans: Sequence[Sequence[ConnectionPlan] | None],
+    batches: Iterable[Sequence[PlainPacket]],
+    ports: Ports,
+    capture_set_of: Callable[[int], str],
+    show_secrets: bool,
+    secrets: "SecretSource | None" = None,
+) -> list[list[ExcerptPacket]]:
+    """The packets of each excerpt, those of several connections sorted by time. Raises nothing.
+
+    Of connections that `secrets` open the plaintext is given, in the packets that brought it.
+    """
+    made: list[list[list[ExcerptPacket]]] = [[[] for _ in group or ()] for group in plans]
+    recorders: dict[str, list[Recorder]] = {}
+    for group, lists in zip(plans, made, strict=True):
+        for one, packets in zip(group or (), lists, strict=True):
+            recorder = Recorder(one, show_secrets, packets.append, secrets)
+            recorders.setdefault(one.connection, []).append(recorder)
+    listen(ports, capture_set_of, recorders, recorders.__getitem__, batches)
+    return [_merged(parts) for parts in made]
+
+
+def listen(
+    ports: Ports,
+    capture_set_of: Callable[[int], str],
+    wanted: Container[str],
+    listening: Callable[[str], Sequence[Listener]],
+    batches: Iterable[Sequence[PlainPacket]],
+) -> None:
+    """Read packets and let others listen to the connections that are wanted, to the end. Raises nothing."""
+    tap = Tap(ports, capture_set_of, wanted, listening)
+    for packets in batches:
+        tap.feed_batch(packets)
+    tap.close()
+
+
+def _merged(parts: list[list[ExcerptPacket]]) -> list[ExcerptPacket]:
+    """Connections side by side by the running maximum of time, so that none is reordered."""
+    if len(parts) == 1:
+        return parts[0]
+    keyed = []
+    for part in parts:
+        latest = NEVER_NS
+        for item in part:
+            latest = max(latest, item.packet.time_ns)
+            keyed.append((latest, item))
+    return [item for _, item in sorted(keyed, key=lambda pair: pair[0])]

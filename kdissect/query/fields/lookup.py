@@ -1,0 +1,190 @@
+"""Names of fields to sources of their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from kdissect.decoders.projection import Path
+from kdissect.query.fields.decoded_fields import DecodedSource, payload_place
+from kdissect.query.fields.field_sources import BodySource, Source
+from kdissect.query.fields.named import suggest
+from kdissect.query.fields.row_fields import row_fields
+from kdissect.query.fields.schema_fields import RESPONSE, SIDES, BodyField, all_body_fields
+from kdissect.query.values.value_kinds import Kind
+from kdissect.schema.registry import api_name
+
+Apis = frozenset[int] | None
+"""The APIs that a test can hold for; None for all."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.(?:[A-Za-z_][A-Za-z0-9_]*|\*\*?))*")
+SHOWN_APIS = 4  # in a message
+MAX_PARTS = 16  # of a name; the deepest field of the schema has half as many
+_PARTITIONS = ("partition", "partition_index", "partition_indexes", "partition_id", "partitions")
+
+
+class EntityField:
+    """A name for all fields of bodies that mean the same, whatever each message calls it."""
+
+    def __init__(
+        self, name: str, doc: str, means: Callable[[BodyField], bool], fits_only: bool = False
+    ) -> None:
+        self.name = name
+        self.fits_only = fits_only
+        """Whether it counts only in bodies that fit to their last byte, as statistics have it."""
+        self.doc = doc
+        self.means = means
+
+
+ENTITIES = {
+    entity.name: entity
+    for entity in (
+        EntityField(
+            "group",
+            "group ids in request and response",
+            lambda f: f.field.entity == "groupId" or f.path[-1] == "group_id",
+        ),
+        EntityField(
+            "transactional_id",
+            "transactional ids in request and response",
+            lambda f: f.field.entity == "transactionalId",
+        ),
+        EntityField(
+            "producer_id",
+            "producer ids in request and response, not those in record batches",
+            lambda f: f.field.entity == "producerId",
+        ),
+        EntityField(
+            "partition",
+            "partitions of topics in request and response",
+            lambda f: f.kind.name == "int" and _is_partition(f.path),
+        ),
+        EntityField(
+            "throttle",
+            "time the broker says it throttled the client for",
+            lambda f: f.side == RESPONSE and f.path[-1] == "throttle_time_ms",
+            fits_only=True,
+        ),
+    )
+}
+
+
+def _is_partition(path: Path) -> bool:
+    """Produce alone calls it an index."""
+    return path[-1] in _PARTITIONS or (path[-1] == "index" and "partition" in path[-2])
+
+
+class UnknownFieldError(LookupError):
+    """No field has the name; `hint` is a suggestion or empty."""
+
+    def __init__(self, why: str, hint: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.hint = hint
+
+
+def look_up(name: str, apis: Apis = None) -> Source:
+    """The field of a name, for exchanges of some APIs. Raises UnknownFieldError."""
+    apis = apis or None  # tests that exclude each other: no exchange passes, whatever is asked of it
+    entry = row_fields().get(name)
+    if entry is not None:
+        return entry.source
+    entity = ENTITIES.get(name)
+    if entity is not None:
+        fields = (f for side in SIDES for f in all_body_fields(side, apis) if entity.means(f))
+        return _source(name, fields, entity.fits_only)
+    if name.count(".") >= MAX_PARTS:
+        raise UnknownFieldError(f"{name!r} is no name of a field", "")
+    if _NAME.fullmatch(name) is None:
+        raise UnknownFieldError(f"{name!r} is no name of a field", suggest_field(name, apis))
+    side, _, rest = name.partition(".")
+    if side not in SIDES or not rest:
+        raise UnknownFieldError(f"no field {name!r}", suggest_field(name, apis))
+    place = payload_place(rest.split("."))
+    if place is not None:
+        return _decoded(name, side, rest, place, apis)
+    source = _source(name, matching(side, rest.removeprefix("body."), apis))
+    if not source.kinds:
+        raise _missing(name, side, rest, apis)
+    return source
+
+
+def _decoded(name: str, side: str, rest: str, place: Path, apis: Apis) -> Source:
+    """What the bytes at a place hold."""
+    path = rest.removeprefix("body.").split(".")
+    wanted = ".".join(place).removeprefix("body.")
+    keys = frozenset(field.api_key for field in matching(side, wanted, apis) if field.field.payload)
+    if not keys or "*" in rest:
+        raise UnknownFieldError(f"{side}.{wanted} holds no payload that is decoded", "")
+    return DecodedSource(name, side, path, keys)
+
+
+def matching(side: str, pattern: str, apis: Apis = None) -> Iterable[BodyField]:
+    """The fields of one side whose path a pattern means: `*` is one name, `**` any number of names."""
+    if "*" not in pattern:
+        path = tuple(pattern.split("."))
+        return (field for field in all_body_fields(side, apis) if field.path == path)
+    parts = (_PART.get(part, re.escape(part) + r"\.") for part in pattern.split("."))
+    matches = re.compile("".join(parts)).fullmatch
+    return (field for field in all_body_fields(side, apis) if matches(".".join(field.path) + "."))
+
+
+_PART = {"*": r"[^.]+\.", "**": r"(?:[^.]+\.)*"}
+
+
+def _source(name: str, fields: Iterable[BodyField], fits_only: bool = False) -> BodySource:
+    groups: dict[Kind, dict[str, dict[int, list[Path]]]] = {}
+    for field in fields:
+        sides = groups.setdefault(field.kind, {})
+        sides.setdefault(field.side, {}).setdefault(field.api_key, []).append(field.path)
+    return BodySource(name, groups, fits_only)
+
+
+def _missing(name: str, side: str, rest: str, apis: Apis) -> UnknownFieldError:
+    hint = suggest_field(name, apis)
+    if apis is None:
+        return UnknownFieldError(f"no API has {name}", hint)
+    names = ", ".join(_api_text(key) for key in sorted(apis)[:SHOWN_APIS])
+    why = f"{names} {'has' if len(apis) == 1 else 'have'} no {name}"
+    owners = sorted({field.api_key for field in matching(side, rest.removeprefix("body."))})
+    if hint != _ALL or not owners:
+        return UnknownFieldError(why, hint)
+    shown = ", ".join(map(_api_text, owners[:SHOWN_APIS])) + (" ..." if len(owners) > SHOWN_APIS else "")
+    return UnknownFieldError(why, f"it is a field of {shown}")
+
+
+def _api_text(key: int) -> str:
+    return api_name(key) or f"API {key}"
+
+
+# What people call fields elsewhere, Wireshark first of all.
+_HABITS = {
+    "duration": "latency",
+    "frame.number": "request.packets.first",
+    "group_id": "group",
+    "ip": "host",
+    "ip.addr": "host",
+    "ip.dst": "broker.ip",
+    "ip.src": "client.ip",
+    "kafka.request_key": "api_key",
+    "kafka.topic_name": "topic",
+    "port": "broker.port",
+    "tcp.port": "broker.port",
+    "topic_name": "topic",
+}
+_ALL = "kdissect fields lists them all"
+
+
+def suggest_field(name: str, apis: Apis) -> str:
+    """`did you mean NAME?`; where to look if nothing is near."""
+    if name in _HABITS:
+        return f"did you mean {_HABITS[name]}?"
+    for side in SIDES:
+        if any(True for _ in matching(side, name, apis)):
+            return f"did you mean {side}.{name}?"
+    known = [*row_fields(), *ENTITIES]
+    side = name.partition(".")[0]
+    if side in SIDES:
+        known += {field.name for field in all_body_fields(side, apis)}
+    near = suggest(name, known).strip()
+    return near if near.startswith("did") else _ALL

@@ -1,0 +1,183 @@
+"""Fields of exchanges that filters can name: those of the row schema, and some beside them for daily use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from kdissect.engine.rows import EXCHANGE_FIELDS
+from kdissect.model.frame import Frame
+from kdissect.model.packet import ref_number
+from kdissect.model.process import Process
+from kdissect.model.stream import CloseKind
+from kdissect.query.fields import row_values as values
+from kdissect.query.fields.batch_fields import batch_fields
+from kdissect.query.fields.field_sources import Cost, RowSource
+from kdissect.query.fields.named import API, ERROR, Choice, members
+from kdissect.query.values.addresses import ADDRESS
+from kdissect.query.values.points_in_time import TIME_NS
+from kdissect.query.values.units import LATENCY, NANOSECONDS, SIZE
+from kdissect.query.values.value_kinds import NUMBER, STRUCTURE, TEXT, Kind
+from kdissect.session.exchange import ExchangeKind, State
+
+NUMBER_FIELD = "number"
+
+
+class RowEntry(NamedTuple):
+    """One name, its documentation, and where its values come from.
+
+    `alias_of` names the field that it is another name of. `header` is the field's name for readers that can
+    leave out exchanges by themselves (`query.pushdown`); empty where they cannot.
+    """
+
+    source: RowSource
+    doc: str
+    alias_of: str = ""
+    header: str = ""
+
+    @property
+    def name(self) -> str:
+        """As filters write it."""
+        return self.source.name
+
+    @property
+    def kind(self) -> Kind:
+        """What its values are."""
+        return self.source.kinds[0]
+
+
+# Names for daily use of fields of the row schema.
+ALIASES = {
+    "latency": "latency_ns",
+    "version": "api_version",
+    "topic": "topics",
+    "topic_id": "topic_ids",
+    "error": "errors",
+    "anomaly": "anomalies.kind",
+    **{name: f"processes.{name}" for name in Process._fields},
+}
+
+
+@cache
+def row_fields() -> dict[str, RowEntry]:
+    """Every field by name."""
+    docs = {field.name: field.doc for field in EXCHANGE_FIELDS}
+    found: dict[str, RowEntry] = {}
+    for source, header in (*_plain(), *_frames("request"), *_frames("response")):
+        doc = (docs.get(source.name) or _DOCS[source.name]).removeprefix("with --bodies: ")
+        found[source.name] = RowEntry(source, doc, header=header)
+    for source, doc in batch_fields():
+        found[source.name] = RowEntry(source, doc)
+    for alias, name in ALIASES.items():
+        entry = found[name]
+        found[alias] = RowEntry(_renamed(alias, entry.source), entry.doc, name, entry.header)
+    return found
+
+
+def _renamed(alias: str, source: RowSource) -> RowSource:
+    # a bare number of nanoseconds is what latency_ns is for: by its short name a span of time has a unit
+    return source.named(alias, LATENCY if source.kinds[0] is NANOSECONDS else source.kinds[0])
+
+
+_DOCS = {
+    **{
+        f"{role}.{name}": f"{what} at the {role}'s end, where the capture says it"
+        for role in ("client", "broker")
+        for name, what in values.PROCESS_PARTS.items()
+    },
+    "time": "time of the request's first byte, of the response's where there is no request",
+    "client.ip": "address of the client",
+    "client.port": "port of the client",
+    "broker.ip": "address of the broker",
+    "broker.port": "port of the broker",
+    "host": "client or broker: true if one of them is meant",
+    "software": "name and version that the client gave in ApiVersions, once it did",
+    "principal": "user the client authenticated as, once it did and where the mechanism shows it",
+    "mechanism": "SASL mechanism of the connection, once it is chosen",
+}
+
+
+def _field(name: str, kind: Kind, get: values.Get, header: str = "") -> tuple[RowSource, str]:
+    return RowSource(name, kind, values.plain(get)), header
+
+
+def _plain() -> Sequence[tuple[RowSource, str]]:
+    return (
+        (RowSource(NUMBER_FIELD, NUMBER, values.number), ""),
+        _field("connection", TEXT, lambda e: e.connection.id, "connection"),
+        _field("exchange", NUMBER, lambda e: e.ordinal, "exchange"),
+        _field("kind", members(ExchangeKind), lambda e: e.kind, "kind"),
+        _field("capture_set", TEXT, lambda e: e.connection.capture_set, "capture_set"),
+        _field("client", ADDRESS, lambda e: e.connection.client),
+        _field("client.ip", ADDRESS, lambda e: e.connection.client.host),
+        _field("client.port", NUMBER, lambda e: e.connection.client.port, "client.port"),
+        _field("broker", ADDRESS, lambda e: e.connection.broker),
+        _field("broker.ip", ADDRESS, lambda e: e.connection.broker.host),
+        _field("broker.port", NUMBER, lambda e: e.connection.broker.port, "broker.port"),
+        (RowSource("host", ADDRESS, values.plain(values.ends), is_many=True), ""),
+        *_processes(),
+        _field("client_id", TEXT, lambda e: e.client_id, "client_id"),
+        _field("software", TEXT, values.software),
+        _field("principal", TEXT, lambda e: e.connection.principal),
+        _field("mechanism", TEXT, lambda e: e.connection.mechanism),
+        _field("api_key", NUMBER, lambda e: e.api_key, "api_key"),
+        _field("api", API, lambda e: e.api_key, "api_key"),
+        _field("api_version", NUMBER, lambda e: e.api_version, "api_version"),
+        _field("correlation_id", NUMBER, lambda e: e.correlation_id, "correlation_id"),
+        _field("state", members(State), lambda e: e.state, "state"),
+        _field("time", TIME_NS, values.time, "time"),
+        _field("latency_ns", NANOSECONDS, lambda e: e.latency_ns, "latency_ns"),
+        (RowSource("errors", ERROR, values.plain(values.errors), True, Cost.SUMMARY, values.has_errors), ""),
+        (RowSource("topics", TEXT, values.topics, True, Cost.SUMMARY), ""),
+        (RowSource("topic_ids", TEXT, values.plain(values.topic_ids), True, Cost.SUMMARY), ""),
+        _field("closed", STRUCTURE, lambda e: e.close),
+        _field("closed.by", Choice({n: n for n in ("client", "broker")}, False, False), values.closed_by),
+        _field("closed.how", members(CloseKind), lambda e: e.close.how if e.close else None),
+        _field("closed.after_ns", NANOSECONDS, values.closed_after),
+        (RowSource("anomalies", STRUCTURE, values.plain(values.anomalies), is_many=True), ""),
+        (
+            RowSource(
+                "anomalies.kind",
+                values.ANOMALY_KINDS,
+                values.plain(values.kinds),
+                is_many=True,
+                refine=values.refined,
+            ),
+            "",
+        ),
+        (RowSource("anomalies.detail", TEXT, values.plain(values.details), is_many=True), ""),
+    )
+
+
+def _processes() -> Iterator[tuple[RowSource, str]]:
+    """Who holds the ends: those of either end, and of one."""
+    yield RowSource("processes", STRUCTURE, values.plain(values.processes), is_many=True), ""
+    end = Choice({n: n for n in ("client", "broker")}, False, False)
+    yield RowSource("processes.end", end, values.plain(values.told_ends), is_many=True), ""
+    for prefix, role in (("processes", None), ("client", "client"), ("broker", "broker")):
+        for part in Process._fields:
+            kind = NUMBER if part == "pid" else TEXT
+            get = values.part_of_processes(part, role)
+            yield RowSource(f"{prefix}.{part}", kind, values.plain(get), is_many=True), ""
+
+
+def _frames(side: str) -> Sequence[tuple[RowSource, str]]:
+    def of(name: str, kind: Kind, get: Callable[[Frame], Any], header: str = "") -> tuple[RowSource, str]:
+        return _field(f"{side}{name}", kind, values.guarded(side, get), header)
+
+    return (
+        of("", STRUCTURE, lambda frame: frame),
+        of(".packets", STRUCTURE, lambda frame: frame),
+        (RowSource(f"{side}.packets.file", TEXT, values.file_getter(side, first=True)), ""),
+        of(".packets.first", NUMBER, lambda frame: ref_number(frame.first_ref)),
+        of(".packets.last", NUMBER, lambda frame: ref_number(frame.last_ref)),
+        (RowSource(f"{side}.packets.last_file", TEXT, values.file_getter(side, first=False)), ""),
+        of(".time", TIME_NS, lambda frame: frame.time_ns, f"{side}.time_ns"),
+        of(".time_ns", TIME_NS, lambda frame: frame.time_ns, f"{side}.time_ns"),
+        of(".end_time_ns", TIME_NS, lambda frame: frame.end_time_ns, f"{side}.end_time_ns"),
+        of(".bytes", SIZE, lambda frame: frame.size + 4, f"{side}.bytes"),
+        of(".captured", SIZE, lambda frame: len(frame.data) + 4 if frame.is_cut else None),
+        (RowSource(f"{side}.body", STRUCTURE, values.whole(side, 0), cost=Cost.WHOLE_BODY), ""),
+        (RowSource(f"{side}.error", TEXT, values.whole(side, 1), cost=Cost.WHOLE_BODY), ""),
+    )

@@ -1,0 +1,173 @@
+"""Values of the fields of exchanges, taken from the exchange itself: most of them never become a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+from kdissect.engine.bodies import body_of
+from kdissect.engine.rows import has_anomalies, topic_id_text, union
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.frame import Frame
+from kdissect.model.packet import ref_file
+from kdissect.query.binding import Binding
+from kdissect.query.fields.field_sources import Cost, RowSource
+from kdissect.query.fields.named import members
+from kdissect.session.exchange import Exchange
+
+Get = Callable[[Exchange], Any]
+
+ANOMALY_KINDS = members(AnomalyKind)
+# What an anomaly can be only once bodies are decoded: that is done for filters that name one of these.
+_OF_BODIES = (AnomalyKind.MALFORMED_BODY, AnomalyKind.TRAILING_BYTES, AnomalyKind.MALFORMED_PAYLOAD)
+
+
+def plain(get: Get) -> Callable[[Binding], Get]:
+    """A getter that needs nothing but the exchange."""
+    return lambda _: get
+
+
+def guarded(side: str, get: Callable[[Frame], Any]) -> Get:
+    """The value of one side's frame, None where there is none."""
+    if side == "request":
+        return lambda e: None if e.request is None else get(e.request)
+    return lambda e: None if e.response is None else get(e.response)
+
+
+def file_getter(side: str, first: bool) -> Callable[[Binding], Get]:
+    """The file of the frame's first byte, or of its last where that is another one."""
+
+    def make(binding: Binding) -> Get:
+        names = binding.context.file_names
+
+        def file(frame: Frame) -> str | None:
+            begins, ends = ref_file(frame.first_ref), ref_file(frame.last_ref)
+            index = begins if first else ends
+            return names[index] if index < len(names) and (first or begins != ends) else None
+
+        return guarded(side, file)
+
+    return make
+
+
+def whole(side: str, part: int) -> Callable[[Binding], Get]:
+    """The decoded body (part 0) or why there is none (1), as rows have them."""
+    return plain(lambda e: body_of(e, side, show_secrets=False)[part])
+
+
+def number(binding: Binding) -> Get:
+    """The number of the exchange that the filter is asked about (`Predicate.needs_all`)."""
+    return lambda _: binding.number
+
+
+def ends(e: Exchange) -> Sequence[Any]:
+    """Client and broker."""
+    return e.connection.client, e.connection.broker
+
+
+# What is known of a process, in words.
+PROCESS_PARTS = {
+    "process": "the process", "pid": "its id", "pod": "its pod", "namespace": "its namespace",
+    "container": "its container",
+}  # fmt: skip
+
+
+def processes(e: Exchange) -> Sequence[Any]:
+    """Processes of either end."""
+    return e.connection.processes
+
+
+def told_ends(e: Exchange) -> Sequence[str]:
+    """The ends whose processes are known to be theirs."""
+    return [end for end, _ in e.connection.processes_of() if end is not None]
+
+
+def part_of_processes(part: str, role: str | None) -> Get:
+    """A getter of one thing that is known of the processes of an end, or of both."""
+    get = attrgetter(part)
+
+    def values(e: Exchange) -> Sequence[Any]:
+        info = e.connection
+        if not info.processes:
+            return ()
+        found = (get(process) for _, process in info.processes_of(role))
+        return tuple(dict.fromkeys(value for value in found if value is not None))
+
+    return values
+
+
+def software(e: Exchange) -> str | None:
+    """Name and version that the client gave."""
+    info = e.connection
+    return " ".join(part for part in (info.software_name, info.software_version) if part) or None
+
+
+def time(e: Exchange) -> int | None:
+    """Time of the first byte of the request, or of the response alone."""
+    frame = e.request or e.response
+    return None if frame is None else frame.time_ns
+
+
+def errors(e: Exchange) -> Sequence[int]:
+    """Error codes of the response; NONE alone where it has none."""
+    if e.response is None:
+        return ()
+    return e.response_summary().errors or (0,)
+
+
+def has_errors(e: Exchange) -> bool:
+    """Whether the response has error codes."""
+    return bool(e.response_summary().errors)
+
+
+def topics(binding: Binding) -> Get:
+    """Names of topics, also of topic ids that are known."""
+    topics_of = binding.context.topics_of
+    return lambda e: topics_of(e, e.request_summary(), e.response_summary())
+
+
+def topic_ids(e: Exchange) -> Sequence[str]:
+    """Topic ids as Kafka prints them."""
+    found = union(e.request_summary().topic_ids, e.response_summary().topic_ids)
+    return tuple(map(topic_id_text, found))
+
+
+def closed_by(e: Exchange) -> str | None:
+    """Who ended the connection of an unanswered request."""
+    return e.close.by if e.close else None
+
+
+def closed_after(e: Exchange) -> int | None:
+    """Nanoseconds from the request to that end."""
+    if e.close is None:
+        return None
+    return e.close.time_ns - (e.request.end_time_ns if e.request is not None else e.close.time_ns)
+
+
+def anomalies(e: Exchange) -> Sequence[Any]:
+    """The anomalies of exchange and frames."""
+    return e.all_anomalies() if has_anomalies(e) else ()
+
+
+def kinds(e: Exchange) -> Sequence[str]:
+    """Their kinds."""
+    return [str(anomaly.kind) for anomaly in anomalies(e)]
+
+
+def details(e: Exchange) -> Sequence[str]:
+    """Their details."""
+    return [anomaly.detail for anomaly in anomalies(e)]
+
+
+def refined(kinds: tuple[str, ...]) -> RowSource | None:
+    """Where kinds come from that only decoded bodies have."""
+    if not any(kind in _OF_BODIES for kind in kinds):
+        return None
+    return RowSource("anomalies.kind", ANOMALY_KINDS, plain(deep_kinds), is_many=True, cost=Cost.WHOLE_BODY)
+
+
+def deep_kinds(e: Exchange) -> Sequence[str]:
+    """Kinds of anomalies, those of the bodies too."""
+    asked, answered = (body_of(e, side, show_secrets=False).anomalies for side in ("request", "response"))
+    return [str(anomaly.kind) for anomaly in (*anomalies(e), *asked, *answered)]

@@ -1,0 +1,120 @@
+"""A filter's text to tokens.
+
+A word is whatever can stand without quotes: names of fields, numbers with units, times, addresses, names of
+topics, simple patterns. What a word means is decided where it stands.
+"""
+
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+from kdissect.model.limits import in_force
+from kdissect.query.syntax.filter_errors import FilterError
+
+
+class TokenKind(StrEnum):
+    """What a token is."""
+
+    WORD = "word"
+    STRING = "string"
+    SYMBOL = "symbol"
+    END = "end"
+
+
+class Token(NamedTuple):
+    """A piece of the text; of a string `text` is what it stands for, without quotes and escapes."""
+
+    kind: TokenKind
+    text: str
+    start: int
+    end: int
+
+
+SYMBOLS = ("==", "!=", "!~", "<=", ">=", "&&", "||", "<", ">", "~", "!", "(", ")", ",")
+# Typed by habit of another language, and what is meant. Those of one character are looked for last.
+HABITS = {"===": "==", "!==": "!=", "=~": "~", "~=": "!=", "<>": "!=", "=": "==", "&": "&&", "|": "||"}
+_LONG_HABITS = tuple(habit for habit in HABITS if len(habit) > 1)
+_SPACE = re.compile(r"[ \t\r\n]*")
+_WORD = re.compile(r"[A-Za-z0-9_.:/%+*@^$?\[\]\-]+")
+_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
+_PLAIN = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'"}
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens of a filter, an END behind them. Raises FilterError."""
+    most = in_force().filter_characters
+    if len(text) > most:
+        raise FilterError(f"a filter has at most {most} characters, not {len(text)}", text, most, 0)
+    tokens: list[Token] = []
+    place = _skip(text, 0)
+    while place < len(text):
+        token = _token(text, place)
+        tokens.append(token)
+        place = _skip(text, token.end)
+    tokens.append(Token(TokenKind.END, "", len(text), len(text)))
+    return tokens
+
+
+def _skip(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
+
+
+def _token(text: str, start: int) -> Token:
+    if text[start] in "\"'":
+        return _string(text, start)
+    word = _WORD.match(text, start)
+    if word:
+        return Token(TokenKind.WORD, word[0], start, word.end())
+    found = next((s for s in (*_LONG_HABITS, *SYMBOLS, *HABITS) if text.startswith(s, start)), "")
+    if found in HABITS:
+        hint = f"did you mean {HABITS[found]}?"
+        raise FilterError(f"no operator {found!r}", text, start, start + len(found), hint)
+    if found:
+        return Token(TokenKind.SYMBOL, found, start, start + len(found))
+    raise FilterError(f"{text[start]!r} cannot stand here", text, start, start + 1, 'quote texts: "..."')
+
+
+def _string(text: str, start: int) -> Token:
+    quote, place = text[start], start + 1
+    while place < len(text) and text[place] != quote:
+        place += 2 if text[place] == "\\" else 1
+    if place >= len(text):
+        raise FilterError("the quote is never closed", text, start, start + 1, f"add {quote}")
+    return Token(TokenKind.STRING, unescape(text[start + 1 : place]), start, place + 1)
+
+
+def unescape(text: str) -> str:
+    r"""What stands for something else: `\"`, `\'`, `\\`, `\n`, `\t`, `\r`, `\xNN`, `\uNNNN`.
+
+    Any other backslash stays, so that patterns need not double theirs.
+    """
+    return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    short, long, letter = match.groups()
+    if letter is None:
+        return chr(int(short or long, 16))
+    return _PLAIN.get(letter, match[0])
+
+
+def quote(text: str) -> str:
+    """A text as a filter writes it."""
+    if _WORD.fullmatch(text):
+        return text
+    return quoted(text)
+
+
+def quoted(text: str) -> str:
+    """A text in quotes."""
+    return '"' + "".join(_escaped(letter) for letter in text) + '"'
+
+
+def _escaped(letter: str) -> str:
+    if letter in '"\\':
+        return "\\" + letter
+    if letter.isprintable():
+        return letter
+    code = ord(letter)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else letter

@@ -1,0 +1,242 @@
+"""The operators: each a class that carries its help and makes the test of one value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kdissect.query.values.patterns import searcher
+from kdissect.query.values.value_kinds import Bytes, Flag, Kind, Structure, Test
+
+STRUCT = "is a struct, it has no value to compare"
+
+
+class Operator:
+    """An operator. `symbols` are its spellings, the first one is what filters are printed with.
+
+    `negative`: true only if no value of the field has what the values name.
+    """
+
+    symbols: tuple[str, ...] = ()
+    help = ""
+    example = ""
+    negative = False
+    takes_text = False
+    """Whether the value is a text whatever the field holds."""
+
+    def refuses(self, kind: Kind) -> str:
+        """Why the operator cannot be used on a kind of field; empty where it can."""
+        return STRUCT if isinstance(kind, Structure) else ""
+
+    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+        """The test of one value of the field, which is not null."""
+        raise NotImplementedError
+
+    def check(self, values: Sequence[Any]) -> None:
+        """Raises ValueError for values that cannot be used."""
+
+
+class Equal(Operator):
+    """`==`."""
+
+    symbols = ("==",)
+    help = "is equal to the value"
+    example = "api == Produce"
+
+    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+        """Equality as the kind defines it."""
+        return kind.equals(values[0])
+
+
+class NotEqual(Operator):
+    """`!=`."""
+
+    symbols = ("!=",)
+    help = "is not equal to the value"
+    example = "client_id != admin"
+    negative = True
+
+    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+        """The opposite of `==`."""
+        equals = kind.equals(values[0])
+        return lambda raw: not equals(raw)
+
+
+class _Ordering(Operator):
+    def refuses(self, kind: Kind) -> str:
+        """Only kinds with an order."""
+        return "" if kind.ordered else super().refuses(kind) or "has no order"
+
+
+class Less(_Ordering):
+    """`<`."""
+
+    symbols = ("<",)
+    help = "is less than the value, or earlier"
+    example = "api_version < 4"
+
+    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+        """Order of the values."""
+        (limit,) = values
+        return lambda raw: bool(raw < limit)
+
+
+class LessOrEqual(_Ordering):
+    """`<=`."""
+
+    symbols = ("<=",)
+    help = "is at most the value"
+    example = "time <= +10s"
+
+    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+        """Order of the values."""
+        (limit,) = values
+        return lambda raw: bool(raw <= limit)
+
+
+class Greater(_Ordering):
+    """`>`."""
+
+    symbols = (">",)
+    help = "is greater than the value, or later"
+    example = "latency > 50ms"
+
+    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+        """Order of the values."""
+        (limit,) = values
+        return lambda raw: bool(raw > limit)
+
+
+class GreaterOrEqual(_Ordering):
+    """`>=`."""
+
+    symbols = (">=",)
+    help = "is at least the value"
+    example = "response.bytes >= 1MiB"
+
+    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+        """Order of the values."""
+        (limit,) = values
+        return lambda raw: bool(raw >= limit)
+
+
+class _Textual(Operator):
+    takes_text = True
+
+    def refuses(self, kind: Kind) -> str:
+        """Only kinds whose values are texts, or have names."""
+        return "" if kind.textual else super().refuses(kind) or "is no text"
+
+
+class Matches(_Textual):
+    """`~`."""
+
+    symbols: tuple[str, ...] = ("~", "matches")
+    help = "has a match of the regular expression somewhere"
+    example = 'topic ~ "^orders-[0-9]+$"'
+
+    def check(self, values: Sequence[Any]) -> None:
+        """Refuses patterns that are wrong or could take for ever."""
+        searcher(values[0])
+
+    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+        """The search, in the value's text."""
+        search, text = searcher(values[0]), kind.text
+        return lambda raw: search(text(raw))
+
+
+class NotMatches(Matches):
+    """`!~`."""
+
+    symbols: tuple[str, ...] = ("!~",)
+    help = "has no match of the regular expression"
+    example = 'topic !~ "^__"'
+    negative = True
+
+    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+        """The opposite of `~`."""
+        matches = super().test(kind, values)
+        return lambda raw: not matches(raw)
+
+
+class Contains(_Textual):
+    """`contains`."""
+
+    symbols = ("contains",)
+    help = "has the text somewhere"
+    example = "client_id contains consumer"
+
+    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+        """The search, in the value's text or bytes."""
+        needle: str = values[0]
+        if isinstance(kind, Bytes):
+            wanted = needle.encode("utf-8", "surrogatepass")
+            return lambda raw: wanted in raw
+        text = kind.text
+        return lambda raw: needle in text(raw)
+
+
+class In(Operator):
+    """`in`."""
+
+    symbols = ("in",)
+    help = "is one of the values; ranges like 3..7 have both ends"
+    example = "api in (Produce, Fetch)"
+
+    def refuses(self, kind: Kind) -> str:
+        """Two truth values need no list."""
+        return "has only two values: use ==" if isinstance(kind, Flag) else super().refuses(kind)
+
+    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+        """One of single values, or within a range."""
+        ranges = tuple(value for value in values if isinstance(value, Range))
+        single = kind.one_of([value for value in values if not isinstance(value, Range)])
+        if not ranges:
+            return single
+        return lambda raw: single(raw) or any(r.first <= raw <= r.last for r in ranges)
+
+
+class NotIn(In):
+    """`not in`."""
+
+    symbols = ("not in",)
+    help = "is none of the values"
+    example = "client_id not in (admin, monitor)"
+    negative = True
+
+    def test(self, kind: Kind, values: Sequence[Any]) -> Test:
+        """The opposite of `in`."""
+        inside = super().test(kind, values)
+        return lambda raw: not inside(raw)
+
+
+class Range:
+    """`3..7` in a list."""
+
+    __slots__ = ("first", "last")
+
+    def __init__(self, first: Any, last: Any) -> None:
+        self.first = first
+        self.last = last
+
+
+OPERATORS: tuple[Operator, ...] = (
+    Equal(), NotEqual(), Less(), LessOrEqual(), Greater(), GreaterOrEqual(), Matches(), NotMatches(),
+    Contains(), In(), NotIn(),
+)  # fmt: skip
+_BY_SYMBOL = {symbol: operator for operator in OPERATORS for symbol in operator.symbols}
+
+
+def by_symbol(symbol: str) -> Operator | None:
+    """The operator of a spelling."""
+    return _BY_SYMBOL.get(symbol)
+
+
+def symbols() -> tuple[str, ...]:
+    """The first spelling of every operator."""
+    return tuple(operator.symbols[0] for operator in OPERATORS)
+
+
+def usable(kind: Kind) -> tuple[Operator, ...]:
+    """The operators for a kind of field."""
+    return tuple(operator for operator in OPERATORS if not operator.refuses(kind))

@@ -1,0 +1,191 @@
+"""Kinds of values: how a filter writes them, and what it may ask of them.
+
+A kind is a plain object; equal kinds are the same object. `parse` raises ValueError with a line for people,
+and with a hint behind a line end where it has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kdissect.query.syntax.nodes import Literal
+
+Test = Callable[[Any], bool]
+MAX_DIGITS = 40  # of a number: 2^64 has 20; Python refuses to read more than 4300 at once
+
+
+class Kind:
+    """A kind of value. What is here holds for values that can only be compared for equality."""
+
+    name = "value"
+    doc = ""
+    unit = ""
+    """What a bare number counts."""
+    example = ""
+    ordered = False
+    textual = False
+
+    def parse(self, literal: Literal) -> Any:
+        """The value a literal stands for."""
+        raise ValueError(f"{self.name} cannot be compared")
+
+    def bind(self, value: Any, start_ns: Callable[[], int]) -> Any:
+        """The value once the capture's first packet is known."""
+        return value
+
+    def equals(self, value: Any) -> Test:
+        """A test for that value."""
+        return lambda raw: bool(raw == value)
+
+    def one_of(self, values: Sequence[Any]) -> Test:
+        """A test for one of several values."""
+        known = frozenset(values)
+        return lambda raw: raw in known
+
+    def text(self, raw: Any) -> str:
+        """The value as text, for patterns and `contains`."""
+        return str(raw)
+
+    def choices(self) -> Sequence[tuple[str, str]]:
+        """Values that completion can offer, each with a help text."""
+        return ()
+
+
+class Number(Kind):
+    """Whole numbers, also as 0x..."""
+
+    name = "int"
+    doc = "a whole number: 3, -1, 0xff, 1_000"
+    example = "3"
+    ordered = True
+
+    def parse(self, literal: Literal) -> int:
+        """An int."""
+        found = whole(literal.text)
+        if found is None:
+            raise ValueError(f"{literal.text!r} is no whole number")
+        return found
+
+
+class Real(Kind):
+    """Floating point numbers."""
+
+    name = "float"
+    doc = "a number: 0.5, 3, -1e6"
+    example = "0.5"
+    ordered = True
+
+    def parse(self, literal: Literal) -> float:
+        """A float."""
+        try:
+            return float(literal.text[:MAX_DIGITS])
+        except ValueError:
+            raise ValueError(f"{literal.text!r} is no number") from None
+
+
+class Flag(Kind):
+    """Truth values."""
+
+    name = "bool"
+    doc = "true or false; the field alone means that it is true"
+    example = "true"
+
+    def parse(self, literal: Literal) -> bool:
+        """A bool."""
+        found = {"true": True, "false": False, "1": True, "0": False}.get(literal.text.lower())
+        if found is None:
+            raise ValueError(f"{literal.text!r} is neither true nor false")
+        return found
+
+    def choices(self) -> Sequence[tuple[str, str]]:
+        """Both."""
+        return (("true", ""), ("false", ""))
+
+
+class Text(Kind):
+    """Texts."""
+
+    name = "string"
+    doc = "a text, in quotes where it has more than letters, digits and _ . : / % + - * @ ^ $ ? [ ]"
+    example = '"orders"'
+    textual = True
+
+    def parse(self, literal: Literal) -> str:
+        """The text."""
+        return literal.text
+
+
+class Bytes(Kind):
+    """Bytes."""
+
+    name = "bytes"
+    doc = "bytes: 0x..., or a text in quotes, which stands for its UTF-8"
+    example = "0xcafe"
+    textual = True
+
+    def parse(self, literal: Literal) -> bytes:
+        """Bytes."""
+        if literal.is_text or not literal.text.lower().startswith("0x"):
+            return literal.text.encode("utf-8", "surrogatepass")
+        try:
+            return bytes.fromhex(literal.text[2:])
+        except ValueError:
+            raise ValueError(f"{literal.text!r} is no hex: two digits for each byte") from None
+
+    def text(self, raw: bytes) -> str:
+        """UTF-8; what is none as `\\xNN`."""
+        return bytes(raw).decode("utf-8", "backslashreplace")
+
+
+class Uuid(Kind):
+    """Topic ids and the like: 16 bytes."""
+
+    name = "uuid"
+    doc = "an id as Kafka prints it (22 characters of base64url), or as 8-4-4-4-12 hex digits"
+    example = "AAAAAAAAAAAAAAAAAAAAAQ"
+    textual = True
+
+    def parse(self, literal: Literal) -> bytes:
+        """16 bytes."""
+        from binascii import Error, a2b_base64
+
+        text = literal.text
+        try:
+            digits = text.replace("-", "")
+            if len(text) == 36 and len(digits) == 32:
+                return bytes.fromhex(digits)
+            found = a2b_base64(text.replace("-", "+").replace("_", "/") + "==")
+        except (Error, ValueError):
+            found = b""
+        if len(found) != 16 or len(text) != 22:
+            raise ValueError(f"{text!r} is no id of 22 characters")
+        return found
+
+    def text(self, raw: bytes) -> str:
+        """As Kafka prints it."""
+        from kdissect.decoders.jsonable import uuid_text
+
+        return uuid_text(raw)
+
+
+class Structure(Kind):
+    """Structs and lists of structs: there or not, and how many."""
+
+    name = "struct"
+    doc = "the field alone means that it is there, count(FIELD) compares how often"
+
+
+def whole(text: str) -> int | None:
+    """A whole number, None for anything else."""
+    try:
+        return int(text, 0) if len(text) <= MAX_DIGITS else None
+    except ValueError:
+        try:
+            return int(text)  # leading zeros, which int(text, 0) refuses
+        except ValueError:
+            return None
+
+
+NUMBER, REAL, FLAG, TEXT, BYTES, UUID = Number(), Real(), Flag(), Text(), Bytes(), Uuid()
+STRUCTURE = Structure()

@@ -1,0 +1,205 @@
+"""Groups of every kind: members, generations or epochs, rebalances with their causes, lag.
+
+The state machines are those of `history` (`classic_groups`, `modern_groups`); this keeps a log of what they
+tell, so that members that are gone can be told too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kdissect.decoders.values import sent
+from kdissect.history import apis
+from kdissect.history.classic_groups import ClassicGroups
+from kdissect.history.classic_steps import ClassicFact
+from kdissect.history.fact import Fact
+from kdissect.history.group_payloads import assigned_partitions, connect_tasks
+from kdissect.history.modern_group import Holding
+from kdissect.history.modern_groups import ModernFact, ModernGroups
+from kdissect.history.table import Table
+from kdissect.history.topics import TopicNames
+from kdissect.history.turn import Turn
+from kdissect.schema.errors import error_name
+from kdissect.schema.registry import api_name
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.by_group.group_links import GroupLinks, client_key, groups_named
+from kdissect.stats.by_group.group_log import GroupLog
+from kdissect.stats.by_group.positions import Positions, name_of
+from kdissect.stats.client import client_of, text_of
+from kdissect.stats.leaders import Leaders
+
+GROUPS_KEPT = 2_000  # 2 KB each, and 1 KB a member
+_BEATS = frozenset(
+    {apis.HEARTBEAT, apis.CONSUMER_GROUP_HEARTBEAT, apis.SHARE_GROUP_HEARTBEAT, apis.STREAMS_GROUP_HEARTBEAT}
+)
+GROUP_AUTHORIZATION_FAILED = 30  # org.apache.kafka.common.protocol.Errors
+_GROUP_COORDINATOR = 0  # key_type of FindCoordinator: 1 is for transactions, 2 for share partitions
+_LEFT = (ClassicFact.LEFT, ModernFact.LEFT)
+_MEMBERS_ASK = frozenset(
+    {apis.JOIN_GROUP, apis.SYNC_GROUP, apis.LEAVE_GROUP, apis.OFFSET_COMMIT, *_BEATS}
+)  # requests of members; a failure of them is one of the group
+# Steps of joining, not failures: KIP-394.
+_STEPS = frozenset({"MEMBER_ID_REQUIRED"})
+_FENCED = (ClassicFact.FENCED, ModernFact.FENCED)
+_ASSIGNED = (ClassicFact.ASSIGNED, ModernFact.ASSIGNED)
+_REFUSED = (ClassicFact.REFUSED, ModernFact.REFUSED)
+_JOINED = (ClassicFact.JOINED, ModernFact.JOINED)
+
+GroupKey = tuple[str, str]
+
+
+class GroupTraffic:
+    """Groups by capture set and id."""
+
+    def __init__(self, names: TopicNames) -> None:
+        self._names = names
+        self.classic = ClassicGroups()
+        self.modern = ModernGroups()
+        self.positions = Positions(names)
+        self.leaders = Leaders()
+        self.links = GroupLinks()
+        self._wanted = True
+        self.logs: Table[GroupKey, GroupLog] = Table(GROUPS_KEPT)
+
+    def add(self, turn: Turn, wanted: bool = True) -> None:
+        """Take the next exchange, in the order in which the analyzer reports them.
+
+        Told are the groups that a wanted one is about.
+        """
+        self._wanted = wanted
+        self._names.pass_by(turn.exchange)
+        self.leaders.learn(turn)
+        self.positions.learn(turn)
+        self.links.learn(turn)
+        is_search = turn.key == apis.FIND_COORDINATOR
+        named = _searched(turn) if is_search else groups_named(turn)
+        self._named(turn, named)
+        if is_search:
+            self._coordinators(turn)
+        if turn.key in _BEATS and turn.request is not None:
+            self._beat(turn)
+        if turn.key in _MEMBERS_ASK:
+            self._fail(turn, named)
+        for machine in (self.classic, self.modern):
+            if turn.key in (machine.api_keys or ()):
+                for fact in machine.feed(turn):
+                    self._apply(turn, fact)
+        if wanted and not named:
+            self._want_groups_of_client(turn)
+
+    def _want_groups_of_client(self, turn: Turn) -> None:
+        """An exchange that names no group, as Fetch, is about those that its client speaks for."""
+        for group in self.links.of_client(client_key(turn)):
+            log = self.logs.peek((turn.info.capture_set, group))
+            if log is not None:
+                log.is_wanted = True
+
+    def _log(self, turn: Turn, group: str) -> GroupLog:
+        log = self.logs.get_or((turn.info.capture_set, group), lambda: GroupLog(turn.info))
+        log.is_wanted |= self._wanted
+        return log
+
+    def _named(self, turn: Turn, groups: tuple[str, ...]) -> None:
+        api = api_name(turn.key) or str(turn.key)
+        is_denied = GROUP_AUTHORIZATION_FAILED in turn.exchange.response_summary().errors if groups else False
+        for group in groups:
+            log = self._log(turn, group)
+            log.named(turn.exchange.client_id, api)
+            if is_denied:
+                log.deny(client_of(turn), api)
+
+    def _coordinators(self, turn: Turn) -> None:
+        """Where the groups are whose coordinator was asked for."""
+        request, answer = turn.request, turn.response
+        if not _searched(turn):
+            return
+        rows = sent(answer, "coordinators", None)
+        if rows is None and answer is not None:
+            rows = [answer]
+        for row in rows or ():
+            if not row.error_code:
+                group = text_of(sent(row, "key", None) or request.key)
+                self._log(turn, group).coordinator = f"{text_of(row.host)}:{row.port}"
+
+    def _beat(self, turn: Turn) -> None:
+        member_id = text_of(turn.request.member_id or sent(turn.response, "member_id", None) or "")
+        member = self._log(turn, text_of(turn.request.group_id)).member(member_id)
+        member.beat(turn.sent_ns)
+        member.connection = turn.info.id
+        if turn.response is not None and not turn.response.error_code:
+            member.is_accepted = True
+            if member.how == "replaced":  # it shares its connection with another one
+                member.how = member.left_ns = None
+        if member.client is None:
+            member.client, member.link = client_of(turn), client_key(turn)
+
+    def _fail(self, turn: Turn, groups: tuple[str, ...]) -> None:
+        """Keep what a member was refused for, with its rhythm."""
+        for error in turn.exchange.response_summary().errors:
+            name = error_name(error)
+            if name not in _STEPS:
+                for group in groups:
+                    api = api_name(turn.key) or str(turn.key)
+                    self._log(turn, group).fail(api, name, client_of(turn), turn.sent_ns)
+
+    def _apply(self, turn: Turn, fact: Fact) -> None:
+        """Write a fact of a state machine into the group's log."""
+        log, time_ns = self._log(turn, fact.key[1]), turn.evidence.answered_ns or turn.sent_ns
+        if fact.kind in _JOINED:
+            self._joined(turn, log, fact, time_ns)
+        elif fact.kind in _ASSIGNED:
+            log.member(fact.detail).held = self._held(turn, fact.seen)
+        elif fact.kind in _LEFT:
+            classic = fact.kind is ClassicFact.LEFT
+            member = log.member(text_of(fact.seen if classic else fact.detail))
+            member.gone("left", time_ns, fact.detail if classic else "")
+        elif fact.kind in _REFUSED:
+            log.errors[error_name(fact.seen)] += 1
+        elif fact.kind in _FENCED:
+            log.errors[error_name(fact.seen)] += 1
+            log.member(fact.detail).gone("fenced", time_ns)
+
+    def _joined(self, turn: Turn, log: GroupLog, fact: Fact, time_ns: int) -> None:
+        """A member joined; in classic groups those that are there do so again at each rebalance."""
+        request = turn.request
+        member = log.member(text_of(fact.seen if fact.kind is ClassicFact.JOINED else fact.detail))
+        instance_id = sent(request, "group_instance_id", None) or sent(request, "instance_id", None)
+        member.instance_id = None if instance_id is None else text_of(instance_id)
+        member.client, member.link = client_of(turn), client_key(turn)
+        is_new = member.joined_ns is None or member.how is not None
+        former = log.replace(member, turn.info.id, time_ns)
+        if former is not None and is_new:
+            log.rejoin(former, member.client, turn.sent_ns)
+        member.back(time_ns)
+
+    def _held(self, turn: Turn, given: Any) -> list[str] | None:
+        """What a member was given, in words."""
+        return _of_classic(given) if isinstance(given, bytes) else self.in_words(turn.info, given)
+
+    def in_words(self, info: ConnectionInfo, given: Iterable[Holding]) -> list[str]:
+        """Partitions or tasks of newer groups; `info` is a connection to their cluster."""
+        named = sorted((name_of(self._names, info, row[0]), row[1]) for row in given if len(row) == 2)
+        tasks = sorted(row for row in given if len(row) == 3)  # of a streams group
+        return [
+            *(f"{topic}-{partition}" for topic, partition in named),
+            *(f"{role} {subtopology}_{partition}" for role, subtopology, partition in tasks),
+        ]
+
+
+def _searched(turn: Turn) -> tuple[str, ...]:
+    """The groups whose coordinator a FindCoordinator asks for."""
+    request = turn.request
+    if request is None or sent(request, "key_type", _GROUP_COORDINATOR) != _GROUP_COORDINATOR:
+        return ()
+    asked = sent(request, "coordinator_keys", None)
+    return tuple(map(text_of, (request.key,) if asked is None else asked))
+
+
+def _of_classic(given: bytes) -> list[str] | None:
+    """Partitions, or what a Connect worker runs; None for bytes of another form."""
+    partitions = assigned_partitions(given)
+    if partitions is not None:
+        return [f"{topic}-{partition}" for topic, partition in sorted(partitions)]
+    tasks = connect_tasks(given)
+    return None if tasks is None else sorted(tasks)

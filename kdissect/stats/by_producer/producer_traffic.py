@@ -1,0 +1,132 @@
+"""Producers and transactions: what `history.producers` and `history.transactions` tell, kept in a log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import StrEnum
+
+from kdissect.decoders.records.layout import CURRENT_MAGIC
+from kdissect.history import apis
+from kdissect.history.fact import Fact
+from kdissect.history.history import History
+from kdissect.history.producers import PRODUCERS_KEPT, ProducerFact, ProducerKey
+from kdissect.history.table import Table
+from kdissect.history.topics import TopicNames
+from kdissect.history.transaction_steps import TransactionFact
+from kdissect.history.transactions import IDS_KEPT, IdKey
+from kdissect.history.turn import Turn
+from kdissect.model.record_batch import NO_PRODUCER_ID
+from kdissect.schema.errors import error_name
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.by_producer.producer_log import ProducerLog
+from kdissect.stats.producers_named import producers_named
+
+LOGS_KEPT = 5_000  # producers with events, and transactional ids; up to 20 KB each
+CLIENTS_KEPT = 1_000  # of those that write without an id
+BROKERS_KEPT = 1_000  # of a capture set, whose clusters are asked for the name of a topic
+
+_ROUTINE: frozenset[StrEnum] = frozenset(
+    {ProducerFact.INITIALISED, ProducerFact.FIRST_SEEN, TransactionFact.BEGAN, TransactionFact.ENDED,
+     TransactionFact.PARTITION_ADDED, TransactionFact.OFFSETS_ADDED, TransactionFact.MARKED}
+)  # fmt: skip
+_REFUSED: frozenset[StrEnum] = frozenset(
+    {ProducerFact.REFUSED, ProducerFact.DUPLICATE, TransactionFact.REFUSED}
+)
+
+
+class ProducerTraffic:
+    """Producers by id, transactional ids, and who writes without either.
+
+    A selective one tells only those that a wanted exchange is about.
+    """
+
+    def __init__(self, names: TopicNames, is_selective: bool = False) -> None:
+        self._names = names
+        self.is_selective = is_selective
+        self._infos: dict[str, dict[str, ConnectionInfo]] = {}
+        """A connection to each broker, by capture set: one set may hold several clusters."""
+        self.history = History(only=("producers", "transactions"))
+        self.producer_logs: Table[ProducerKey, ProducerLog] = Table(LOGS_KEPT)
+        self.id_logs: Table[IdKey, ProducerLog] = Table(LOGS_KEPT)
+        self.without_id: Counter[str | None] = Counter()
+        """Batches without a producer id, by client id."""
+        self._wanted_producers: Table[ProducerKey, bool] = Table(PRODUCERS_KEPT)
+        self._wanted_ids: Table[IdKey, bool] = Table(IDS_KEPT)
+
+    def add(self, event: Event, wanted: bool = True) -> None:
+        """Take the analyzer's next event. A selective traffic tells whom wanted ones are about."""
+        if isinstance(event, Exchange):
+            self._names.pass_by(event)
+            self._know(event.connection)
+            if wanted:
+                self._want(Turn(event))
+        self._keep(self.history.add(event))
+
+    def _know(self, info: ConnectionInfo) -> None:
+        brokers = self._infos.setdefault(info.capture_set, {})
+        if len(brokers) < BROKERS_KEPT:
+            brokers.setdefault(info.broker_address, info)
+
+    def finish(self) -> None:
+        """The input is over."""
+        self._keep(self.history.finish())
+
+    def is_wanted(self, capture_set: str, producer_id: int | None, transactional_id: str | None) -> bool:
+        """Whether an exchange that was wanted named one of the two ids."""
+        if not self.is_selective:
+            return True
+        if producer_id is not None and (capture_set, producer_id) in self._wanted_producers:
+            return True
+        return transactional_id is not None and (capture_set, transactional_id) in self._wanted_ids
+
+    def place(self, capture_set: str, topic: str | bytes, partition: int) -> str:
+        """`TOPIC-PARTITION`, the topic by name where it is known."""
+        if isinstance(topic, bytes):
+            from kdissect.engine.rows import topic_id_text
+
+            infos = self._infos.get(capture_set, {}).values()
+            name = next(filter(None, (self._names.name(info, topic) for info in infos)), None)
+            topic = name or topic_id_text(topic)
+        return f"{topic}-{partition}"
+
+    def _want(self, turn: Turn) -> None:
+        if turn.key == apis.PRODUCE:
+            self._count_without_id(turn)
+        if not self.is_selective:
+            return
+        capture_set = turn.info.capture_set
+        producer_ids, transactional_ids = producers_named(turn)
+        for producer_id in producer_ids:
+            self._wanted_producers.put((capture_set, producer_id), True)
+        for name in transactional_ids:
+            self._wanted_ids.put((capture_set, name), True)
+
+    def _count_without_id(self, turn: Turn) -> None:
+        client_id = turn.exchange.client_id
+        if client_id not in self.without_id and len(self.without_id) >= CLIENTS_KEPT:
+            client_id = "(others)"
+        batches = [batch for _, batch in turn.batches if batch.producer_id == NO_PRODUCER_ID]
+        # A message set of magic 0 or 1 has no batches: it counts as one.
+        sets = {partition for partition, batch in turn.batches if batch.magic < CURRENT_MAGIC}
+        self.without_id[client_id] += len(sets) + sum(batch.magic >= CURRENT_MAGIC for batch in batches)
+
+    def _keep(self, facts: list[Fact]) -> None:
+        for fact in facts:
+            if _is_routine(fact):
+                continue
+            error = error_name(fact.seen) if fact.kind in _REFUSED else None
+            if isinstance(fact.kind, ProducerFact):
+                capture_set, producer_id, *where = fact.key
+                log = self.producer_logs.get_or((capture_set, producer_id), ProducerLog)
+                log.add(fact, self.place(capture_set, *where) if where else "", error)
+            else:
+                self.id_logs.get_or((fact.key[0], fact.key[1]), ProducerLog).add(fact, "", error)
+
+
+def _is_routine(fact: Fact) -> bool:
+    """Whether a fact only says that things go their way: an id taken first, an epoch for each transaction."""
+    if fact.kind is ProducerFact.EPOCH_RAISED:
+        return fact.evidence.api_key == apis.END_TXN  # KIP-890
+    return fact.kind in _ROUTINE or (fact.kind is TransactionFact.TAKEN and fact.expected is None)

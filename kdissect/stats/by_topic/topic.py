@@ -1,0 +1,97 @@
+"""One topic: its batches, who writes and who reads it, who was denied."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kdissect.decoders.records.reader import read_records
+from kdissect.model.record_batch import CODEC_NAMES, RecordBatch
+from kdissect.sketches.distribution import Distribution
+from kdissect.stats.by_group.group_links import ClientKey
+from kdissect.stats.client import Client
+from kdissect.stats.use import Role, Use
+
+USERS_KEPT = 200  # of one topic: clients times roles; what comes later counts under `OTHERS`
+PARTITIONS_KEPT = 10_000  # of one topic, to count them
+DENIED_KEPT = 200  # clients times APIs
+OTHERS = Client(None, "(others)", None, "")
+
+UserKey = tuple[Role, Client]
+
+
+class Topic:
+    """What is counted of one topic. Batches are those of both directions: written ones and read ones.
+
+    Sizes of keys and values are counted where records are read (`sizes`).
+    """
+
+    __slots__ = (
+        "batch_bytes", "batch_records", "codecs", "control_batches", "denied", "key_bytes", "magics", "name",
+        "partitions", "readers_of", "topic_id", "users", "value_bytes",
+    )  # fmt: skip
+
+    def __init__(self, name: str | None, topic_id: bytes | None) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions: set[int] = set()
+        self.users: dict[UserKey, Use] = {}
+        self.readers_of: dict[UserKey, ClientKey] = {}
+        """By what a user's groups are found."""
+        self.denied: Counter[tuple[Client, str]] = Counter()
+        self.codecs: Counter[str] = Counter()
+        self.magics: Counter[int] = Counter()
+        self.control_batches = 0
+        self.batch_bytes = Distribution()
+        self.batch_records = Distribution()
+        self.key_bytes = Distribution()
+        self.value_bytes = Distribution()
+
+    def user(self, role: Role, client: Client, link: ClientKey) -> Use:
+        """The counts of a client in a role."""
+        key = role, client
+        found = self.users.get(key)
+        if found is None:
+            if len(self.users) >= USERS_KEPT:
+                key = role, OTHERS
+            else:
+                self.readers_of[key] = link
+            found = self.users.setdefault(key, Use())
+        return found
+
+    def seen(self, partition: int | None) -> None:
+        """A partition takes part."""
+        if partition is not None and len(self.partitions) < PARTITIONS_KEPT:
+            self.partitions.add(partition)
+
+    def deny(self, client: Client, api: str) -> None:
+        """A client was refused for want of permission."""
+        key = client, api
+        if key not in self.denied and len(self.denied) >= DENIED_KEPT:
+            key = OTHERS, api
+        self.denied[key] += 1
+
+    def count(self, batch: RecordBatch, sizes: bool) -> int | None:
+        """Count a batch that holds records of applications; gives their number, None if it does not say."""
+        if batch.is_control:
+            self.control_batches += 1
+            return 0
+        self.codecs[_codec(batch)] += 1
+        self.magics[batch.magic] += 1
+        self.batch_bytes.add(batch.size)
+        count = self._sizes(batch) if sizes else batch.count
+        if count is not None:
+            self.batch_records.add(count)
+        return count
+
+    def _sizes(self, batch: RecordBatch) -> int:
+        records = read_records(batch).records
+        for record in records:
+            if record.key is not None:
+                self.key_bytes.add(len(record.key))
+            if record.value is not None:
+                self.value_bytes.add(len(record.value))
+        return len(records)
+
+
+def _codec(batch: RecordBatch) -> str:
+    return CODEC_NAMES[batch.codec] if batch.codec < len(CODEC_NAMES) else f"codec {batch.codec}"

@@ -1,0 +1,88 @@
+"""The counts of `TopicTraffic` as plain values, for JSON and tables alike (docs/statistics.md)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from kdissect.engine.rows import topic_id_text
+from kdissect.stats.by_topic.topic import Topic
+from kdissect.stats.by_topic.topic_traffic import TopicTraffic
+from kdissect.stats.client import Client
+from kdissect.stats.leaders import Coverage
+from kdissect.stats.use import Role, Use
+
+Facts = dict[str, Any]
+_READING = (Role.READ, Role.SHARE, Role.FOLLOW)
+_NOTHING = Coverage(0, 0)
+
+
+def topic_facts(traffic: TopicTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
+    """The topics by name, those `wanted`; last what did not fit."""
+    coverage = traffic.leaders.coverage()
+    found = [
+        _topic(traffic, topic, coverage.get(name, _NOTHING))
+        for name, topic in sorted(traffic.topics.items())
+        if wanted is None or wanted(name)
+    ]
+    if wanted is None and (traffic.other.users or traffic.other.denied):
+        found.append(_topic(traffic, traffic.other, _NOTHING))
+    return found
+
+
+def _topic(traffic: TopicTraffic, topic: Topic, coverage: Coverage) -> Facts:
+    users = [_user(traffic, topic, role, client) for role, client in topic.users]
+    return {
+        "topic": topic.name,
+        "topic_id": None if topic.topic_id is None else topic_id_text(topic.topic_id),
+        "partitions": sorted(topic.partitions),
+        "partition_count": coverage.partitions or None,
+        "leaders_not_captured": coverage.unseen,
+        "written": _sum(topic, (Role.WRITE,)),
+        "read": _sum(topic, (Role.READ, Role.SHARE)),
+        "codecs": dict(topic.codecs.most_common()),
+        "magics": {str(magic): count for magic, count in sorted(topic.magics.items())},
+        "control_batches": topic.control_batches,
+        "batch_bytes": topic.batch_bytes.facts(),
+        "batch_records": topic.batch_records.facts(),
+        "key_bytes": topic.key_bytes.facts(),
+        "value_bytes": topic.value_bytes.facts(),
+        "writers": [user for user in users if user["role"] == Role.WRITE],
+        "readers": [user for user in users if user["role"] in _READING],
+        "denied": [
+            client.facts() | {"api": api, "attempts": count} for (client, api), count in topic.denied.items()
+        ],
+    }
+
+
+def _sum(topic: Topic, roles: tuple[Role, ...]) -> Facts:
+    total, is_shared = Use(), False
+    for (role, _), use in topic.users.items():
+        if role in roles:
+            total.merge(use)
+            is_shared |= role is Role.SHARE
+    return _use(total, is_shared)
+
+
+def _user(traffic: TopicTraffic, topic: Topic, role: Role, client: Client) -> Facts:
+    link = topic.readers_of.get((role, client))
+    groups = [] if link is None or role is Role.WRITE else list(traffic.groups.of_client(link))
+    return {
+        "role": str(role),
+        **client.facts(),
+        "groups": groups,
+        **_use(topic.users[role, client], role is Role.SHARE),
+    }
+
+
+def _use(use: Use, is_shared: bool) -> Facts:
+    return {
+        "requests": use.requests,
+        "batches": use.batches,
+        "records": use.records,
+        "bytes": use.bytes,
+        "unconfirmed": use.unconfirmed,
+        "refused": use.refused,
+        "uncounted": use.uncounted,
+        "acquired": use.acquired if is_shared else None,
+        "acquired_unknown": use.acquired_unknown if is_shared else None,
+        "errors": dict(use.errors.most_common()),
+    }

@@ -1,0 +1,158 @@
+"""Topics: who writes, who reads, how much, in what batches.
+
+Counted from the headers of batches, without decompression: a batch says how many records it has. Key and
+value sizes need the records and are counted where asked for (`sizes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kdissect.decoders.values import sent
+from kdissect.engine.acquired import AcquiredRecords
+from kdissect.engine.record_sets import RecordSet, record_sets
+from kdissect.engine.rows import topic_id_text
+from kdissect.history import apis
+from kdissect.history.topics import TopicNames
+from kdissect.history.turn import Turn
+from kdissect.schema.errors import error_name
+from kdissect.schema.registry import api_name
+from kdissect.session.exchange import Exchange
+from kdissect.stats.by_group.group_links import GroupLinks, client_key
+from kdissect.stats.by_topic.topic import Topic
+from kdissect.stats.client import client_of, is_follower, text_of
+from kdissect.stats.denials import Named, denied_topics
+from kdissect.stats.leaders import Leaders
+from kdissect.stats.use import Role, Use
+from kdissect.stats.watermarks import topic_of
+
+TOPICS_KEPT = 2_000  # 5 to 20 KB each; later ones count in `other`
+_ROLES = {
+    apis.PRODUCE: Role.WRITE, apis.FETCH: Role.READ, apis.SHARE_FETCH: Role.SHARE,
+}  # fmt: skip
+Place = tuple[str | bytes, int | None]
+
+
+class TopicTraffic:
+    """Topics by name, or by their id where nobody tells the name.
+
+    `other` holds what came after `TOPICS_KEPT` topics.
+    """
+
+    def __init__(self, names: TopicNames, sizes: bool = False) -> None:
+        self._names = names
+        self._sizes = sizes
+        self.topics: dict[str, Topic] = {}
+        self.other = Topic("(other)", None)
+        self.groups = GroupLinks()
+        self.leaders = Leaders()
+        self._acquired = AcquiredRecords()
+
+    def add(self, turn: Turn, counts: bool = True) -> None:
+        """Take the next exchange, in the order in which the analyzer reports them.
+
+        One that does not count tells the names of topics, the groups of clients and where leaders are.
+        """
+        self._names.pass_by(turn.exchange)
+        self.groups.learn(turn)
+        self.leaders.learn(turn)
+        if counts:
+            self._count(turn)
+
+    def _count(self, turn: Turn) -> None:
+        for named in denied_topics(turn):
+            api = api_name(turn.key) or str(turn.key)
+            self._topic(turn, named).deny(client_of(turn), api)
+        role = _ROLES.get(turn.key)
+        if role is not None and turn.exchange.request is not None:
+            self._transfer(turn, Role.FOLLOW if role is Role.READ and is_follower(turn) else role)
+
+    def _transfer(self, turn: Turn, role: Role) -> None:
+        """Count a Produce, Fetch or ShareFetch."""
+        client, link = client_of(turn), client_key(turn)
+        users: dict[str | bytes, tuple[Topic, Use]] = {}
+        errors = partition_errors(turn)
+        for named in _topics_named(turn):
+            topic = self._topic(turn, named)
+            use = topic.user(role, client, link)
+            use.requests += 1
+            users[named] = topic, use
+        for (named, partition), error in errors.items():
+            if named in users:
+                topic, use = users[named]
+                topic.seen(partition)
+                if error:
+                    use.errors[error_name(error)] += 1
+        for records in record_sets(turn.exchange):
+            section = records.section
+            key: str | bytes = section.topic if section.topic is not None else section.topic_id or b""
+            if key in users:
+                self._records(records, users[key], errors.get((key, section.partition)), role)
+
+    def _records(self, records: RecordSet, user: tuple[Topic, Use], error: int | None, role: Role) -> None:
+        topic, use = user
+        topic.seen(records.section.partition)
+        if error and role is Role.WRITE:
+            use.refused += sum(batch.count or 1 for batch in records.found.batches)
+            return
+        confirmed = role is not Role.WRITE or error is not None
+        acquired = self._acquired.of(records) if role is Role.SHARE else None
+        for batch in records.found.batches:
+            count = topic.count(batch, self._sizes)
+            use.add(batch, count, confirmed)
+            if acquired is not None:
+                use.share(batch, acquired, count)
+
+    def _topic(self, turn: Turn, named: Named) -> Topic:
+        topic_id = named if isinstance(named, bytes) else None
+        name = self._names.name(turn.info, named) if isinstance(named, bytes) else named
+        key = name if name is not None else topic_id_text(topic_id or b"")
+        found = self.topics.get(key)
+        if found is None:
+            if len(self.topics) >= TOPICS_KEPT:
+                return self.other
+            found = self.topics[key] = Topic(name, topic_id)
+        return found
+
+
+def _topics_named(turn: Turn) -> list[str | bytes]:
+    """The topics of a request, and those an answer brings: an incremental Fetch names only what changed."""
+    found: dict[str | bytes, None] = {}
+    for body, fields in ((turn.request, ("topic_data", "topics")), (turn.response, ("responses",))):
+        for field in fields:
+            for row in sent(body, field, None) or ():
+                found[_name(row)] = None
+    return list(found)
+
+
+def partition_errors(turn: Turn) -> dict[Place, int]:
+    """Codes of a Produce, Fetch or ShareFetch answer by topic (name or id) and partition, 0 included."""
+    found: dict[Place, int] = {}
+    for topic in sent(turn.response, "responses", None) or ():
+        name = _name(topic)
+        for index, row in _rows(topic):
+            found[name, index] = row.error_code
+    return found
+
+
+def topic_bytes(exchange: Exchange, names: TopicNames) -> Iterator[tuple[str, int]]:
+    """The topic of each records field of an exchange, by name or id, and the field's size in bytes."""
+    for records in record_sets(exchange):
+        section = records.section
+        name, topic_id = section.topic, section.topic_id or b""
+        if name is None:
+            name = names.name(exchange.connection, topic_id) or topic_id_text(topic_id)
+        yield name, section.end - section.start
+
+
+def _rows(topic: Any) -> Iterator[tuple[int, Any]]:
+    for row in sent(topic, "partition_responses", None) or ():
+        yield row.index, row
+    for row in sent(topic, "partitions", None) or ():
+        yield row.partition_index, row
+
+
+def _name(row: Any) -> str | bytes:
+    named = topic_of(row)
+    return named if isinstance(named, bytes) else text_of(named)

@@ -1,0 +1,214 @@
+"""The columns of the list of exchanges: what stands in them, how wide they are, which give way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kdissect.engine.log import ExchangeLog
+from kdissect.engine.times import rfc3339
+from kdissect.query.syntax.filter_tokens import quoted
+from kdissect.report.durations import duration
+from kdissect.schema.errors import error_name
+from kdissect.schema.registry import api_name
+from kdissect.session.exchange import State
+from kdissect.tui.widgets.safe_text import fitted, plain
+
+Cell = tuple[str, str]
+"""Text, inert already, and the name of a style: empty, dim, name, good, odd, bad."""
+
+
+class ExchangeColumn(NamedTuple):
+    """A column.
+
+    `least` to `width` cells, and with `grows` what is left; `priority` 0 stays longest in a narrow terminal.
+    A text is cut without a sign where it `clips`; its last word stays where it `keeps_end`.
+
+    `field` is what a quick filter on a cell names, `value` the cell's text in the filter language.
+    """
+
+    name: str
+    title: str
+    least: int
+    width: int
+    priority: int
+    cell: Callable[[ExchangeLog, int], Cell]
+    field: str = ""
+    value: Callable[[ExchangeLog, int], str | None] | None = None
+    right: bool = False
+    grows: bool = False
+    clips: bool = False
+    keeps_end: bool = False
+
+    def fitted(self, text: str, cells: int) -> str:
+        """A cell's text in exactly so many cells."""
+        if self.clips:
+            text = text[:cells]
+        begin, _, end = text.rpartition(" ")
+        if self.keeps_end and begin and len(text) > cells > len(end) + 2:
+            return fitted(begin, cells - len(end) - 1) + " " + end
+        return fitted(text, cells, self.right)
+
+
+def _time(log: ExchangeLog, row: int) -> Cell:
+    return rfc3339(log.time_ns(row))[11:26], ""
+
+
+def _api(log: ExchangeLog, row: int) -> Cell:
+    key = log.api_key(row)
+    if key is None:
+        return ("SASL token" if log.is_token(row) else "unknown"), "dim"
+    return f"{api_name(key) or f'key {key}'} v{log.api_version(row)}", "name"
+
+
+def _topics(log: ExchangeLog, row: int) -> Cell:
+    topics = log.topic_texts(row)
+    more = f" +{len(topics) - 1}" if len(topics) > 1 else ""
+    return (plain(topics[0]) + more if topics else ""), ""
+
+
+def _size(log: ExchangeLog, row: int) -> Cell:
+    request, response = log.bytes_on_wire(row, "request"), log.bytes_on_wire(row, "response")
+    return f"{_short(request)} {_short(response)}", ""
+
+
+def _short(count: int | None) -> str:
+    if count is None:
+        return "   -"
+    if count < 1000:
+        return f"{count:4}"
+    if count < 1_000_000:
+        return f"{count / 1000:3.0f}K" if count >= 9950 else f"{count / 1000:.1f}K"
+    return f"{count / 1e6:3.0f}M" if count >= 9_950_000 else f"{count / 1e6:.1f}M"
+
+
+def _latency(log: ExchangeLog, row: int) -> Cell:
+    latency = log.latency_ns(row)
+    return ("" if latency is None else duration(latency)), ""
+
+
+def _outcome(log: ExchangeLog, row: int) -> Cell:
+    errors, state = log.errors(row), log.state(row)
+    odd = " ~" if log.is_odd(row) else ""
+    if errors:
+        return ", ".join(str(error_name(code)) for code in errors) + odd, "bad"
+    if state is State.COMPLETE:
+        return f"ok{odd}", "odd" if odd else "good"
+    if state is State.NO_RESPONSE_EXPECTED:
+        return f"no reply due{odd}", "dim"
+    if state is State.UNANSWERED:
+        return f"no answer{odd}", "bad"
+    return f"orphan{odd}", "odd"
+
+
+def _findings(log: ExchangeLog, row: int) -> Cell:
+    codes = log.codes(row)
+    if not codes:
+        return "", ""
+    return f"{codes[0]}{f' +{len(codes) - 1}' if len(codes) > 1 else ''}", "odd"
+
+
+def _quoted(text: str | None) -> str | None:
+    """A value of the filter language; None where that has no way to write it that is safe on a screen."""
+    value = None if text is None else quoted(text)
+    return value if value is not None and value.isprintable() else None
+
+
+def _first_topic(log: ExchangeLog, row: int) -> str | None:
+    topics = log.topics(row)
+    return _quoted(topics[0]) if topics else None
+
+
+def _api_value(log: ExchangeLog, row: int) -> str | None:
+    key = log.api_key(row)
+    return None if key is None else str(api_name(key) or key)
+
+
+def _latency_value(log: ExchangeLog, row: int) -> str | None:
+    latency = log.latency_ns(row)
+    return None if latency is None else f"{latency}ns"
+
+
+def _error_value(log: ExchangeLog, row: int) -> str | None:
+    errors = log.errors(row)
+    return str(error_name(errors[0])) if errors else None
+
+
+def _code_value(log: ExchangeLog, row: int) -> str | None:
+    codes = log.codes(row)
+    return codes[0] if codes else None
+
+
+def _client(log: ExchangeLog, row: int) -> Cell:
+    return log.connection(row).client_text, ""
+
+
+def _broker(log: ExchangeLog, row: int) -> Cell:
+    return log.connection(row).broker_text, ""
+
+
+def _client_id(log: ExchangeLog, row: int) -> Cell:
+    return plain(log.client_id(row) or ""), "dim"
+
+
+def _time_value(log: ExchangeLog, row: int) -> str:
+    return rfc3339(log.time_ns(row))
+
+
+def _client_value(log: ExchangeLog, row: int) -> str:
+    return str(log.connection(row).client)
+
+
+def _broker_value(log: ExchangeLog, row: int) -> str:
+    return str(log.connection(row).broker)
+
+
+def _client_id_value(log: ExchangeLog, row: int) -> str | None:
+    return _quoted(log.client_id(row))
+
+
+COLUMNS: tuple[ExchangeColumn, ...] = (
+    ExchangeColumn("number", "#", 7, 7, 3, lambda log, row: (str(row + 1), "dim"), right=True),
+    ExchangeColumn("time", "Time", 12, 15, 1, _time, "time", _time_value, clips=True),
+    ExchangeColumn("client", "Client", 15, 21, 2, _client, "client", _client_value),
+    ExchangeColumn("broker", "Broker", 15, 21, 6, _broker, "broker", _broker_value),
+    ExchangeColumn("client_id", "Client id", 10, 14, 7, _client_id, "client_id", _client_id_value),
+    ExchangeColumn("api", "API", 15, 20, 0, _api, "api", _api_value, keeps_end=True),
+    ExchangeColumn("topic", "Topic", 10, 14, 0, _topics, "topics", _first_topic, grows=True),
+    ExchangeColumn("size", "Req Resp", 10, 10, 5, _size, right=True),
+    ExchangeColumn("latency", "Latency", 9, 9, 1, _latency, "latency", _latency_value, right=True),
+    ExchangeColumn("outcome", "Outcome", 10, 18, 0, _outcome, "errors", _error_value, grows=True),
+    ExchangeColumn("findings", "Findings", 9, 10, 4, _findings, "has finding", _code_value),
+)
+
+GUTTER = 2
+# Of what is left over, a column that grows takes so much at most: names of errors are no longer.
+MOST_GROWTH = 24
+
+
+def known(names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the names that columns have: what was kept may be of another version."""
+    return tuple(column.name for column in COLUMNS if column.name in names)
+
+
+def fitting(names: Sequence[str], width: int) -> list[tuple[ExchangeColumn, int]]:
+    """The columns of these names that fit, with the widths they get."""
+    chosen = [column for column in COLUMNS if not names or column.name in names]
+    while len(chosen) > 1 and _room(chosen, width) < 0:
+        chosen.remove(max(chosen, key=lambda column: column.priority))
+    left = max(_room(chosen, width), 0)
+    widths = {column.name: column.least for column in chosen}
+    for column in sorted(chosen, key=lambda column: column.priority):
+        more = min(column.width - column.least, left)
+        widths[column.name] += more
+        left -= more
+    growing = [column for column in reversed(chosen) if column.grows]
+    for index, column in enumerate(growing):
+        more = min(left // (len(growing) - index), MOST_GROWTH if index + 1 < len(growing) else left)
+        widths[column.name] += more
+        left -= more
+    return [(column, widths[column.name]) for column in chosen]
+
+
+def _room(columns: Sequence[ExchangeColumn], width: int) -> int:
+    return width - GUTTER - sum(column.least + 1 for column in columns)

@@ -1,0 +1,78 @@
+"""Where the bytes of frames come from: the capture files, or the spool."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from kdissect.capture.resume import START, packets_behind
+from kdissect.engine.logged_frames import Found, Want
+from kdissect.engine.refind import Refinder
+from kdissect.model.errors import CaptureError
+from kdissect.model.packet import NUMBER_MASK, PlainPacket, ref_file
+from kdissect.tui.processes.spool import SpoolReader
+
+if TYPE_CHECKING:
+    from kdissect.engine.log import ExchangeLog
+
+# Frames kept: those of the exchange on screen and of the ones before it.
+KEPT = 16
+KEPT_BYTES = 64 << 20
+_NOTHING_THERE = "its file is not known yet"
+
+
+class Frames:
+    """The `FrameStore` of a log. May be asked from any thread."""
+
+    def __init__(
+        self, log: ExchangeLog, paths: Callable[[], Sequence[str]], spool: SpoolReader | None
+    ) -> None:
+        self._log = log
+        self._paths = paths
+        self._spool = spool
+        self._kept: OrderedDict[tuple[int, int, bool], Found] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, want: Want) -> Found:
+        """The frame, or why it cannot be had."""
+        key = want.first_ref, want.mark, want.is_request
+        with self._lock:
+            known = self._kept.get(key)
+            if known is not None:
+                self._kept.move_to_end(key)
+                return known
+        found = self._find(want)
+        if not found.why:
+            self._keep(key, found)
+        return found
+
+    def _find(self, want: Want) -> Found:
+        if want.is_kept:
+            return Found(b"", (), "it was not kept") if self._spool is None else self._spool.get(want.mark)
+        refinder = Refinder(want)
+        try:
+            for packets in self._packets(want):
+                if refinder.feed(packets):
+                    break
+        except CaptureError as error:
+            return Found(b"", (), str(error))
+        return refinder.give_up()
+
+    def _packets(self, want: Want) -> Iterator[Sequence[PlainPacket]]:
+        paths = self._paths()
+        first, last = ref_file(want.first_ref), ref_file(want.last_ref)
+        for file in range(first, last + 1):
+            packet = want.first_ref & NUMBER_MASK if file == first else 1
+            if file >= len(paths):
+                raise CaptureError("", _NOTHING_THERE)
+            yield from packets_behind(paths[file], file, self._log.point_before(file, packet) or START)
+
+    def _keep(self, key: tuple[int, int, bool], found: Found) -> None:
+        with self._lock:
+            self._kept[key] = found
+            while len(self._kept) > 1 and (
+                len(self._kept) > KEPT or sum(len(each.data) for each in self._kept.values()) > KEPT_BYTES
+            ):
+                self._kept.popitem(last=False)

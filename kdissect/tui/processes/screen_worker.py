@@ -1,0 +1,345 @@
+"""A worker process: reads the inputs and sends what the screen shows.
+
+`python -m kdissect.tui.processes.screen_worker IN OUT`: orders come in, messages go out, by inherited pipes.
+
+A process and not a thread, because analysis is work for the CPU in pure Python: a thread would take the
+interpreter's lock from the keys (docs/tui.md has the figures). IN and OUT are inherited pipes: an `Order`
+comes in, messages go out. When IN is closed the screen is gone, and the worker ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import time
+from array import array
+from collections.abc import Iterator, Sequence
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any
+
+from kdissect.api import Dissection
+from kdissect.capture.files import Captures
+from kdissect.engine.log_writer import LogWriter
+from kdissect.history.topics import TopicNames
+from kdissect.model import faults
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.errors import KdissectError
+from kdissect.model.frame import Frame
+from kdissect.model.limits import use
+from kdissect.model.packet import FILE_SHIFT
+from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
+from kdissect.tui.processes.spool import SpoolWriter
+from kdissect.tui.processes.worker_messages import (
+    Done,
+    Failed,
+    Matches,
+    Order,
+    Progress,
+    Result,
+    Rows,
+    receive,
+    send,
+)
+from kdissect.tui.studies.study import Study, StudyContext, new_study
+
+if TYPE_CHECKING:
+    from kdissect.capture.live.settings import LiveSettings
+
+# The first rows at once, later ones in larger parcels: each costs the screen about a millisecond.
+FIRST_FLUSH_S = 0.02
+FLUSH_S = 0.15
+ROWS_A_PARCEL = 4000
+RESULT_S = 1.0
+
+
+def _cut(captures: Captures) -> Iterator[str]:
+    """Files that end inside a packet, other than those that are captured now."""
+    for file in () if captures.is_live else captures.files:
+        if file.error is None:
+            yield from file.told(AnomalyKind.CUT_CAPTURE)
+
+
+class Worker:
+    """Carries out one order."""
+
+    def __init__(self, order: Order, out: int) -> None:
+        self._order = order
+        self._out = out
+        self._dissection = _open(order)
+        self._spool = SpoolWriter(order.spool) if order.spool >= 0 else None
+        self._writer = LogWriter(self._keep)
+        self._numbers = RowNumbers()
+        self._studies: list[Study] | None = None
+        self._accepts = self._filter() if order.filter else None
+        self._matches = array("I")
+        self._next_flush = time.monotonic() + FIRST_FLUSH_S
+        self._next_result = time.monotonic() + RESULT_S
+        self._points: dict[int, int] = {}
+        self._named = 0  # topic ids whose names were sent
+        self._lock = Lock()
+        self._is_over = False
+
+    def run(self) -> None:
+        """Read everything."""
+        self._tell_progress()
+        if self._dissection.captures.is_live:
+            Thread(target=self._tick, daemon=True).start()
+        self._dissection.guard.each(self._dissection.batches(), self._step)
+        with self._lock:
+            for study in self.studies:
+                study.finish()
+            self._flush()
+            self._tell_results(is_final=True)
+            captures, guard = self._dissection.captures, self._dissection.guard
+            errors = (*captures.errors, *guard.errors, *_cut(captures))
+            self._send(Done(tuple(map(str, errors)), tuple(self._dissection.unread().lines())))
+            self._is_over = True
+
+    def _step(self, events: Sequence[Event]) -> None:
+        with self._lock:
+            self._take(events)
+            if self._order.rows:
+                self._note_points()
+            if time.monotonic() > self._next_flush:
+                self._flush()
+
+    def _tick(self) -> None:
+        """What came last is not to wait for the next packet, which may never come."""
+        while not self._is_over:
+            time.sleep(FLUSH_S)
+            with self._lock:
+                if not self._is_over and time.monotonic() > self._next_flush:
+                    self._flush()
+
+    def _take(self, events: Sequence[Event]) -> None:
+        """Rows first: studies may take their time."""
+        first = self._numbers.count
+        remember = bool(self._order.studies)
+        for event in events:
+            if isinstance(event, Exchange):
+                self._numbers.add(event, remember)
+                if self._order.rows:
+                    self._add(event)
+            elif self._order.rows:
+                self._connection(event)
+        if self._order.rows and time.monotonic() > self._next_flush:
+            self._flush()
+        if remember or self._order.matches:
+            self._study(events, first)
+
+    def _add(self, exchange: Exchange) -> None:
+        self._dissection.topics.pass_by(exchange)
+        self._writer.add(exchange)
+        if self._writer.waiting >= ROWS_A_PARCEL:
+            self._flush()
+
+    def _study(self, events: Sequence[Event], row: int) -> None:
+        """Have the studies see what the filter takes; `row` is that of the first exchange."""
+        studies, accepts = self.studies, self._accepts
+        for event in events:
+            if not isinstance(event, Exchange):
+                for study in studies:
+                    study.add(event)
+                if isinstance(event, ConnectionClosed):
+                    self._numbers.forget(event.connection.id)
+                continue
+            taken = accepts is None or accepts(event)
+            if taken and self._order.matches:
+                self._matches.append(row)
+            for study in studies:
+                if taken or study.has_own_filter:
+                    study.takes = taken
+                    study.add(event)
+            row += 1
+
+    @property
+    def studies(self) -> list[Study]:
+        """The studies, made when the first rows are on their way: their modules are many."""
+        if self._studies is None:
+            topics = self._dissection.topics
+            context = StudyContext(
+                topics,
+                bool(self._order.filter),
+                topics.topics_of,
+                self._numbers.row_of,
+                self._send,
+                self._dissection.file_names,
+            )
+            self._studies = [new_study(name, context) for name in self._order.studies]
+        return self._studies
+
+    def _connection(self, event: ConnectionOpened | ConnectionClosed) -> None:
+        if isinstance(event, ConnectionClosed):
+            self._writer.close(event.connection)
+        else:
+            self._writer.connection(event.connection)
+
+    def _keep(self, exchange: Exchange, frame: Frame) -> int | None:
+        """Spool what cannot be read again from a file by its packets."""
+        if self._spool is None:
+            return None
+        file = self._dissection.captures.files[frame.first_ref >> FILE_SHIFT]
+        return None if file.can_resume and exchange.connection.tls is None else self._spool.put(frame.data)
+
+    def _note_points(self) -> None:
+        for file in self._dissection.captures.files:
+            point = file.resume_point
+            if point is not None and self._points.get(file.index) != point.packets:
+                self._points[file.index] = point.packets
+                self._writer.point(file.index, point)
+
+    def _filter(self) -> Any:
+        from kdissect.query import Context, compile_filter
+
+        topics_of, names = self._dissection.topics.topics_of, self._dissection.file_names
+        predicate = compile_filter(self._order.filter)
+        findings_of = None
+        if predicate.needs_findings:
+            from kdissect.tui.processes.findings_by_exchange import codes_by_exchange
+
+            findings_of = codes_by_exchange(_open(self._order).events())
+        return predicate.bind(Context(self._start_ns, topics_of, findings_of, names))
+
+    def _start_ns(self) -> int:
+        times = [file.first_time_ns for file in self._dissection.captures.files]
+        return min((time_ns for time_ns in times if time_ns is not None), default=0)
+
+    # to the screen
+
+    def _send(self, message: object) -> None:
+        send(self._out, message)
+
+    def _flush(self) -> None:
+        if self._order.rows:
+            self._send(Rows(self._writer.take(self._new_names(), self._start_ns())))
+        if self._matches:
+            self._send(Matches(self._matches.tobytes()))
+            self._matches = array("I")
+        self._tell_progress()
+        now = time.monotonic()
+        self._next_flush = now + FLUSH_S
+        if now > self._next_result:
+            self._tell_results(is_final=False)
+            self._next_result = time.monotonic() + RESULT_S
+
+    def _new_names(self) -> dict[bytes, str]:
+        names = self._dissection.topics.plain_names()
+        if len(names) == self._named:
+            return {}
+        self._named = len(names)
+        return names
+
+    def _tell_progress(self) -> None:
+        captures = self._dissection.captures
+        files = captures.files
+        done = sum(file.source.bytes_read for file in files)
+        packets = sum(file.packets for file in files)
+        drops = sum(file.drops for file in files)
+        self._send(Progress(done, captures.total_bytes, packets, drops, tuple(self._dissection.file_names)))
+
+    def _tell_results(self, is_final: bool) -> None:
+        for study in self.studies:
+            self._send(Result(study.name, study.result(), is_final))
+
+
+class RowNumbers:
+    """Rows of the exchanges of open connections by their ordinals; the same numbers as in the log."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._rows: dict[str, array[int]] = {}
+        self._orphans: dict[str, dict[int, int]] = {}
+
+    def add(self, exchange: Exchange, remember: bool) -> int:
+        """The number of the next exchange."""
+        row = self.count
+        self.count += 1
+        if not remember:
+            return row
+        connection, ordinal = exchange.connection.id, exchange.ordinal
+        if ordinal >= FIRST_ORPHAN_ORDINAL:
+            self._orphans.setdefault(connection, {})[ordinal] = row
+            return row
+        rows = self._rows.setdefault(connection, array("q"))
+        while len(rows) <= ordinal:
+            rows.append(-1)
+        rows[ordinal] = row
+        return row
+
+    def row_of(self, connection: str, ordinal: int) -> int | None:
+        """The row of an exchange; None where its connection is over."""
+        if ordinal >= FIRST_ORPHAN_ORDINAL:
+            return self._orphans.get(connection, {}).get(ordinal)
+        rows = self._rows.get(connection)
+        if rows is None or not 0 <= ordinal < len(rows) or rows[ordinal] < 0:
+            return None
+        return rows[ordinal]
+
+    def forget(self, connection: str) -> None:
+        """The connection is over."""
+        self._rows.pop(connection, None)
+        self._orphans.pop(connection, None)
+
+
+def _open(order: Order) -> Dissection:
+    source: Sequence[str] | Captures = order.paths
+    if order.live is not None:
+        source = _capture(order.live)
+    dissection = Dissection(
+        source, order.ports.brokers, order.topic_ids, order.key_logs, order.hosts, only_ports=order.ports.only
+    )
+    if order.rows:  # names are learned as they come: a second reading would hold the first rows back
+        dissection.topics = TopicNames(order.topic_ids)
+    return dissection
+
+
+def _capture(settings: LiveSettings) -> Captures:
+    """Start a live capture, which ends with this process. Raises LiveError."""
+    from kdissect.capture.live.captures import open_live
+
+    captures = open_live(settings)
+    atexit.register(captures.close)
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))
+    return captures
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Carry out the order that comes in."""
+    order_pipe, out = map(int, arguments)
+    order: Order = receive(order_pipe)
+    use(order.limits)
+    faults.use(lambda _error: None)  # what an input brings to light does not keep the others off the screen
+    if order.stdin >= 0:
+        os.dup2(order.stdin, 0)
+    if order.nice:
+        os.nice(10)
+    _end_with(order_pipe)
+    try:
+        Worker(order, out).run()
+    except KdissectError as error:  # no live capture
+        send(out, Done((str(error),)))
+    except OSError:
+        return 1  # the screen is gone
+    except Exception as error:
+        from traceback import format_exc
+
+        send(out, Failed(f"{type(error).__name__}: {error}", format_exc()))
+        return 1
+    return 0
+
+
+def _end_with(pipe: int) -> None:
+    """End when the screen's process ends, also while waiting for a packet that never comes."""
+
+    def watch() -> None:
+        os.read(pipe, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    Thread(target=watch, daemon=True).start()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
