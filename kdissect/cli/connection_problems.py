@@ -14,8 +14,7 @@ from kdissect.cli.turns import Reading, read_all
 from kdissect.history.connection_problems import ConnectionProblem
 from kdissect.model.plural import plural
 from kdissect.session.events import ConnectionClosed, Event
-from kdissect.stats.failed_connections import Diagnosis
-from kdissect.stats.problem_rows import PROBLEM_FIELDS, problem_row
+from kdissect.stats.failed_connections import PROBLEM_FIELDS, Diagnosis, problem_row
 
 MOST_TOLD = 10_000  # of 3 KB each until the end of the input
 COLUMNS = tuple(field.name for field in PROBLEM_FIELDS if field.name not in ("start_ns", "capture_set"))

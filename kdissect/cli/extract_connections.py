@@ -48,7 +48,7 @@ def copy(options: Namespace, dissection: Dissection) -> int:
     from kdissect import __version__
     from kdissect.capture.key_logs import TLS_KEY_LOG
     from kdissect.capture.packet_file import APPLICATION, PacketFile
-    from kdissect.excerpt.copying import copy_connections
+    from kdissect.excerpt.excerpts import copy_connections
 
     found = matching(options, dissection)
     if not was_read(dissection):

@@ -11,8 +11,7 @@ from kdissect.cli.parser import command_parser
 from kdissect.cli.printing import printing
 from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_events
-from kdissect.stats.fetch_session_rows import fetch_session_facts
-from kdissect.stats.fetch_session_traffic import FetchSessionTraffic
+from kdissect.stats.fetch_session_traffic import FetchSessionTraffic, fetch_session_facts
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -19,6 +19,8 @@ from kdissect.engine.overview import DeepCounts, Overview
 from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.link import link_name
+from kdissect.session.events import Event
+from kdissect.stats.refused_logins import RefusedLogins
 
 Facts = dict[str, Any]
 
@@ -63,7 +65,13 @@ def _facts(dissection: Dissection, options: Namespace) -> Facts:
     overview = Overview(options.deep, options.records)
     accepts = filter_of(options, dissection)
     takes = None if accepts is None else EventFilter(accepts)
-    read_all(dissection, lambda event: overview.add(event) if takes is None or takes(event) else None)
+    logins = RefusedLogins()
+
+    def add(event: Event) -> None:
+        if takes is None or takes(event):
+            overview.add(logins.add(event))
+
+    read_all(dissection, add)
     _add_anomalies_below(overview, dissection)
     return {
         "files": [

@@ -13,10 +13,9 @@ from kdissect.cli.exits import USAGE
 
 if TYPE_CHECKING:
     from kdissect.capture.files import Captures
-    from kdissect.metrics.address import Address
-    from kdissect.metrics.capture_counts import CaptureCounts
     from kdissect.metrics.meter import Meter
-    from kdissect.metrics.server import MetricsServer
+    from kdissect.metrics.server import Address, MetricsServer
+    from kdissect.metrics.snapshot import CaptureCounts
     from kdissect.model.finding import Finding
 
 
@@ -54,8 +53,7 @@ class Metering:
     def __enter__(self) -> None:
         if self._address is None:
             return
-        from kdissect.metrics.errors import MetricsError
-        from kdissect.metrics.server import MetricsServer
+        from kdissect.metrics.server import MetricsError, MetricsServer
 
         meter = self._new_meter()
         try:
@@ -88,7 +86,7 @@ class Metering:
 
 
 def _capture_counts(captures: Captures) -> CaptureCounts:
-    from kdissect.metrics.capture_counts import file_counts
+    from kdissect.metrics.snapshot import file_counts
 
     if not captures.is_live:
         return file_counts(captures.files)
@@ -104,7 +102,7 @@ def _capture_counts(captures: Captures) -> CaptureCounts:
 
 
 def _address(text: str) -> Address:
-    from kdissect.metrics.address import parse_address
+    from kdissect.metrics.server import parse_address
 
     try:
         return parse_address(text)

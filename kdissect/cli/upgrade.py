@@ -18,8 +18,7 @@ from kdissect.cli.tables import add_tables, write_json
 from kdissect.cli.turns import Reading, read_events
 from kdissect.session.events import Event
 from kdissect.stats.blind_spots import BlindSpots
-from kdissect.stats.upgrade_audit import UpgradeAudit
-from kdissect.stats.upgrade_rows import upgrade_facts
+from kdissect.stats.upgrade_audit import UpgradeAudit, upgrade_facts
 
 # What fails, by the choice of --fail-on.
 _FAILING = {

@@ -8,14 +8,33 @@ was none. Holes in the middle of a wanted frame stay.
 from collections import deque
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 from kdissect.engine.patches import FILLER, Patch, patched
 from kdissect.excerpt.edit import blanked, spliced
 from kdissect.excerpt.frame_plans import FramePlan
-from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.planner import ConnectionPlan
 from kdissect.model.segment import ACK, FIN, PSH, RST
 from kdissect.model.stream import UNKNOWN_LENGTH, CloseKind
+
+
+class Piece(NamedTuple):
+    """`payload` of the direction's kept bytes, `skip` of them lost before it; `flags` as in a TCP header.
+
+    `exchange` and `is_request` name the frame whose bytes these are, -1 for none; `frame` is given with the
+    first of them.
+    """
+
+    ref: int
+    time_ns: int
+    direction: int
+    payload: bytes
+    skip: int = 0
+    flags: int = 0
+    exchange: int = -1
+    is_request: bool = False
+    frame: FramePlan | None = None
+
 
 _SIZE_BYTES = 4
 # Bytes kept of what is in no frame and may hold anything: a size, which findings are about, and no secret.

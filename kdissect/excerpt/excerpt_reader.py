@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from kdissect.engine.analyzer import NO_ENDS, Analyzer, is_answer
 from kdissect.engine.flows import Connection, Fed, Open
-from kdissect.excerpt.cutter import StreamCutter
+from kdissect.excerpt.cutter import Piece, StreamCutter
 from kdissect.excerpt.frame_plans import FramePlan
 from kdissect.excerpt.packet_headers import MAX_PAYLOAD, Headers, headers_of
-from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.planner import ConnectionPlan
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packet import NEVER_NS, Packet, PlainPacket
@@ -165,6 +164,7 @@ def _decrypted(
     sinks: tuple[StreamSink, StreamSink], secrets: "SecretSource | None"
 ) -> tuple[StreamSink, StreamSink]:
     """What takes ciphertext and gives plaintext to `sinks`."""
+    # at first use: the optional package `cryptography`
     from kdissect.tls.connection import TlsConnection
     from kdissect.tls.info import TlsInfo
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from kdissect.excerpt.edit import NOTHING, Redaction
 from kdissect.excerpt.frame_plans import Frames
 from kdissect.excerpt.planner import MAX_NEGOTIATION, ConnectionPlan, frame_plan, is_negotiation
-from kdissect.excerpt.redaction import NOTHING, Redaction
 from kdissect.model.errors import KdissectError
 from kdissect.schema.registry import api_name
 from kdissect.session.events import ConnectionClosed, Event

@@ -8,10 +8,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kdissect import __version__
-from kdissect.metrics.capture_counts import CaptureCounts
 from kdissect.metrics.label_sets import Labels
-from kdissect.metrics.snapshot import Snapshot
-from kdissect.metrics.time_histogram import TimeHistogram
+from kdissect.metrics.snapshot import CaptureCounts, Snapshot
+from kdissect.metrics.tallies import TimeHistogram
 
 PREFIX = "kdissect_"
 

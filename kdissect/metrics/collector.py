@@ -8,7 +8,7 @@ from prometheus_client.registry import Collector
 from kdissect.metrics.catalogue import METRICS, Kind
 from kdissect.metrics.label_sets import Labels
 from kdissect.metrics.snapshot import Snapshot
-from kdissect.metrics.time_histogram import TimeHistogram
+from kdissect.metrics.tallies import TimeHistogram
 
 _Simple = CounterMetricFamily | GaugeMetricFamily
 _FAMILIES: dict[Kind, Callable[..., _Simple | HistogramMetricFamily]] = {

@@ -14,8 +14,7 @@ from kdissect.history import apis
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
 from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels, LabelSets
-from kdissect.metrics.tallies import Count, ExchangeTally, TopicTally
-from kdissect.metrics.time_histogram import TimeHistogram
+from kdissect.metrics.tallies import Count, ExchangeTally, TimeHistogram, TopicTally
 from kdissect.schema.errors import error_name
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.by_topic.topic_traffic import partition_errors, topic_bytes

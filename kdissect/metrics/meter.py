@@ -14,10 +14,9 @@ from typing import Any
 
 from kdissect.history.topics import TopicNames
 from kdissect.history.turn import Turn
-from kdissect.metrics.capture_counts import CaptureCounts
 from kdissect.metrics.exchange_metrics import ExchangeMetrics
 from kdissect.metrics.label_sets import MAX_LABEL_SETS, Labels
-from kdissect.metrics.snapshot import Snapshot
+from kdissect.metrics.snapshot import CaptureCounts, Snapshot
 from kdissect.model.finding import Finding
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.exchange import Exchange

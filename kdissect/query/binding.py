@@ -90,7 +90,7 @@ class Bodies:
 
     def _part(self, exchange: Exchange, side: str) -> Values | None:
         """Of a body that does not fit; near secrets without what may be a piece of one."""
-        from kdissect.engine.bodies import part_of  # nearly all fit
+        from kdissect.engine.bodies import part_of  # start-up: nearly all bodies fit
 
         part = part_of(exchange, side)
         if part is None or exchange.api_key is None:
@@ -132,7 +132,7 @@ class Binding:
     def batches(self, exchange: Exchange) -> Sequence[RecordBatch]:
         """The record batches of an exchange, as far as they were captured."""
         if exchange is not self._exchange:
-            from kdissect.engine.record_sets import record_sets  # few filters ask for batches
+            from kdissect.engine.record_sets import record_sets  # start-up: few filters ask for batches
 
             self._exchange = exchange
             self._batches = [batch for records in record_sets(exchange) for batch in records.found.batches]

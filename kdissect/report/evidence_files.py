@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.engine.analyzer import Analyzer
-from kdissect.excerpt.excerpt import excerpts
 from kdissect.excerpt.excerpt_reader import ExcerptPacket
+from kdissect.excerpt.excerpts import excerpts
 from kdissect.excerpt.wanted import EVERY, Wish
 from kdissect.model.finding import Finding
 from kdissect.model.ports import ANY_PORTS, Ports

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kdissect.history import apis
 from kdissect.history.history import History
 from kdissect.history.negotiated_versions import Range, VersionFact
 from kdissect.history.table import Table
 from kdissect.history.turn import Turn
-from kdissect.schema.acceptance import Fate, Verdict, verdict
+from kdissect.schema.acceptance import Fate, Verdict, label, verdict
+from kdissect.schema.registry import api_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.stats.client import Client, client_of, is_follower
@@ -148,3 +149,45 @@ def _address(use: ApiUse, client: Client) -> None:
         use.addresses[client.address] += 1
     else:
         use.more_addresses += 1
+
+
+Facts = dict[str, Any]
+_WORST_FIRST = (Outcome.BREAKS, Outcome.MAY_BREAK, Outcome.UNKNOWN, Outcome.DEPRECATED, Outcome.FINE)
+
+
+def upgrade_facts(audit: UpgradeAudit) -> Facts:
+    """The uses, the worst first, and how many there are of each outcome."""
+    rows = [_row(audit, key, use) for key, use in audit.uses.items()]
+    rows.sort(key=_order)
+    counts = Counter(row["outcome"] for row in rows)
+    return {
+        "target": label(audit.target),
+        "exchanges": audit.exchanges,
+        "clients": len({(row["principal"], row["client_id"], row["software"]) for row in rows}),
+        "outcomes": {str(outcome): counts[str(outcome)] for outcome in _WORST_FIRST},
+        "uses": rows,
+        "forgotten": audit.uses.forgotten,
+    }
+
+
+def _row(audit: UpgradeAudit, key: UseKey, use: ApiUse) -> Facts:
+    outcome, verdict = audit.outcome(key, use)
+    return {
+        "outcome": str(outcome),
+        **key._asdict(),
+        "api": api_name(key.api_key),
+        "exchanges": use.exchanges,
+        "unanswered": use.refused,
+        "addresses": sorted(use.addresses),
+        "more_addresses": use.more_addresses,
+        "asked_for_versions": use.asked,
+        "offered": None if use.offered is None else list(use.offered),
+        "fate": str(verdict.fate),
+        "release": label(verdict.release) if verdict.release else None,
+        "target_takes": None if verdict.taken is None else list(verdict.taken),
+    }
+
+
+def _order(row: Facts) -> tuple[Any, ...]:
+    client = row["client_id"] or "", row["software"] or "", row["principal"] or ""
+    return (_WORST_FIRST.index(Outcome(row["outcome"])), *client, row["api_key"], row["api_version"])

@@ -18,11 +18,15 @@ from kdissect.model.plural import plural
 from kdissect.query import FilterError
 from kdissect.tui.filter_bar import FilterBar
 from kdissect.tui.garbage import Garbage
+from kdissect.tui.screens.follow import FollowScreen
+from kdissect.tui.screens.help import HelpScreen
+from kdissect.tui.screens.save_screen import SaveScreen
 from kdissect.tui.session import Change, Session
-from kdissect.tui.state import State
 from kdissect.tui.top_bars import TopLine, ViewBar
+from kdissect.tui.user_state import State
 from kdissect.tui.view import Follow, GoTo, Selected, Tell, UseFilter, View, ViewApp, new_view
 from kdissect.tui.views import VIEWS, Spec
+from kdissect.tui.views.exchanges import ExchangesView
 from kdissect.tui.widgets.hand_over import is_there
 from kdissect.tui.widgets.safe_text import text
 
@@ -196,8 +200,6 @@ class KdissectApp(ViewApp):
     @on(GoTo)
     async def go_to(self, message: GoTo) -> None:
         """Show an exchange, or a field of it."""
-        from kdissect.tui.views.exchanges import ExchangesView
-
         view = await self.show_view("exchanges")
         assert isinstance(view, ExchangesView)
         shown = self.session.shown
@@ -258,7 +260,7 @@ class KdissectApp(ViewApp):
 
     def action_copy(self) -> None:
         """Choose a form, and copy."""
-        from kdissect.tui.screens.copy_screen import CopyScreen
+        from kdissect.tui.screens.copy_screen import CopyScreen  # start-up: it reads records
 
         row = self.selected_row
         if row is None:
@@ -268,8 +270,6 @@ class KdissectApp(ViewApp):
 
     def action_save(self) -> None:
         """Save what is marked, else what is selected."""
-        from kdissect.tui.screens.save_screen import SaveScreen
-
         marked = [row for row, is_marked in enumerate(self.session.log.marked) if is_marked]
         rows = marked or ([] if self.selected_row is None else [self.selected_row])
         if not rows:
@@ -280,16 +280,12 @@ class KdissectApp(ViewApp):
 
     def action_save_shown(self) -> None:
         """Save all that the list shows."""
-        from kdissect.tui.screens.save_screen import SaveScreen
-
         shown = self.session.shown
         rows = [shown[place] for place in range(len(shown))]
         self.push_screen(SaveScreen(self.session, rows, f"all {plural(len(rows), 'exchange')} of the list"))
 
     def action_follow_stream(self) -> None:
         """The conversation that the selected exchange is part of."""
-        from kdissect.tui.screens.follow import FollowScreen
-
         row = self.selected_row
         if row is None:
             self.tell(Tell("no exchange is selected"))
@@ -298,6 +294,4 @@ class KdissectApp(ViewApp):
 
     def action_help(self) -> None:
         """Every key."""
-        from kdissect.tui.screens.help import HelpScreen
-
         self.push_screen(HelpScreen())

@@ -17,7 +17,7 @@ from kdissect.query import FilterError
 from kdissect.query.complete import Candidate, Completion, complete
 from kdissect.tui.session import Session
 from kdissect.tui.view import UseFilter, ViewApp
-from kdissect.tui.widgets.safe_text import fitted, plain
+from kdissect.tui.widgets.safe_text import fitted, safe
 
 # Candidates shown; who wants another types on.
 MOST_CANDIDATES = 200
@@ -125,7 +125,7 @@ class FilterBar(Vertical):
         self._close_candidates()
         line.cursor_position = min(error.start, len(expression))
         lead = self._lead() + min(error.start, 60)
-        self._say(f"{' ' * lead}{'^' * min(error.end - error.start, 40)} {plain(str(error))}")
+        self._say(f"{' ' * lead}{'^' * min(error.end - error.start, 40)} {safe(str(error))}")
         line.focus()
 
     def show_count(self) -> None:

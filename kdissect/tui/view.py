@@ -13,7 +13,7 @@ from textual.containers import Container
 from textual.message import Message
 
 from kdissect.tui.session import Change, Session
-from kdissect.tui.state import State
+from kdissect.tui.user_state import State
 from kdissect.tui.views import Spec
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.cli.printable import field_text, printable, terminal_json
-from kdissect.report.cell_text import cell
+from kdissect.report.cells import cell
 
 # Control characters (C0, DEL, C1), and those that reorder or hide text.
 DANGEROUS = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")

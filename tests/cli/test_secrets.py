@@ -11,7 +11,7 @@ from kdissect.cli.reports import FORMATS
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.engine.record_sets import record_sets
-from kdissect.excerpt.excerpt import excerpts
+from kdissect.excerpt.excerpts import excerpts
 from kdissect.excerpt.wanted import EVERY, Wish
 from kdissect.model.packet import Packet
 from kdissect.schema import registry

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from kdissect.api import Dissection
-from kdissect.excerpt.cutter import StreamCutter
-from kdissect.excerpt.excerpt import excerpts
+from kdissect.excerpt.cutter import Piece, StreamCutter
+from kdissect.excerpt.excerpts import excerpts
 from kdissect.excerpt.frame_plans import FramePlan, Frames
 from kdissect.excerpt.packet_headers import Headers, headers_of
-from kdissect.excerpt.piece import Piece
 from kdissect.excerpt.planner import ConnectionPlan
 from kdissect.excerpt.wanted import MAX_BYTES, Wish
 from kdissect.model.link import LinkType

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kdissect.report.cells import Cell, TableColumn
-from kdissect.tui.timeline import Timeline, time_ns_of
+from kdissect.tui.views.groups import Timeline, time_ns_of
 from kdissect.tui.widgets import plots
-from kdissect.tui.widgets.cells import cut
 from kdissect.tui.widgets.column_widths import GAP, place_columns
 from kdissect.tui.widgets.hex_rows import hex_rows
+from kdissect.tui.widgets.safe_text import cut
 
 
 def column(title: str, rank: int = 0, right: bool = False) -> TableColumn:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.cli.columns import Column
-from kdissect.report.cell_text import cell
-from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.cells import Cell, TableColumn, cell
 
 
 def chosen_columns(names: Sequence[str]) -> list[TableColumn]:

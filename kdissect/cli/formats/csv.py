@@ -12,7 +12,7 @@ from typing import Any
 
 from kdissect.cli.columns import Column
 from kdissect.cli.printable import printable
-from kdissect.report.cell_text import LIST_SEPARATOR, cell
+from kdissect.report.cells import LIST_SEPARATOR, cell
 
 # "CSV Injection", OWASP: what begins a formula in Excel, LibreOffice or Google Sheets, also behind blanks
 _FORMULA = re.compile(r"\s*[=+\-@\x00-\x1f\uff0b\uff0d\uff1d\uff20]")

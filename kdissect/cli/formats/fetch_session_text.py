@@ -6,8 +6,7 @@ from typing import Any
 from kdissect.cli.output import Output
 from kdissect.cli.printable import printable
 from kdissect.cli.tables import Tables
-from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.statistic_cells import count_cell
+from kdissect.report.cells import Cell, TableColumn, count_cell
 
 Facts = dict[str, Any]
 

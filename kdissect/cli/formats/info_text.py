@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.cli.printable import printable
 from kdissect.model.plural import plural
-from kdissect.report.durations import duration
+from kdissect.report.quantities import duration
 
 Facts = dict[str, Any]
 

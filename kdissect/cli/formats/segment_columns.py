@@ -3,8 +3,7 @@
 from typing import Any
 
 from kdissect.cli.printable import printable
-from kdissect.report.cell_text import cell
-from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.cells import Cell, TableColumn, cell
 from kdissect.report.columns import records
 
 Row = dict[str, Any]

@@ -14,7 +14,7 @@ from kdissect.report.columns.traffic import (
     traffic_columns,
     traffic_rows,
 )
-from kdissect.report.durations import duration
+from kdissect.report.quantities import duration
 
 Facts = dict[str, Any]
 

@@ -14,7 +14,7 @@ from kdissect.engine.rows import ExchangeRows, Row
 from kdissect.model.frame import Frame
 from kdissect.model.plural import plural
 from kdissect.report.columns.exchanges import api_cell, outcome
-from kdissect.report.durations import duration
+from kdissect.report.quantities import duration
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 

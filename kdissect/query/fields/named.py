@@ -156,7 +156,7 @@ def members(kind: type[StrEnum]) -> Choice:
 
 def suggest(text: str, names: Iterable[str]) -> str:
     """`\\ndid you mean NAME?` where a name is near, else the first names there are."""
-    from difflib import get_close_matches  # only for what was mistyped
+    from difflib import get_close_matches  # start-up: only for what was mistyped
 
     known = {name.casefold(): name for name in names}
     near = get_close_matches(text.casefold()[: 2 * MAX_DIGITS], known, 1)

@@ -1,5 +1,7 @@
 """What a filter that cannot be used says: one line, and the place in the expression."""
 
+from unicodedata import combining, east_asian_width
+
 SHOWN = 100  # characters of the expression around the place: a line of a terminal
 
 
@@ -47,6 +49,4 @@ def _cells(text: str) -> int:
     """Cells of a terminal that a text takes."""
     if text.isascii():
         return len(text)
-    from unicodedata import combining, east_asian_width
-
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)

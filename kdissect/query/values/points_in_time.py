@@ -96,7 +96,7 @@ def _date(text: str) -> Moment | None:
     match = _DATE.fullmatch(text)
     if match is None:
         return None
-    from datetime import UTC, datetime  # only where a date was given
+    from datetime import UTC, datetime  # start-up: few filters name a date
 
     date, clock, fraction, offset = match.groups()
     zone = "+00:00" if offset in (None, "Z", "z") else offset

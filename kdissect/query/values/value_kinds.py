@@ -6,9 +6,11 @@ and with a hint behind a line end where it has one.
 
 from __future__ import annotations
 
+from binascii import Error, a2b_base64
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kdissect.decoders.jsonable import uuid_text
 from kdissect.query.syntax.nodes import Literal
 
 Test = Callable[[Any], bool]
@@ -148,8 +150,6 @@ class Uuid(Kind):
 
     def parse(self, literal: Literal) -> bytes:
         """16 bytes."""
-        from binascii import Error, a2b_base64
-
         text = literal.text
         try:
             digits = text.replace("-", "")
@@ -164,8 +164,6 @@ class Uuid(Kind):
 
     def text(self, raw: bytes) -> str:
         """As Kafka prints it."""
-        from kdissect.decoders.jsonable import uuid_text
-
         return uuid_text(raw)
 
 

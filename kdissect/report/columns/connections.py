@@ -4,8 +4,8 @@ from typing import Any
 
 from kdissect.model.plural import plural
 from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
 from kdissect.report.printable import printable
+from kdissect.report.quantities import duration
 
 Row = dict[str, Any]
 # By the field of the row: one of them, and several.

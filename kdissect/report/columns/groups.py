@@ -3,10 +3,9 @@
 from collections import Counter
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
+from kdissect.report.cells import Cell, TableColumn, number_column
 from kdissect.report.printable import printable
-from kdissect.report.statistic_cells import number_column
+from kdissect.report.quantities import duration
 
 Facts = dict[str, Any]
 # Reasons that say no more than the rebalance itself; JSON has them

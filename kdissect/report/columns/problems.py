@@ -3,8 +3,8 @@
 from typing import Any
 
 from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
 from kdissect.report.printable import printable
+from kdissect.report.quantities import duration
 
 Row = dict[str, Any]
 

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
+from kdissect.report.cells import Cell, TableColumn, counts_text, number_column
 from kdissect.report.printable import printable
-from kdissect.report.statistic_cells import counts_text, number_column
+from kdissect.report.quantities import duration
 
 Facts = dict[str, Any]
 _OUTCOMES = {"committed": "good", "aborted": "odd", "fenced": "bad", "expired": "bad"}

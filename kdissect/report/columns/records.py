@@ -1,9 +1,9 @@
 """The columns of the table of records."""
 
+from binascii import a2b_base64
 from typing import Any
 
-from kdissect.report.cell_text import cell
-from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.cells import Cell, TableColumn, cell
 from kdissect.report.printable import printable
 
 Row = dict[str, Any]
@@ -73,7 +73,5 @@ def _delivery(row: Row) -> str:
 
 def _text(value: Any) -> str:
     if isinstance(value, dict) and set(value) == {"base64"}:
-        from binascii import a2b_base64
-
         return a2b_base64(value["base64"]).hex(" ")
     return cell(value)

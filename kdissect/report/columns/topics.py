@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.cells import Cell, TableColumn, count_cell, counts_text
 from kdissect.report.printable import printable
 from kdissect.report.quantities import byte_count
-from kdissect.report.statistic_cells import count_cell, counts_text
 
 Facts = dict[str, Any]
 _VERBS = {"write": "writes", "read": "reads", "share": "reads (share)", "follow": "replicates"}

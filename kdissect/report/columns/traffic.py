@@ -5,11 +5,9 @@ from typing import Any
 
 from kdissect.engine.times import rfc3339
 from kdissect.model.plural import plural
-from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
+from kdissect.report.cells import Cell, TableColumn, count_cell
 from kdissect.report.printable import printable
-from kdissect.report.quantities import byte_count, rate
-from kdissect.report.statistic_cells import count_cell
+from kdissect.report.quantities import byte_count, duration, rate
 
 Facts = dict[str, Any]
 _NAMED = 3  # rows that an error names

@@ -18,9 +18,8 @@ from kdissect.history.classic_group import (
 from kdissect.history.group_attempts import Attempt
 from kdissect.history.modern_group import ModernGroup, ModernRebalance
 from kdissect.model.packet import NEVER_NS
-from kdissect.stats.by_group.group_log import GroupLog
+from kdissect.stats.by_group.group_log import GroupLog, MemberLog
 from kdissect.stats.by_group.group_traffic import GroupKey, GroupTraffic
-from kdissect.stats.member_log import MemberLog
 
 Facts = dict[str, Any]
 NOT_CAPTURED = "coordinator not in the capture"

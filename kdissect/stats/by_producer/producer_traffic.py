@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from enum import StrEnum
+from typing import Any, NamedTuple
 
 from kdissect.decoders.records.layout import CURRENT_MAGIC
+from kdissect.decoders.values import Value, present, sent
+from kdissect.engine.rows import topic_id_text
 from kdissect.history import apis
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
@@ -21,7 +25,7 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_producer.producer_log import ProducerLog
-from kdissect.stats.producers_named import producers_named
+from kdissect.stats.client import text_of
 
 LOGS_KEPT = 5_000  # producers with events, and transactional ids; up to 20 KB each
 CLIENTS_KEPT = 1_000  # of those that write without an id
@@ -84,8 +88,6 @@ class ProducerTraffic:
     def place(self, capture_set: str, topic: str | bytes, partition: int) -> str:
         """`TOPIC-PARTITION`, the topic by name where it is known."""
         if isinstance(topic, bytes):
-            from kdissect.engine.rows import topic_id_text
-
             infos = self._infos.get(capture_set, {}).values()
             name = next(filter(None, (self._names.name(info, topic) for info in infos)), None)
             topic = name or topic_id_text(topic)
@@ -130,3 +132,60 @@ def _is_routine(fact: Fact) -> bool:
     if fact.kind is ProducerFact.EPOCH_RAISED:
         return fact.evidence.api_key == apis.END_TXN  # KIP-890
     return fact.kind in _ROUTINE or (fact.kind is TransactionFact.TAKEN and fact.expected is None)
+
+
+_TRANSACTION = 1  # key_type of FindCoordinator (org.apache.kafka.common.requests.FindCoordinatorRequest)
+
+
+class Named(NamedTuple):
+    """Ids that an exchange names."""
+
+    producer_ids: set[int]
+    transactional_ids: set[str]
+
+
+def producers_named(turn: Turn) -> Named:
+    """The ids in both bodies, and those of the batches that a Produce writes.
+
+    Whose batches a Fetch reads is not told: it is about its consumer.
+    """
+    found = Named(set(), set())
+    if turn.key == apis.FETCH:
+        return found
+    if turn.key == apis.PRODUCE:
+        _put(found, "transactionalId", sent(turn.request, "transactional_id"))
+        for _, batch in turn.batches:
+            _put(found, "producerId", batch.producer_id)
+        return found
+    if turn.key == apis.FIND_COORDINATOR:
+        for key in _searched(turn.request):
+            _put(found, "transactionalId", key)
+        return found
+    for body in (turn.request, turn.response):
+        for entity, held in () if body is None else _walk(body):
+            _put(found, entity, held)
+    return found
+
+
+def _searched(request: Any) -> list[Any]:
+    """The transactional ids whose coordinator is asked for."""
+    if sent(request, "key_type") != _TRANSACTION:
+        return []
+    return sent(request, "coordinator_keys") or [sent(request, "key")]
+
+
+def _walk(value: Value) -> Iterator[tuple[str, Any]]:
+    """Fields of a body by what they name, wherever they stand."""
+    for field, _, held in present(value):
+        for item in held if isinstance(held, list) else (held,):
+            if isinstance(item, Value):
+                yield from _walk(item)
+            elif field.entity:
+                yield field.entity, item
+
+
+def _put(found: Named, entity: str, held: Any) -> None:
+    if entity == "producerId" and held not in (None, NO_PRODUCER_ID):
+        found.producer_ids.add(held)
+    elif entity == "transactionalId" and held:
+        found.transactional_ids.add(text_of(held))

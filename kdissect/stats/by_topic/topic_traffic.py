@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.decoders.values import sent
+from kdissect.decoders.values import Value, present, sent
 from kdissect.engine.acquired import AcquiredRecords
 from kdissect.engine.record_sets import RecordSet, record_sets
 from kdissect.engine.rows import topic_id_text
@@ -20,11 +20,9 @@ from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_links import GroupLinks, client_key
-from kdissect.stats.by_topic.topic import Topic
+from kdissect.stats.by_topic.topic import Role, Topic, Use
 from kdissect.stats.client import client_of, is_follower, text_of
-from kdissect.stats.denials import Named, denied_topics
 from kdissect.stats.leaders import Leaders
-from kdissect.stats.use import Role, Use
 from kdissect.stats.watermarks import topic_of
 
 TOPICS_KEPT = 2_000  # 5 to 20 KB each; later ones count in `other`
@@ -156,3 +154,50 @@ def _rows(topic: Any) -> Iterator[tuple[int, Any]]:
 def _name(row: Any) -> str | bytes:
     named = topic_of(row)
     return named if isinstance(named, bytes) else text_of(named)
+
+
+TOPIC_AUTHORIZATION_FAILED = 29  # org.apache.kafka.common.protocol.Errors
+_TOPIC_RESOURCE = 2  # org.apache.kafka.common.config.ConfigResource
+
+Named = str | bytes
+"""A topic's name, or its id of 16 bytes."""
+
+
+def denied_topics(turn: Turn) -> set[Named]:
+    """The topics of an answer that stand beside or above the error; those of the request if none does."""
+    if TOPIC_AUTHORIZATION_FAILED not in turn.exchange.response_summary().errors:
+        return set()
+    answer = turn.response
+    found = set() if answer is None else set(_walk(answer, None))
+    return found or set(turn.exchange.request_summary().topics)
+
+
+def _walk(value: Value, topic: Named | None) -> Iterator[Named]:
+    topic = _topic(value) or topic
+    for field, _, held in present(value):
+        if field.is_error:
+            if held == TOPIC_AUTHORIZATION_FAILED and topic is not None:
+                yield topic
+        elif isinstance(held, Value):
+            yield from _walk(held, topic)
+        elif isinstance(held, (list, tuple)):
+            for item in held:
+                if isinstance(item, Value):
+                    yield from _walk(item, topic)
+
+
+def _topic(value: Value) -> Named | None:
+    """The topic that a struct names itself."""
+    if sent(value, "resource_type", None) == _TOPIC_RESOURCE:  # configs name their topics so
+        return text_of(value.resource_name)
+    found: Named | None = None
+    for field, _, held in present(value):
+        if field.entity == "topicName" and held is not None and not isinstance(held, (list, tuple)):
+            return text_of(held)
+        if field.entity == "topicId" and _is_id(held):
+            found = bytes(held)
+    return found
+
+
+def _is_id(held: Any) -> bool:
+    return isinstance(held, bytes) and any(held)

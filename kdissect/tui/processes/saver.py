@@ -17,8 +17,7 @@ from kdissect.excerpt.find_frames import Harvest, Harvested, PlanTooLargeError
 from kdissect.model.limits import use
 from kdissect.model.plural import plural
 from kdissect.report.printable import printable
-from kdissect.tui.processes.worker_messages import receive, send
-from kdissect.tui.save_order import Saved, SaveOrder
+from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send
 
 COMMENT = (
     "{}. Packets of others are left out. Headers and times are those of the capture; sequence "

@@ -17,6 +17,7 @@ import time
 from array import array
 from collections.abc import Iterator, Sequence
 from threading import Lock, Thread
+from traceback import format_exc
 from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
@@ -192,6 +193,7 @@ class Worker:
                 self._writer.point(file.index, point)
 
     def _filter(self) -> Any:
+        # start-up: the first rows have no filter, few filters ask for findings
         from kdissect.query import Context, compile_filter
 
         topics_of, names = self._dissection.topics.topics_of, self._dissection.file_names
@@ -298,7 +300,7 @@ def _open(order: Order) -> Dissection:
 
 def _capture(settings: LiveSettings) -> Captures:
     """Start a live capture, which ends with this process. Raises LiveError."""
-    from kdissect.capture.live.captures import open_live
+    from kdissect.capture.live.captures import open_live  # start-up: most inputs are files
 
     captures = open_live(settings)
     atexit.register(captures.close)
@@ -324,8 +326,6 @@ def main(arguments: Sequence[str]) -> int:
     except OSError:
         return 1  # the screen is gone
     except Exception as error:
-        from traceback import format_exc
-
         send(out, Failed(f"{type(error).__name__}: {error}", format_exc()))
         return 1
     return 0

@@ -1,4 +1,4 @@
-"""What the screen's process and a worker say to each other: length-prefixed pickles over pipes.
+"""What the screen and its processes send each other: length-prefixed pickles over pipes.
 
 Both ends are kdissect on one machine, started by one another; nobody else can write to the pipes.
 """
@@ -122,3 +122,22 @@ def _pull(handle: int, length: int) -> bytes:
         parts.append(data)
         length -= len(data)
     return b"".join(parts)
+
+
+Place = tuple[str, int]
+
+
+class SaveOrder(NamedTuple):
+    """What to write where. `places` are exchanges as (connection, ordinal)."""
+
+    inputs: Order
+    places: frozenset[Place]
+    path: str
+
+
+class Saved(NamedTuple):
+    """What came of it. `trouble` says in one line why nothing was written, else what is to be known."""
+
+    exchanges: int
+    path: str
+    trouble: str = ""

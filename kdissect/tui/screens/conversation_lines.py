@@ -8,10 +8,13 @@ from typing import NamedTuple
 from kdissect.decoders.tree import render
 from kdissect.engine.exchange_trees import whole_tree
 from kdissect.engine.log import ExchangeLog
+from kdissect.engine.patches import patched
+from kdissect.engine.secret_bytes import secret_patches
 from kdissect.engine.times import rfc3339
 from kdissect.model.plural import plural
 from kdissect.report.cells import Cell
-from kdissect.report.durations import duration
+from kdissect.report.quantities import duration
+from kdissect.schema.errors import error_name
 from kdissect.schema.registry import api_name
 from kdissect.tui.widgets.hex_rows import hex_rows
 from kdissect.tui.widgets.styled_lines import Line
@@ -74,8 +77,6 @@ def _api(log: ExchangeLog, row: int) -> str:
 
 
 def _errors(log: ExchangeLog, row: int) -> Cell:
-    from kdissect.schema.errors import error_name
-
     errors = log.errors(row)
     return Cell(", ".join(str(error_name(code)) for code in errors), "bad") if errors else Cell("")
 
@@ -87,9 +88,7 @@ def _content(log: ExchangeLog, message: Turnout, form: str) -> Iterator[Line]:
         yield (("    its bytes cannot be had any more", "bad"),)
         return
     if form == "hex":
-        from kdissect.tui.screens.copy_forms import content_bytes
-
-        data = content_bytes(exchange, message.side, 0, HEX_BYTES)
+        data = patched(frame.data, secret_patches(exchange, message.side), 0, HEX_BYTES)
         for line in hex_rows(data, 0, len(data)):
             yield (("    ", ""), *line)
         if len(frame.data) > HEX_BYTES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import ClassVar
 
 from textual import on, work
@@ -135,8 +136,6 @@ class FollowScreen(ModalScreen[None]):
 
     def _current(self) -> int:
         """The message at the top of the screen."""
-        from bisect import bisect_right
-
         return max(bisect_right(self._starts, self._lines.scroll_offset.y) - 1, 0)
 
     # keys

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 from typing import ClassVar, NamedTuple
 
 from rich.table import Table
@@ -12,6 +13,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
+
+from kdissect.tui.views import VIEWS
 
 # Where keys hold -> the class with the bindings, as "module:Class". Views are added from their registry.
 _PLACES = (
@@ -37,16 +40,12 @@ class Key(NamedTuple):
 
 def all_keys() -> list[Key]:
     """Every key there is, in the order of the places."""
-    from kdissect.tui.views import VIEWS
-
     first, *rest = _PLACES
     places = (first, *((f"View: {spec.title}", spec.where) for spec in VIEWS), *rest)
     return [key for place, where in places for key in _keys(place, where)]
 
 
 def _keys(place: str, where: str) -> Iterable[Key]:
-    from importlib import import_module
-
     module, _, name = where.partition(":")
     for binding in _bindings(getattr(import_module(module), name)):
         shown = binding.key_display or " ".join(map(_named, binding.key.split(",")))

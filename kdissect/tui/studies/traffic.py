@@ -10,7 +10,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.dimensions import Context, key_maker
-from kdissect.stats.latency_series import LatencySeries
+from kdissect.stats.series import LatencySeries
 from kdissect.stats.traffic import Traffic, time_of
 from kdissect.stats.traffic_rows import traffic_facts
 from kdissect.tui.studies.study import Study, StudyContext

@@ -12,6 +12,7 @@ from kdissect.query.syntax.filter_tokens import quote
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.connections import connection_columns
 from kdissect.report.printable import printable
+from kdissect.tui.screens.follow import FollowScreen
 from kdissect.tui.views.quick_filters import text_is
 from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row, RowsTable
@@ -74,8 +75,6 @@ class ConnectionsView(TablesView):
         row = self.table.row
         if row is None:
             return
-        from kdissect.tui.screens.follow import FollowScreen
-
         self.app.push_screen(FollowScreen(self.session, row["connection"]))
 
 

@@ -19,6 +19,8 @@ from kdissect.tui.panes.exchange_order import Ordered, next_flagged
 from kdissect.tui.panes.field_tree import FieldTree
 from kdissect.tui.panes.hex_pane import HexPane
 from kdissect.tui.panes.sorted_list import SortedList
+from kdissect.tui.screens.column_screen import ColumnScreen
+from kdissect.tui.screens.go_to import GoToScreen
 from kdissect.tui.session import Change
 from kdissect.tui.view import Field, Follow, Selected, Tell, UseFilter, View
 from kdissect.tui.widgets.hand_over import hand_over, is_there
@@ -264,8 +266,6 @@ class ExchangesView(View):
 
     def action_go_to(self) -> None:
         """Ask for a number or a time."""
-        from kdissect.tui.screens.go_to import GoToScreen
-
         self.app.push_screen(GoToScreen(self.session), self._go_to_row)
 
     def _go_to_row(self, row: int | None) -> None:
@@ -314,8 +314,6 @@ class ExchangesView(View):
 
     def action_columns(self) -> None:
         """Choose what the list shows of an exchange; kept for the next time."""
-        from kdissect.tui.screens.column_screen import ColumnScreen
-
         rows = self.rows
         self.app.push_screen(ColumnScreen(rows.column_names, rows.columns_on_screen), self._use_columns)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kdissect.model.plural import plural
 from kdissect.query.syntax.filter_tokens import quote
-from kdissect.report.cells import TableColumn
+from kdissect.report.cells import Cell, TableColumn, number_column
 from kdissect.report.columns.producers import (
     event_columns,
     event_rows,
@@ -16,7 +16,7 @@ from kdissect.report.columns.producers import (
     transaction_rows,
     without_id_columns,
 )
-from kdissect.report.statistic_cells import number_column
+from kdissect.report.printable import printable
 from kdissect.tui.views.quick_filters import of_producer, one_of, text_is
 from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row
@@ -92,9 +92,6 @@ def _is_same(transactional: Row, producer: Row) -> bool:
 
 
 def _partition_columns() -> list[TableColumn]:
-    from kdissect.report.cells import Cell
-    from kdissect.report.printable import printable
-
     return [
         TableColumn("partition", lambda row: Cell(printable(row["partition"]))),
         number_column("epoch", "epoch"),

@@ -13,8 +13,9 @@ from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.traffic import error_rows, time_rows, traffic_columns, traffic_rows
 from kdissect.report.printable import printable
 from kdissect.tui.session import Change
-from kdissect.tui.view import Tell
+from kdissect.tui.view import Tell, UseFilter
 from kdissect.tui.views.lines_below import LinesBelowView
+from kdissect.tui.views.quick_filters import negated
 from kdissect.tui.widgets.plots import latency_plot, percentile_plot, rate_plot
 from kdissect.tui.widgets.rows_table import Row
 from kdissect.tui.widgets.styled_lines import Line
@@ -81,9 +82,6 @@ class StatisticsView(LinesBelowView):
 
     def action_cell(self, takes: bool) -> None:
         """Every cell of a row stands for its first."""
-        from kdissect.tui.view import UseFilter
-        from kdissect.tui.views.quick_filters import negated
-
         row = self.table.row
         expression = None if row is None else self.row_filter(row)
         if expression is None:

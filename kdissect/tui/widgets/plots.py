@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kdissect.model.plural import plural
-from kdissect.report.durations import duration
-from kdissect.report.quantities import byte_count, rate
+from kdissect.report.quantities import byte_count, duration, rate
 from kdissect.tui.widgets.styled_lines import Line
 
 Facts = dict[str, Any]

@@ -21,7 +21,7 @@ from textual.strip import Strip
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.tui.widgets.column_widths import GAP, Placed, place_columns
 from kdissect.tui.widgets.row_order import Order, headed, next_order, ordered
-from kdissect.tui.widgets.safe_text import fitted, plain
+from kdissect.tui.widgets.safe_text import fitted, safe
 
 Row = dict[str, Any]
 Key = Callable[[Row], object]
@@ -179,7 +179,7 @@ class RowsTable(ScrollView, can_focus=True):
         if self._measured == width:
             return
         self._measured = width
-        sample = [[plain(column.cell(row).text) for column in self._columns] for row in self._rows[:SAMPLE]]
+        sample = [[safe(column.cell(row).text) for column in self._columns] for row in self._rows[:SAMPLE]]
         self._placed = place_columns(self._headed(), sample, width - GUTTER)
         self._across = min(self._across, max(len(self._placed) - 1, 0))
         self.virtual_size = Size(width, len(self._rows) + 1)
@@ -240,7 +240,7 @@ class RowsTable(ScrollView, can_focus=True):
                 own += self._part("cell")
             if number:
                 segments.append(Segment(" " * GAP, style))
-            segments.append(Segment(fitted(plain(cell.text), one.width, column.right), own))
+            segments.append(Segment(fitted(safe(cell.text), one.width, column.right), own))
         return Strip(segments).adjust_cell_length(width, style)
 
     def _part(self, name: str) -> Style:

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from kdissect.report.cells import Cell, TableColumn
-from kdissect.report.durations import duration
-from kdissect.report.quantities import byte_count
+from kdissect.report.quantities import byte_count, duration
 from kdissect.tui.panes import exchange_order
 from kdissect.tui.panes.exchange_columns import COLUMNS
 from kdissect.tui.panes.exchange_order import Ordered, next_flagged
