@@ -12,7 +12,7 @@ from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.nested_records import nest_batches
 from kdissect.engine.rows import ExchangeRows, Row
 from kdissect.excerpt.excerpt_reader import Recorder, listen
-from kdissect.excerpt.find_frames import Harvest
+from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.redactor import FrameRedactor
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.packet import Packet, PlainPacket
@@ -333,7 +333,7 @@ class Excerpts(CaptureTarget):
         packets = read_pcap(data)
         events = events_of(packets)
         level = self.levels[len(data) % 3]
-        harvest = Harvest(lambda _exchange: True, False, FrameRedactor(level))
+        harvest = FrameSearch(lambda _exchange: True, False, FrameRedactor(level))
         for event in events:
             harvest.add(event)
         found = harvest.result()

@@ -25,7 +25,7 @@ from kdissect.cli.selection import add_selection
 from kdissect.model.plural import plural
 
 if TYPE_CHECKING:
-    from kdissect.excerpt.find_frames import Harvested
+    from kdissect.excerpt.find_frames import FoundFrames
     from kdissect.excerpt.redactor import FrameRedactor
 
 LEVELS = ("secrets", "payload", "names")
@@ -119,8 +119,8 @@ def _extract(options: Namespace, dissection: Dissection) -> int:
     return OK
 
 
-def _harvest(options: Namespace, dissection: Dissection) -> Harvested:
-    from kdissect.excerpt.find_frames import Harvest
+def _harvest(options: Namespace, dissection: Dissection) -> FoundFrames:
+    from kdissect.excerpt.find_frames import FrameSearch
 
     redactor: FrameRedactor | None = None
     if options.redact:
@@ -131,10 +131,10 @@ def _harvest(options: Namespace, dissection: Dissection) -> Harvested:
         from kdissect.cli.extract_connections import matching
 
         wanted = matching(options, open_inputs(options)).ids
-        harvest = Harvest(lambda exchange: exchange.connection.id in wanted, options.decrypted, redactor)
+        harvest = FrameSearch(lambda exchange: exchange.connection.id in wanted, options.decrypted, redactor)
     else:
         accepts = selected(options, dissection)
-        harvest = Harvest(accepts or (lambda _exchange: True), options.decrypted, redactor)
+        harvest = FrameSearch(accepts or (lambda _exchange: True), options.decrypted, redactor)
     dissection.guard.each(dissection.events(), harvest.add)
     if redactor is not None:
         _say_what_was_done(redactor)
@@ -150,7 +150,7 @@ def _say_what_was_done(redactor: FrameRedactor) -> None:
         say(f"{frames} another length, because batches had to be compressed again")
 
 
-def _say_what_is_left_out(options: Namespace, harvested: Harvested) -> None:
+def _say_what_is_left_out(options: Namespace, harvested: FoundFrames) -> None:
     if not harvested.exchanges:
         say("no exchange is taken: the file holds no packets")
     if harvested.encrypted:
@@ -170,7 +170,7 @@ def _say_what_is_left_out(options: Namespace, harvested: Harvested) -> None:
         say("warning: captures of different sets are written into one file")
 
 
-def _write(options: Namespace, harvested: Harvested, dissection: Dissection) -> None:
+def _write(options: Namespace, harvested: FoundFrames, dissection: Dissection) -> None:
     from kdissect import __version__
     from kdissect.capture.packet_file import APPLICATION, PacketFile
     from kdissect.excerpt.excerpt_reader import ExcerptPacket
@@ -186,7 +186,7 @@ def _write(options: Namespace, harvested: Harvested, dissection: Dissection) -> 
         write_frames(harvested, open_again(options, dissection), not options.redact, write)
 
 
-def _comment(options: Namespace, harvested: Harvested) -> str:
+def _comment(options: Namespace, harvested: FoundFrames) -> str:
     lines = [
         f"{plural(harvested.exchanges, 'exchange')}. Packets of others are left out. Headers and times are "
         "those of the capture; sequence numbers, lengths and checksums those of what is here."

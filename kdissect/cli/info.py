@@ -20,7 +20,8 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.link import link_name
 from kdissect.session.events import Event
-from kdissect.stats.refused_logins import RefusedLogins
+from kdissect.session.exchange import Exchange
+from kdissect.stats.refused_logins import LOGIN_APIS, RefusedLogins
 
 Facts = dict[str, Any]
 
@@ -69,7 +70,9 @@ def _facts(dissection: Dissection, options: Namespace) -> Facts:
 
     def add(event: Event) -> None:
         if takes is None or takes(event):
-            overview.add(logins.add(event))
+            if not isinstance(event, Exchange) or event.api_key in LOGIN_APIS:
+                event = logins.add(event)
+            overview.add(event)
 
     read_all(dissection, add)
     _add_anomalies_below(overview, dissection)

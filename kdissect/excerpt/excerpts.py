@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kdissect.api import Dissection
 from kdissect.excerpt.excerpt_reader import NOBODY, ExcerptPacket, Recorder, listen, read_excerpts
-from kdissect.excerpt.find_frames import Harvested
+from kdissect.excerpt.find_frames import FoundFrames
 from kdissect.excerpt.packet_headers import headers_of
 from kdissect.excerpt.planner import plan
-from kdissect.excerpt.wanted import Wish
+from kdissect.excerpt.wanted import Wanted
 from kdissect.model.packet import Packet, PlainPacket
 from kdissect.model.ports import Ports
 from kdissect.model.segment import PlainSegment
@@ -15,34 +15,34 @@ from kdissect.model.stream import StreamSink
 
 
 def write_frames(
-    harvested: Harvested, again: Dissection, show_secrets: bool, write: Callable[[ExcerptPacket], None]
+    found: FoundFrames, again: Dissection, show_secrets: bool, write: Callable[[ExcerptPacket], None]
 ) -> None:
     """Read the captures from their start and hand on the packets of the frames, as they come.
 
     Memory is that of the plans, of open connections and of what waits for missing segments.
     """
-    if not harvested.connections:
+    if not found.connections:
         return
     files = again.captures.files
     listen(
         again.ports,
         lambda index: files[index].capture_set,
-        harvested.connections,
-        lambda connection: (Recorder(harvested.plan(connection), show_secrets, write, again.key_logs),),
+        found.connections,
+        lambda connection: (Recorder(found.plan(connection), show_secrets, write, again.key_logs),),
         again.captures.batches(),
     )
 
 
 def excerpts(
-    wishes: Sequence[Sequence[Wish]], opened: Callable[[], Dissection], show_secrets: bool = False
+    wanted: Sequence[Sequence[Wanted]], opened: Callable[[], Dissection], show_secrets: bool = False
 ) -> list[list[ExcerptPacket]]:
-    """The packets of each excerpt; a group of wishes is one excerpt. Empty for one that is too large.
+    """The packets of each excerpt; each group is one excerpt. Empty for one that is too large.
 
     `opened` gives the captures to be read, from their start, twice; they must be the same both times. Link,
     network and transport headers are those of the captured packets, with lengths, sequence numbers and
     checksums of what is kept; secrets are overwritten unless `show_secrets`.
     """
-    plans = plan(wishes, opened().events(), show_secrets)
+    plans = plan(wanted, opened().events(), show_secrets)
     again = opened()
     files = again.captures.files
     return read_excerpts(

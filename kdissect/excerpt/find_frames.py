@@ -29,7 +29,7 @@ class Redactor(Protocol):
         """For `request` or `response`. Raises nothing."""
 
 
-class Harvested(NamedTuple):
+class FoundFrames(NamedTuple):
     """What was found. `encrypted` exchanges, of so many connections, were left out; so were the `foreign`
     connections, which carry no Kafka. `connections` have the frames; each says whether it is TLS.
     """
@@ -59,7 +59,7 @@ class _Open:
         self.negotiation = 0
 
 
-class Harvest:
+class FrameSearch:
     """`add` every event, then ask for `result`.
 
     Exchanges of TLS connections are taken if `decrypted`. Raises PlanTooLargeError from `add`.
@@ -87,10 +87,10 @@ class Harvest:
         elif isinstance(event, ConnectionClosed):
             self._close(event.connection)
 
-    def result(self) -> Harvested:
+    def result(self) -> FoundFrames:
         """What was found, once all events were added."""
         encrypted = self._encrypted.values()
-        return Harvested(
+        return FoundFrames(
             self._frames, self._connections, self._exchanges, sum(encrypted), len(encrypted), self._foreign,
             len(self._sets),
         )  # fmt: skip
@@ -149,9 +149,9 @@ class Harvest:
 
 
 def _label(exchange: Exchange, side: str) -> str:
-    place = f"{exchange.connection.id}/{exchange.ordinal}"
+    exchange_id = f"{exchange.connection.id}/{exchange.ordinal}"
     if exchange.kind is ExchangeKind.SASL_TOKEN:
-        return f"{place} SASL token, {side}"
+        return f"{exchange_id} SASL token, {side}"
     key = exchange.api_key
     name = "of an unknown API" if key is None else f"{api_name(key) or f'API {key}'} v{exchange.api_version}"
-    return f"{place} {name} {side}, correlation id {exchange.correlation_id}"
+    return f"{exchange_id} {name} {side}, correlation id {exchange.correlation_id}"

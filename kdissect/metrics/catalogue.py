@@ -15,7 +15,7 @@ from kdissect.metrics.tallies import TimeHistogram
 PREFIX = "kdissect_"
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """Types of Prometheus."""
 
     COUNTER = "counter"
@@ -31,7 +31,7 @@ class Metric(NamedTuple):
     """One metric. `samples` gives its values by labels; nothing where nobody counts it."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     labels: tuple[str, ...]
     help: str
     samples: Callable[[Snapshot], Samples]
@@ -99,7 +99,7 @@ def _last_seconds(counts: CaptureCounts) -> float | None:
     return None if counts.last_time_ns is None else counts.last_time_ns / 1e9
 
 
-_C, _G, _H = Kind.COUNTER, Kind.GAUGE, Kind.HISTOGRAM
+_C, _G, _H = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
 METRICS: tuple[Metric, ...] = tuple(
     Metric(PREFIX + name, kind, labels, text, samples)
     for name, kind, labels, text, samples in (

@@ -43,8 +43,8 @@ class Meter:
         self._open: dict[str, ConnectionInfo] = {}
         self._anomalies: Counter[str] = Counter()
         """Of exchanges, and of connections that are closed."""
-        self._told: Counter[str] = Counter()
-        """Anomalies as they were told last: a connection that closes meanwhile must not make them fewer."""
+        self._reported: Counter[str] = Counter()
+        """Anomalies as reported last: a connection that closes meanwhile must not make them fewer."""
 
     def add(self, event: Event) -> None:
         """Count the analyzer's next event."""
@@ -82,8 +82,8 @@ class Meter:
         if self.other_anomalies is not None:
             found.update(_patiently(self.other_anomalies))
         with self._lock:
-            self._told |= found  # the larger of both
-            return dict(self._told)
+            self._reported |= found  # the larger of both
+            return dict(self._reported)
 
 
 def _by_rule(findings: Iterable[Finding]) -> dict[Labels, int]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kdissect.metrics.snapshot import Snapshot
 from kdissect.model.extras import how_to_install
 
-LOOPBACK = "127.0.0.1"  # there is no password: who wants others to read it has to say so
+_LOOPBACK = "127.0.0.1"  # there is no password: who wants others to read it has to say so
 
 
 class Address(NamedTuple):
@@ -35,7 +35,7 @@ def parse_address(text: str) -> Address:
         raise ValueError(f"{text!r} is no [HOST]:PORT; an IPv6 address stands in brackets: [{host}]:{port}")
     if not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise ValueError(f"{text!r} is no [HOST]:PORT")
-    return Address(host or LOOPBACK, int(port))
+    return Address(host or _LOOPBACK, int(port))
 
 
 class MetricsError(Exception):
@@ -85,7 +85,7 @@ class MetricsServer:
 
 
 def _why(address: Address, error: OSError) -> str:
-    place = f"{address.host}:{address.port}"
+    host_port = f"{address.host}:{address.port}"
     if error.errno == errno.EADDRINUSE:
-        return f"metrics cannot be served at {place}: the port is in use; name another with --metrics"
-    return f"metrics cannot be served at {place}: {error.strerror or error}"
+        return f"metrics cannot be served at {host_port}: the port is in use; name another with --metrics"
+    return f"metrics cannot be served at {host_port}: {error.strerror or error}"

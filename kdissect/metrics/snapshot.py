@@ -25,7 +25,7 @@ class CaptureCounts(NamedTuple):
 
 
 def file_counts(files: list[CaptureFile]) -> CaptureCounts:
-    """Of captures that were written by others: what they tell of losses (pcapng statistics)."""
+    """Of captures that were written by others: what they say of losses (pcapng statistics)."""
     times = [file.last_time_ns for file in files if file.last_time_ns is not None]
     return CaptureCounts(
         sum(file.packets for file in files),

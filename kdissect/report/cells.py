@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kdissect.report.printable import field_text
+from kdissect.report.printable import field_text, printable
 
 
 class Cell(NamedTuple):
@@ -31,9 +31,18 @@ def count_cell(count: int, style: str = "") -> Cell:
     return Cell(str(count) if count else "", style)
 
 
-def number_column(title: str, field: str) -> TableColumn:
+def number_column(title: str, field: str, min_width: int = 0, rank: int = 0, style: str = "") -> TableColumn:
     """A number of the row, nothing for none."""
-    return TableColumn(title, lambda row: Cell("" if row[field] is None else str(row[field])), right=True)
+
+    def number(row: dict[str, Any]) -> Cell:
+        return Cell("" if row[field] is None else str(row[field]), style)
+
+    return TableColumn(title, number, min_width, rank, right=True)
+
+
+def text_column(title: str, field: str, min_width: int = 0, rank: int = 0, style: str = "") -> TableColumn:
+    """A text of the row, nothing for none."""
+    return TableColumn(title, lambda row: Cell(printable(row[field] or ""), style), min_width, rank)
 
 
 def counts_text(counts: dict[str, int]) -> str:

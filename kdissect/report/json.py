@@ -22,7 +22,7 @@ from kdissect.schema.releases import newest_release
 from kdissect.schema.sources import resolve
 from kdissect.sketches.distribution import Distribution
 
-REPORT_VERSION = 1
+_REPORT_VERSION = 1
 SCHEMA = "check.schema.json"
 Row = dict[str, Any]
 
@@ -40,7 +40,7 @@ def report_json(verdict: Verdict) -> str:
 def report_row(verdict: Verdict) -> Row:
     """The report as plain values."""
     return {
-        "report_version": REPORT_VERSION,
+        "report_version": _REPORT_VERSION,
         "kdissect_version": __version__,
         "kafka_schema_version": newest_release(),
         "ruleset_version": ruleset_version(verdict.rules),

@@ -20,7 +20,7 @@ _CHUNK = 1 << 20  # bytes
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
-class Judged(Protocol):
+class JudgeResult(Protocol):
     """What judging came to: a `Judge` that is finished, or what was put together from several."""
 
     findings: FindingLog
@@ -38,7 +38,7 @@ class Verdict:
 
     def __init__(
         self,
-        judge: Judged,
+        judge: JudgeResult,
         quality: CaptureQuality,
         files: Sequence[str],
         suppressions: Sequence[Suppression] = (),
@@ -75,7 +75,7 @@ class Verdict:
     @cached_property
     def captures(self) -> list[tuple[str, str | None]]:
         """Name and SHA-256 of each input; None for standard input. Reads the files once."""
-        return [(path, sha256_of(path)) for path in self.files]
+        return [(path, _sha256_of(path)) for path in self.files]
 
     @property
     def exchanges(self) -> int:
@@ -94,7 +94,7 @@ class Verdict:
         return {str(severity): counts[severity] for severity in _ORDER if counts[severity]}
 
 
-def sha256_of(path: str) -> str | None:
+def _sha256_of(path: str) -> str | None:
     """SHA-256 of a file in hex, by its name as text (`model.path_text`).
 
     None for standard input and what cannot be read any more.

@@ -12,7 +12,7 @@ from kdissect.model.packet import ref_file, ref_number
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.problem import Reason
-from kdissect.stats.refused_logins import RefusedLogins
+from kdissect.stats.refused_logins import LOGIN_APIS, RefusedLogins
 
 
 class Diagnosis:
@@ -31,11 +31,15 @@ class Diagnosis:
         info = event.connection
         if info.same_as is not None:
             return []
-        event = self._logins.add(event)
         if isinstance(event, Exchange):
+            # Hot, once an exchange: of nearly all nothing is to be learned.
             if event.api_key in TELLING:
                 self._problems.feed(Turn(event))
-        elif isinstance(event, ConnectionClosed):
+            elif event.api_key in LOGIN_APIS:
+                self._logins.add(event)
+            return []
+        event = self._logins.add(event)
+        if isinstance(event, ConnectionClosed):
             if not is_wanted:
                 self._problems.forget(info)
                 event = event._replace(problem=None)

@@ -1,6 +1,6 @@
 """Fetch sessions by client and broker: how often they were built anew and why, and how many polls were empty.
 
-The sessions are those of `history.fetch_sessions` (KIP-227); this counts what it tells for each client.
+The sessions are those of `history.fetch_sessions` (KIP-227); this counts its facts for each client.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from kdissect.stats.response_time import is_empty_early
 CLIENTS_KEPT = 5_000  # clients times brokers; 1 KB each
 CONNECTIONS_KEPT = 20_000  # open at a time on the largest brokers (history.throttling)
 SESSIONS_KEPT = 100  # ids of one client, the last ones
-NOTHING_SEEN = "nothing seen"  # the client opened another session without a visible reason
-NEW_CONNECTION = "new connection"
+_NOTHING_SEEN = "nothing seen"  # the client opened another session without a visible reason
+_NEW_CONNECTION = "new connection"
 
 _ENDINGS: dict[StrEnum, str] = {
     FetchFact.CLOSED: "closed by the client", FetchFact.ENDED: "no partitions left"
@@ -81,7 +81,7 @@ class Fetcher:
         """The broker gave a session."""
         if self.connection:
             moved = connection != self.connection
-            self.rebuilt[self.ended_by or (NEW_CONNECTION if moved else NOTHING_SEEN)] += 1
+            self.rebuilt[self.ended_by or (_NEW_CONNECTION if moved else _NOTHING_SEEN)] += 1
         self.connection, self.ended_by = connection, None
         self.sessions.pop(key, None)
         self.sessions[key] = None
@@ -125,8 +125,8 @@ class FetchSessionTraffic:
 
     def _apply(self, facts: list[Fact]) -> None:
         for fact in facts:
-            place = self._of_connection.peek(fact.evidence.connection)
-            fetcher = None if place is None else self.fetchers.peek(place)
+            key = self._of_connection.peek(fact.evidence.connection)
+            fetcher = None if key is None else self.fetchers.peek(key)
             if fetcher is None:
                 continue
             if fact.kind is FetchFact.CREATED:

@@ -11,11 +11,13 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.problem import Problem, Reason
 
-_SASL = frozenset({apis.SASL_HANDSHAKE, apis.SASL_AUTHENTICATE})
+_SASL = (apis.SASL_HANDSHAKE, apis.SASL_AUTHENTICATE)
+LOGIN_APIS = frozenset({*_SASL, None})
+"""Exchanges of other APIs need not be added; None may be a bare token."""
 
 
 class RefusedLogins:
-    """Sees every event; the end of a connection whose login was refused gets that as its `problem`."""
+    """Sees the events of a reading; the end of a connection whose login was refused says so as `problem`."""
 
     def __init__(self) -> None:
         self._sasl = SaslHistory()
@@ -24,13 +26,11 @@ class RefusedLogins:
 
     def add(self, event: Event) -> Event:
         """The analyzer's next event, or what takes its place."""
-        # Hot, once an exchange: of nearly all nothing is to be learned.
         if isinstance(event, Exchange):
             if event.api_key in _SASL or event.kind is ExchangeKind.SASL_TOKEN:
                 for fact in self._sasl.feed(Turn(event)):
                     self._learn(fact)
-            return event
-        if isinstance(event, ConnectionClosed):
+        elif isinstance(event, ConnectionClosed):
             info = event.connection
             self._sasl.connections.pop(info.id)
             refused = self._refused.pop(info.id, None)

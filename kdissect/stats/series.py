@@ -65,10 +65,10 @@ class Series(Counts):
 
     def wider(self, width_ns: int) -> int:
         """The next of `WIDTHS_NS`."""
-        return next_width(width_ns)
+        return _next_width(width_ns)
 
 
-def next_width(width_ns: int) -> int:
+def _next_width(width_ns: int) -> int:
     """The next wider interval of `WIDTHS_NS`."""
     return next((width for width in WIDTHS_NS if width > width_ns), width_ns * _WIDER)
 
@@ -115,4 +115,4 @@ class LatencySeries(Intervals[Distribution]):
 
     def wider(self, width_ns: int) -> int:
         """The next of `stats.series.WIDTHS_NS`."""
-        return next_width(width_ns)
+        return _next_width(width_ns)

@@ -1,7 +1,7 @@
 """Which clients break on another Kafka release: the API versions they use against those it takes.
 
 A client that asks a broker for its versions (ApiVersions) takes the newest both know. If it used the newest
-that its broker offered, it may know newer ones: then the capture cannot tell whether it breaks. A client that
+that its broker offered, it may know newer ones: then the capture cannot show whether it breaks. A client that
 used less than it was offered, or never asked, breaks.
 """
 
@@ -43,7 +43,7 @@ class Outcome(StrEnum):
 
 
 class UseKey(NamedTuple):
-    """What rows are told apart by: the client without its address, and what it used."""
+    """What makes a row: the client without its address, and what it used."""
 
     principal: str | None
     client_id: str | None
@@ -85,20 +85,20 @@ class UpgradeAudit:
     def add(self, event: Event, counts: bool = True) -> None:
         """Take the analyzer's next event.
 
-        An exchange that does not count tells which versions clients ask for and brokers offer.
+        An exchange that does not count still shows which versions clients ask for and brokers offer.
         """
         facts = self._history.add(event)
         if not isinstance(event, Exchange):
             return
-        place = event.connection.capture_set, event.connection.broker_text
+        broker = event.connection.capture_set, event.connection.broker_text
         for fact in facts:
             if fact.kind is VersionFact.OFFERED:
-                self._offered.put(place, fact.seen)
+                self._offered.put(broker, fact.seen)
         if event.kind is ExchangeKind.KAFKA and event.state is not State.ORPHAN_RESPONSE:
             turn = Turn(event)
             self._learn(turn)
             if counts:
-                self._count(turn, self._offered.peek(place))
+                self._count(turn, self._offered.peek(broker))
 
     def outcome(self, key: UseKey, use: ApiUse) -> tuple[Outcome, Verdict]:
         """What the target does to a use."""

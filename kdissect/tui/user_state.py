@@ -40,7 +40,7 @@ class State:
 
 
 APPLICATION = "kdissect"
-FILE_NAME = "tui.json"
+_FILE_NAME = "tui.json"
 FILTERS_KEPT = 100
 # Of one filter, and of the file: nobody types more, and whatever else stands there is not ours.
 LONGEST_FILTER = 4096
@@ -50,7 +50,7 @@ _VERSION = 1
 
 def state_path() -> Path:
     """Where the state is kept."""
-    return user_config_path(APPLICATION, appauthor=False) / FILE_NAME
+    return user_config_path(APPLICATION, appauthor=False) / _FILE_NAME
 
 
 class KeptState(State):

@@ -16,7 +16,7 @@ from kdissect.cli.formats.linetexts import texts_of
 from kdissect.engine.analyzer import CLOSED_AT_ONCE, Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.excerpt.excerpt_reader import Recorder, Tap
-from kdissect.excerpt.find_frames import Harvest
+from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.history import connection_problems, negotiated_versions
 from kdissect.model.native import native
 from kdissect.model.packet import PlainPacket
@@ -93,8 +93,8 @@ def test_an_open_connection_that_is_judged(monkeypatch: pytest.MonkeyPatch) -> N
     assert held < (3300 if native is not None else 5650)
 
 
-def harvesting() -> Harvest:
-    return Harvest(lambda _exchange: True)
+def harvesting() -> FrameSearch:
+    return FrameSearch(lambda _exchange: True)
 
 
 @pytest.mark.exhaustive

@@ -14,7 +14,7 @@ from kdissect.tui import session as sessions
 from kdissect.tui.processes.spool import GONE, TOO_LARGE, SpoolReader, SpoolWriter
 from kdissect.tui.processes.worker_messages import Order
 from kdissect.tui.session import Session
-from kdissect.tui.view import Tell
+from kdissect.tui.view import Notice
 from kdissect.tui.widgets import safe_text
 from tests.support.batches import batch_bytes, record_bytes
 from tests.support.console import CAPTURES
@@ -62,7 +62,7 @@ def test_hostile_text_on_screen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         assert driven.session.shown.predicate is not None
         await driven.until(lambda: driven.session.shown.looked_at == 1)
         assert len(driven.session.shown) == 1, "the quick filter quotes what it must"
-        driven.app.tell(Tell(HOSTILE))
+        driven.app.give_notice(Notice(HOSTILE))
         await driven.pilot.pause()
         assert_inert(driven)
         assert "[bold red]x[/]" in "\n".join(driven.screen())

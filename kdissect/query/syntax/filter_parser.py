@@ -28,7 +28,7 @@ class Expected(StrEnum):
 
 
 class Expectation(NamedTuple):
-    """What is expected; `field` and `symbol` tell the comparison that a value belongs to."""
+    """What is expected; `field` and `symbol` are the comparison that a value belongs to."""
 
     what: Expected
     field: str = ""

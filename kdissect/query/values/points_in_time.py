@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kdissect.query.syntax.nodes import Literal
 from kdissect.query.values.units import DURATIONS
-from kdissect.query.values.value_kinds import Kind, whole
+from kdissect.query.values.value_kinds import ValueKind, whole
 
 SECOND_NS = 10**9
 DAY_NS = 86400 * SECOND_NS
@@ -34,7 +34,7 @@ class Moment(NamedTuple):
         return start_ns - start_ns % DAY_NS + self.ns if self.since == "day" else self.ns
 
 
-class Time(Kind):
+class Time(ValueKind):
     """Points in time. The field counts `scale` nanoseconds since 1970 UTC."""
 
     name = "time"

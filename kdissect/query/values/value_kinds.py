@@ -17,7 +17,7 @@ Test = Callable[[Any], bool]
 MAX_DIGITS = 40  # of a number: 2^64 has 20; Python refuses to read more than 4300 at once
 
 
-class Kind:
+class ValueKind:
     """A kind of value. What is here holds for values that can only be compared for equality."""
 
     name = "value"
@@ -54,7 +54,7 @@ class Kind:
         return ()
 
 
-class Number(Kind):
+class Number(ValueKind):
     """Whole numbers, also as 0x..."""
 
     name = "int"
@@ -70,7 +70,7 @@ class Number(Kind):
         return found
 
 
-class Real(Kind):
+class Real(ValueKind):
     """Floating point numbers."""
 
     name = "float"
@@ -86,7 +86,7 @@ class Real(Kind):
             raise ValueError(f"{literal.text!r} is no number") from None
 
 
-class Flag(Kind):
+class Flag(ValueKind):
     """Truth values."""
 
     name = "bool"
@@ -105,7 +105,7 @@ class Flag(Kind):
         return (("true", ""), ("false", ""))
 
 
-class Text(Kind):
+class Text(ValueKind):
     """Texts."""
 
     name = "string"
@@ -118,7 +118,7 @@ class Text(Kind):
         return literal.text
 
 
-class Bytes(Kind):
+class Bytes(ValueKind):
     """Bytes."""
 
     name = "bytes"
@@ -140,7 +140,7 @@ class Bytes(Kind):
         return bytes(raw).decode("utf-8", "backslashreplace")
 
 
-class Uuid(Kind):
+class Uuid(ValueKind):
     """Topic ids and the like: 16 bytes."""
 
     name = "uuid"
@@ -167,7 +167,7 @@ class Uuid(Kind):
         return uuid_text(raw)
 
 
-class Structure(Kind):
+class Structure(ValueKind):
     """Structs and lists of structs: there or not, and how many."""
 
     name = "struct"

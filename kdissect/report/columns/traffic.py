@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.engine.times import rfc3339
 from kdissect.model.plural import plural
-from kdissect.report.cells import Cell, TableColumn, count_cell
+from kdissect.report.cells import Cell, TableColumn, count_cell, number_column, text_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import byte_count, duration, rate
 
@@ -14,10 +14,10 @@ _NAMED = 3  # rows that an error names
 
 
 def traffic_columns(by: Sequence[str], span_ns: int) -> list[TableColumn]:
-    """What rows are told apart by, then how many, how fast, how large. `span_ns`: the time they took."""
+    """The dimensions, then how many, how fast, how large. `span_ns`: the time they took."""
     return [
         *(_name(name) for name in by),
-        TableColumn("exchanges", lambda row: Cell(str(row["exchanges"])), right=True),
+        number_column("exchanges", "exchanges"),
         TableColumn("rate", lambda row: Cell(rate(row["exchanges"], span_ns), "dim"), rank=4, right=True),
         TableColumn("failed", _failed, right=True),
         _time("p50", "latency_ns", "p50", 0),
@@ -39,8 +39,8 @@ def error_columns() -> list[TableColumn]:
     """Error codes, and how many exchanges had them."""
     return [
         TableColumn("error", lambda row: Cell(row["error"], "bad")),
-        TableColumn("exchanges", lambda row: Cell(str(row["exchanges"])), right=True),
-        TableColumn("in", lambda row: Cell(printable(row["in"]))),
+        number_column("exchanges", "exchanges"),
+        text_column("in", "in"),
     ]
 
 

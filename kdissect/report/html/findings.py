@@ -16,7 +16,7 @@ from kdissect.schema.sources import resolve
 # A page with more than this is slow to open; the other reports hold all of them.
 MAX_SHOWN = 1000
 # Findings of one rule that are listed; further ones fold away, so that the next rule is on the screen.
-UNFOLDED = 6
+_UNFOLDED = 6
 _FILTERS = (
     ("severity", ("error", "warning", "info")),
     ("claim", ("malformed", "refused", "differs")),
@@ -79,10 +79,10 @@ def _rule(found: Sequence[Finding], verdict: Verdict, first: bool) -> Markup:
     tags = join((loud, *(element("span", word, class_="tag") for word in (finding.claim, finding.level))))
     about = element("p", page(rule).splitlines()[0] if rule is not None else "", class_="note")
     folds = [_fold(one, verdict, first and number == 0) for number, one in enumerate(found)]
-    rest = folds[UNFOLDED:]
+    rest = folds[_UNFOLDED:]
     if len(rest) > 1:
         summary = element("summary", f"{grouped(len(rest))} more")
-        folds = [*folds[:UNFOLDED], element("details", summary, *rest, class_="more")]
+        folds = [*folds[:_UNFOLDED], element("details", summary, *rest, class_="more")]
     head = element("div", title, tags, class_="rule-head")
     kinds = f"rule is-{finding.severity} is-{finding.claim}{only}"
     return element("article", head, about, *folds, class_=kinds)

@@ -1,4 +1,4 @@
-"""What is told of one group: its members, and where its coordinator is."""
+"""What happened in one group: its members, and where its coordinator is."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class MemberLog:
 
 
 MEMBERS_KEPT = 1_000  # of one group, those that are gone too; 1 KB each
-NAMED_BY_KEPT = 100
-FAILURES_KEPT = 1_000  # kinds of failure, by API, error and client
+_NAMED_BY_KEPT = 100
+_FAILURES_KEPT = 1_000  # kinds of failure, by API, error and client
 
 
 class Failures:
@@ -101,7 +101,7 @@ class GroupLog:
     """One group.
 
     `named_by` are the clients and APIs that named it, `info` a connection on which it was named,
-    `coordinator` the address that FindCoordinator told. `denied` counts requests by client and API that were
+    `coordinator` the address that FindCoordinator gave. `denied` counts requests by client and API that were
     refused for want of permission, `errors` what members were refused for, `failures` what they tried in
     vain, by API, error code's name and client. `rejoins` are those who joined anew, by how they went before,
     their reason and the client. `is_wanted`: an exchange that was asked for is about the
@@ -160,13 +160,13 @@ class GroupLog:
     def named(self, client_id: str | None, api: str) -> None:
         """A client named the group."""
         key = client_id, api
-        if key in self.named_by or len(self.named_by) < NAMED_BY_KEPT:
+        if key in self.named_by or len(self.named_by) < _NAMED_BY_KEPT:
             self.named_by[key] = self.named_by.get(key, 0) + 1
 
     def deny(self, client: Client, api: str) -> None:
         """A client was refused."""
         key = client, api
-        if key in self.denied or len(self.denied) < NAMED_BY_KEPT:
+        if key in self.denied or len(self.denied) < _NAMED_BY_KEPT:
             self.denied[key] += 1
 
     def fail(self, api: str, error: str, client: Client, time_ns: int) -> None:
@@ -176,7 +176,7 @@ class GroupLog:
 
 def _count(kept: dict[tuple[str, str, Client], Failures], key: tuple[str, str, Client], time_ns: int) -> None:
     if key not in kept:
-        if len(kept) >= FAILURES_KEPT:
+        if len(kept) >= _FAILURES_KEPT:
             return
         kept[key] = Failures(time_ns)
     kept[key].add(time_ns)

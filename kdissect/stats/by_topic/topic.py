@@ -74,7 +74,7 @@ class Use:
 
 USERS_KEPT = 200  # of one topic: clients times roles; what comes later counts under `OTHERS`
 PARTITIONS_KEPT = 10_000  # of one topic, to count them
-DENIED_KEPT = 200  # clients times APIs
+_DENIED_KEPT = 200  # clients times APIs
 OTHERS = Client(None, "(others)", None, "")
 
 UserKey = tuple[Role, Client]
@@ -127,7 +127,7 @@ class Topic:
     def deny(self, client: Client, api: str) -> None:
         """A client was refused for want of permission."""
         key = client, api
-        if key not in self.denied and len(self.denied) >= DENIED_KEPT:
+        if key not in self.denied and len(self.denied) >= _DENIED_KEPT:
             key = OTHERS, api
         self.denied[key] += 1
 

@@ -29,11 +29,11 @@ TOPICS_KEPT = 2_000  # 5 to 20 KB each; later ones count in `other`
 _ROLES = {
     apis.PRODUCE: Role.WRITE, apis.FETCH: Role.READ, apis.SHARE_FETCH: Role.SHARE,
 }  # fmt: skip
-Place = tuple[str | bytes, int | None]
+PartitionKey = tuple[str | bytes, int | None]
 
 
 class TopicTraffic:
-    """Topics by name, or by their id where nobody tells the name.
+    """Topics by name, or by their id where the name is unknown.
 
     `other` holds what came after `TOPICS_KEPT` topics.
     """
@@ -50,7 +50,7 @@ class TopicTraffic:
     def add(self, turn: Turn, counts: bool = True) -> None:
         """Take the next exchange, in the order in which the analyzer reports them.
 
-        One that does not count tells the names of topics, the groups of clients and where leaders are.
+        One that does not count still shows the names of topics, the groups of clients and where leaders are.
         """
         self._names.pass_by(turn.exchange)
         self.groups.learn(turn)
@@ -59,7 +59,7 @@ class TopicTraffic:
             self._count(turn)
 
     def _count(self, turn: Turn) -> None:
-        for named in denied_topics(turn):
+        for named in _denied_topics(turn):
             api = api_name(turn.key) or str(turn.key)
             self._topic(turn, named).deny(client_of(turn), api)
         role = _ROLES.get(turn.key)
@@ -124,9 +124,9 @@ def _topics_named(turn: Turn) -> list[str | bytes]:
     return list(found)
 
 
-def partition_errors(turn: Turn) -> dict[Place, int]:
+def partition_errors(turn: Turn) -> dict[PartitionKey, int]:
     """Codes of a Produce, Fetch or ShareFetch answer by topic (name or id) and partition, 0 included."""
-    found: dict[Place, int] = {}
+    found: dict[PartitionKey, int] = {}
     for topic in sent(turn.response, "responses", None) or ():
         name = _name(topic)
         for index, row in _rows(topic):
@@ -163,27 +163,27 @@ Named = str | bytes
 """A topic's name, or its id of 16 bytes."""
 
 
-def denied_topics(turn: Turn) -> set[Named]:
+def _denied_topics(turn: Turn) -> set[Named]:
     """The topics of an answer that stand beside or above the error; those of the request if none does."""
     if TOPIC_AUTHORIZATION_FAILED not in turn.exchange.response_summary().errors:
         return set()
     answer = turn.response
-    found = set() if answer is None else set(_walk(answer, None))
+    found = set() if answer is None else set(_topics_below(answer, None))
     return found or set(turn.exchange.request_summary().topics)
 
 
-def _walk(value: Value, topic: Named | None) -> Iterator[Named]:
+def _topics_below(value: Value, topic: Named | None) -> Iterator[Named]:
     topic = _topic(value) or topic
     for field, _, held in present(value):
         if field.is_error:
             if held == TOPIC_AUTHORIZATION_FAILED and topic is not None:
                 yield topic
         elif isinstance(held, Value):
-            yield from _walk(held, topic)
+            yield from _topics_below(held, topic)
         elif isinstance(held, (list, tuple)):
             for item in held:
                 if isinstance(item, Value):
-                    yield from _walk(item, topic)
+                    yield from _topics_below(item, topic)
 
 
 def _topic(value: Value) -> Named | None:

@@ -30,7 +30,7 @@ _SIDES = ("request", "response")
 class Buffer:
     """Bytes for the hex pane: of a frame without its size prefix, or of what was compressed in it.
 
-    `spans` tell the packets of a frame's bytes, counted from behind the size prefix; `hidden` are bytes that
+    `spans` are the packets of a frame's bytes, counted from behind the size prefix; `hidden` are bytes that
     must not be shown.
     """
 
@@ -274,12 +274,12 @@ def inner_item(item: Item, label: str) -> Item | None:
     return None
 
 
-def walk(items: list[Item]) -> Iterator[Item]:
+def open_lines(items: list[Item]) -> Iterator[Item]:
     """Lines that are on screen: those below open ones."""
     for item in items:
         yield item
         if item.is_open and item.can_open:
-            yield from walk(item.children)
+            yield from open_lines(item.children)
 
 
 def _about(frame: Frame) -> str:

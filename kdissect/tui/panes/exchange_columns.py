@@ -177,7 +177,7 @@ COLUMNS: tuple[ExchangeColumn, ...] = (
 
 GUTTER = 2
 # Of what is left over, a column that grows takes so much at most: names of errors are no longer.
-MOST_GROWTH = 24
+_MOST_GROWTH = 24
 
 
 def known(names: Sequence[str]) -> tuple[str, ...]:
@@ -198,7 +198,7 @@ def fitting(names: Sequence[str], width: int) -> list[tuple[ExchangeColumn, int]
         left -= more
     growing = [column for column in reversed(chosen) if column.grows]
     for index, column in enumerate(growing):
-        more = min(left // (len(growing) - index), MOST_GROWTH if index + 1 < len(growing) else left)
+        more = min(left // (len(growing) - index), _MOST_GROWTH if index + 1 < len(growing) else left)
         widths[column.name] += more
         left -= more
     return [(column, widths[column.name]) for column in chosen]

@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from kdissect.capture.live.settings import LiveSettings
 
 # The first rows at once, later ones in larger parcels: each costs the screen about a millisecond.
-FIRST_FLUSH_S = 0.02
-FLUSH_S = 0.15
-ROWS_A_PARCEL = 4000
-RESULT_S = 1.0
+_FIRST_FLUSH_S = 0.02
+_FLUSH_S = 0.15
+_ROWS_A_PARCEL = 4000
+_RESULT_S = 1.0
 
 
 def _cut(captures: Captures) -> Iterator[str]:
@@ -72,12 +72,12 @@ class Worker:
         self._dissection = _open(order)
         self._spool = SpoolWriter(order.spool) if order.spool >= 0 else None
         self._writer = LogWriter(self._keep)
-        self._numbers = RowNumbers()
+        self._numbers = _RowNumbers()
         self._studies: list[Study] | None = None
         self._accepts = self._filter() if order.filter else None
         self._matches = array("I")
-        self._next_flush = time.monotonic() + FIRST_FLUSH_S
-        self._next_result = time.monotonic() + RESULT_S
+        self._next_flush = time.monotonic() + _FIRST_FLUSH_S
+        self._next_result = time.monotonic() + _RESULT_S
         self._points: dict[int, int] = {}
         self._named = 0  # topic ids whose names were sent
         self._lock = Lock()
@@ -110,7 +110,7 @@ class Worker:
     def _tick(self) -> None:
         """What came last is not to wait for the next packet, which may never come."""
         while not self._is_over:
-            time.sleep(FLUSH_S)
+            time.sleep(_FLUSH_S)
             with self._lock:
                 if not self._is_over and time.monotonic() > self._next_flush:
                     self._flush()
@@ -134,7 +134,7 @@ class Worker:
     def _add(self, exchange: Exchange) -> None:
         self._dissection.topics.pass_by(exchange)
         self._writer.add(exchange)
-        if self._writer.waiting >= ROWS_A_PARCEL:
+        if self._writer.waiting >= _ROWS_A_PARCEL:
             self._flush()
 
     def _study(self, events: Sequence[Event], row: int) -> None:
@@ -222,10 +222,10 @@ class Worker:
             self._matches = array("I")
         self._tell_progress()
         now = time.monotonic()
-        self._next_flush = now + FLUSH_S
+        self._next_flush = now + _FLUSH_S
         if now > self._next_result:
             self._tell_results(is_final=False)
-            self._next_result = time.monotonic() + RESULT_S
+            self._next_result = time.monotonic() + _RESULT_S
 
     def _new_names(self) -> dict[bytes, str]:
         names = self._dissection.topics.plain_names()
@@ -247,7 +247,7 @@ class Worker:
             self._send(Result(study.name, study.result(), is_final))
 
 
-class RowNumbers:
+class _RowNumbers:
     """Rows of the exchanges of open connections by their ordinals; the same numbers as in the log."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ _LENGTH = Struct("<Q")
 class Order(NamedTuple):
     """What a worker is to do. Inputs as `Dissection` takes them.
 
-    `rows`: send the exchanges. `studies`: names of the studies to run (`tui.study`). `filter`: only exchanges
+    `rows`: send the exchanges. `studies`: names of the studies to run. `filter`: only exchanges
     that it takes go into the studies, and with `matches` their rows are sent. `spool` and `stdin` are
     inherited file descriptors, -1: none. `nice`: give way to others. `live`: capture, instead of reading
     `paths`. `limits` hold in the worker.
@@ -124,14 +124,14 @@ def _pull(handle: int, length: int) -> bytes:
     return b"".join(parts)
 
 
-Place = tuple[str, int]
+ExchangeKey = tuple[str, int]
 
 
 class SaveOrder(NamedTuple):
-    """What to write where. `places` are exchanges as (connection, ordinal)."""
+    """What to write where. `exchanges` are exchanges as (connection, ordinal)."""
 
     inputs: Order
-    places: frozenset[Place]
+    exchanges: frozenset[ExchangeKey]
     path: str
 
 

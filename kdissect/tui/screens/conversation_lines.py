@@ -20,29 +20,29 @@ from kdissect.tui.widgets.hex_rows import hex_rows
 from kdissect.tui.widgets.styled_lines import Line
 
 # Lines of one message; who wants to see all of it goes to the exchange.
-MESSAGE_LINES = 40
-HEX_BYTES = 512
+_MESSAGE_LINES = 40
+_HEX_BYTES = 512
 FORMS = ("fields", "hex", "titles")
 
 
-class Turnout(NamedTuple):
+class StreamMessage(NamedTuple):
     """One message: the exchange it belongs to, and which side of it."""
 
     row: int
     side: str
 
 
-def messages_of(log: ExchangeLog, connection: str) -> list[Turnout]:
+def messages_of(log: ExchangeLog, connection: str) -> list[StreamMessage]:
     """The messages of a connection by the time of their first byte; requests before what answers them."""
     found = []
     for row in log.rows_of(connection):
         for order, side in enumerate(("request", "response")):
             if log.has_side(row, side):
                 found.append((log.columns[f"{side}_time"][row], order, row, side))
-    return [Turnout(row, side) for _, _, row, side in sorted(found, key=lambda each: each[:3])]
+    return [StreamMessage(row, side) for _, _, row, side in sorted(found, key=lambda each: each[:3])]
 
 
-def message_lines(log: ExchangeLog, message: Turnout, form: str) -> Iterator[Line]:
+def message_lines(log: ExchangeLog, message: StreamMessage, form: str) -> Iterator[Line]:
     """A heading, then the content in one of `FORMS`. Raises nothing."""
     yield _title(log, message)
     if form != "titles":
@@ -50,7 +50,7 @@ def message_lines(log: ExchangeLog, message: Turnout, form: str) -> Iterator[Lin
         yield ()
 
 
-def _title(log: ExchangeLog, message: Turnout) -> Line:
+def _title(log: ExchangeLog, message: StreamMessage) -> Line:
     row, side = message
     is_request = side == "request"
     arrow = "client >>>" if is_request else "<<< broker"
@@ -81,18 +81,18 @@ def _errors(log: ExchangeLog, row: int) -> Cell:
     return Cell(", ".join(str(error_name(code)) for code in errors), "bad") if errors else Cell("")
 
 
-def _content(log: ExchangeLog, message: Turnout, form: str) -> Iterator[Line]:
+def _content(log: ExchangeLog, message: StreamMessage, form: str) -> Iterator[Line]:
     exchange = log.exchange(message.row)
     frame = exchange.request if message.side == "request" else exchange.response
     if frame is None or not frame.data:
         yield (("    its bytes cannot be had any more", "bad"),)
         return
     if form == "hex":
-        data = patched(frame.data, secret_patches(exchange, message.side), 0, HEX_BYTES)
+        data = patched(frame.data, secret_patches(exchange, message.side), 0, _HEX_BYTES)
         for line in hex_rows(data, 0, len(data)):
             yield (("    ", ""), *line)
-        if len(frame.data) > HEX_BYTES:
-            yield ((f"    ... {plural(len(frame.data) - HEX_BYTES, 'more byte')}", "dim"),)
+        if len(frame.data) > _HEX_BYTES:
+            yield ((f"    ... {plural(len(frame.data) - _HEX_BYTES, 'more byte')}", "dim"),)
         return
     tree = whole_tree(exchange, message.side, frame, lambda _info, number: log.topic_names.get(number))
     if tree is None:
@@ -109,7 +109,7 @@ def _tree_lines(lines: Iterator[str]) -> Iterator[Line]:
 
 
 def _bounded(lines: Sequence[Line]) -> Sequence[Line]:
-    if len(lines) <= MESSAGE_LINES:
+    if len(lines) <= _MESSAGE_LINES:
         return lines
-    left_out = len(lines) - MESSAGE_LINES
-    return [*lines[:MESSAGE_LINES], ((f"    ... {plural(left_out, 'more line')}", "dim"),)]
+    left_out = len(lines) - _MESSAGE_LINES
+    return [*lines[:_MESSAGE_LINES], ((f"    ... {plural(left_out, 'more line')}", "dim"),)]

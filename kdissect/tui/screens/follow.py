@@ -13,7 +13,7 @@ from textual.widgets import Footer, Static
 from textual.worker import get_current_worker
 
 from kdissect.model.plural import plural
-from kdissect.tui.screens.conversation_lines import FORMS, Turnout, message_lines, messages_of
+from kdissect.tui.screens.conversation_lines import FORMS, StreamMessage, message_lines, messages_of
 from kdissect.tui.session import Session
 from kdissect.tui.view import Follow, GoTo
 from kdissect.tui.widgets.hand_over import hand_over
@@ -21,7 +21,7 @@ from kdissect.tui.widgets.safe_text import text
 from kdissect.tui.widgets.styled_lines import Line, Lines
 
 # Messages decoded at a time: some screens full, done in a fraction of a second.
-MESSAGES_AT_ONCE = 50
+_MESSAGES_AT_ONCE = 50
 
 
 class FollowScreen(ModalScreen[None]):
@@ -60,7 +60,7 @@ class FollowScreen(ModalScreen[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Tell the first messages."""
+        """Show the first messages."""
         self._lines.focus()
         self._again()
 
@@ -82,10 +82,10 @@ class FollowScreen(ModalScreen[None]):
         info = None if number is None else log.connections[number]
         ends = "" if info is None else f"{info.client_text} > {info.broker_text}"
         who = "" if info is None or not info.client_id else f"  {info.client_id}"
-        told = (
+        title = (
             f"Follow {ends}{who}  {self._told} of {plural(len(self._messages), 'message')}, as {self._form}"
         )
-        self.query_one("#follow-title", Static).update(text(told))
+        self.query_one("#follow-title", Static).update(text(title))
 
     @on(Lines.NearEnd)
     def _near_end(self, event: Lines.NearEnd) -> None:
@@ -96,12 +96,12 @@ class FollowScreen(ModalScreen[None]):
         if self._is_telling or self._told >= len(self._messages):
             return
         self._is_telling = True
-        part = self._messages[self._told : self._told + MESSAGES_AT_ONCE]
+        part = self._messages[self._told : self._told + _MESSAGES_AT_ONCE]
         self._told += len(part)
         self._tell(part, self._form)
 
     @work(thread=True, group="follow", exclusive=True)
-    def _tell(self, part: list[Turnout], form: str) -> None:
+    def _tell(self, part: list[StreamMessage], form: str) -> None:
         """Decode in a thread: the screen stays quick on a slow disk."""
         log = self._session.log
         worker = get_current_worker()
@@ -127,10 +127,10 @@ class FollowScreen(ModalScreen[None]):
         row = self._row
         if row is None:
             return
-        place = next((at for at, message in enumerate(self._messages) if message.row == row), 0)
-        if place < len(self._starts):
+        index = next((at for at, message in enumerate(self._messages) if message.row == row), 0)
+        if index < len(self._starts):
             self._row = None
-            self._lines.go_to(self._starts[place])
+            self._lines.go_to(self._starts[index])
         else:
             self._more()
 
@@ -152,17 +152,17 @@ class FollowScreen(ModalScreen[None]):
 
     def action_message(self, step: int) -> None:
         """The next message at the top."""
-        place = self._current() + step
-        if 0 <= place < len(self._starts):
-            self._lines.go_to(self._starts[place])
-        if place >= len(self._starts) - 1:
+        index = self._current() + step
+        if 0 <= index < len(self._starts):
+            self._lines.go_to(self._starts[index])
+        if index >= len(self._starts) - 1:
             self._more()
 
     def action_exchange(self) -> None:
         """The exchange of the message at the top, in the list."""
-        place = self._current()
-        if place < len(self._messages):
-            message = self._messages[place]
+        index = self._current()
+        if index < len(self._messages):
+            message = self._messages[index]
             self.dismiss()
             self.app.post_message(GoTo(message.row, message.side))
 

@@ -1,6 +1,6 @@
 """Asks where to save exchanges, and saves them while the screen goes on.
 
-`save_rows` and `run_saver` block: not for the thread that answers keys.
+`_save_rows` and `run_saver` block: not for the thread that answers keys.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kdissect.model.plural import plural
 from kdissect.session.exchange import Exchange
 from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send
 from kdissect.tui.session import Session
-from kdissect.tui.view import Tell
+from kdissect.tui.view import Notice
 from kdissect.tui.widgets.hand_over import hand_over
 from kdissect.tui.widgets.safe_text import text
 
@@ -80,12 +80,12 @@ class SaveScreen(ModalScreen[None]):
         """Why not to write there; empty: nothing against it."""
         if not path or len(self._rows) > MOST:
             return "a path is needed" if not path else "there are too many"
-        place = Path(path).expanduser()
-        if any(_is_same(place, one) for one in self._session.progress.file_names):
+        target = Path(path).expanduser()
+        if any(_is_same(target, one) for one in self._session.progress.file_names):
             return "that is one of the captures that are open"
-        if place.is_dir() or not place.parent.is_dir():
-            return "that is a directory" if place.is_dir() else "there is no such directory"
-        if place.exists() and self._agreed != path:
+        if target.is_dir() or not target.parent.is_dir():
+            return "that is a directory" if target.is_dir() else "there is no such directory"
+        if target.exists() and self._agreed != path:
             self._agreed = path
             return "there is such a file: Enter once more replaces it"
         return ""
@@ -95,13 +95,13 @@ class SaveScreen(ModalScreen[None]):
 
     @work(thread=True)
     def _save(self, path: str) -> None:
-        saved = save_rows(self._session, self._rows, str(Path(path).expanduser()))
+        saved = _save_rows(self._session, self._rows, str(Path(path).expanduser()))
         if saved.exchanges:
             count = plural(saved.exchanges, "exchange")
-            told = f"saved {count} to {saved.path}"
-            message = Tell(f"{told}; {saved.trouble}" if saved.trouble else told)
+            saved_text = f"saved {count} to {saved.path}"
+            message = Notice(f"{saved_text}; {saved.trouble}" if saved.trouble else saved_text)
         else:
-            message = Tell(f"nothing was saved to {saved.path}: {saved.trouble}", "error")
+            message = Notice(f"nothing was saved to {saved.path}: {saved.trouble}", "error")
         self.app.post_message(message)
         hand_over(self, self.dismiss, None)
 
@@ -117,20 +117,20 @@ def _proposal(session: Session) -> str:
     return f"{''.join(letter if letter.isprintable() else '_' for letter in stem)}-excerpt.pcapng"
 
 
-def _is_same(place: Path, name: str) -> bool:
+def _is_same(target: Path, name: str) -> bool:
     try:
-        return place.exists() and place.samefile(name)
+        return target.exists() and target.samefile(name)
     except OSError:
         return False
 
 
-STREAM_COMMENT = (
+_STREAM_COMMENT = (
     "{} of a stream. The packets are new: IP and TCP as they may have been; frames and times are "
     "those of the capture."
 )
 
 
-def save_rows(session: Session, rows: Sequence[int], path: str) -> Saved:
+def _save_rows(session: Session, rows: Sequence[int], path: str) -> Saved:
     """Write rows of the log: the packets they came in, or for streams new ones. Raises nothing."""
     log = session.log
     if session.is_stream:
@@ -143,7 +143,7 @@ def save_rows(session: Session, rows: Sequence[int], path: str) -> Saved:
 def _save_frames(exchanges: list[Exchange], path: str) -> Saved:
     written: set[tuple[str, int]] = set()
     try:
-        comment = STREAM_COMMENT.format(plural(len(exchanges), "exchange"))
+        comment = _STREAM_COMMENT.format(plural(len(exchanges), "exchange"))
         with PacketFile(path, comment, f"{APPLICATION} {__version__}") as file:
             for packet, exchange, side in frame_packets(exchanges):
                 written.add((exchange.connection.id, exchange.ordinal))

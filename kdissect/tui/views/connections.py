@@ -58,9 +58,9 @@ class ConnectionsView(TablesView):
         kinds: dict[str, int] = {}
         for row in facts["connections"]:
             kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
-        told = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+        by_kind = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
         left_out = f"; {facts['forgotten']} earlier ones are left out" if facts["forgotten"] else ""
-        return f"{plural(count, 'connection')} ({told}){left_out}" if told else "0 connections"
+        return f"{plural(count, 'connection')} ({by_kind}){left_out}" if by_kind else "0 connections"
 
     def row_filter(self, row: Row) -> str | None:
         """The exchanges of the connection."""

@@ -19,7 +19,7 @@ from kdissect.tui.views.quick_filters import text_is
 from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row
 
-TIMELINE = 32  # cells
+_TIMELINE = 32  # cells
 
 
 class GroupsView(TablesView):
@@ -65,7 +65,7 @@ class GroupsView(TablesView):
         """With a line of time over the whole capture."""
         log = self.session.log
         end_ns = log.time_ns(len(log) - 1) if len(log) else log.start_ns
-        line = Timeline(log.start_ns, end_ns, TIMELINE)
+        line = Timeline(log.start_ns, end_ns, _TIMELINE)
 
         def drawn(row: Row) -> Cell:
             return Cell(line.line(time_ns_of(row["time"]), row["took_ns"]), "name")

@@ -52,18 +52,18 @@ def ordered(
     column = next((each for each in columns if order is not None and each.title == order.title), None)
     if order is None or column is None:
         return rows
-    told: list[tuple[Rank, Any]] = []
+    ranked: list[tuple[Rank, Any]] = []
     empty, last = [], []
     for row in rows:
         text = column.cell(row).text
         if stays(row):
             last.append(row)
         elif text and text != "-":
-            told.append((rank(text), row))
+            ranked.append((rank(text), row))
         else:
             empty.append(row)
-    told.sort(key=lambda each: each[0], reverse=order.is_down)
-    return [*(row for _, row in told), *empty, *last]
+    ranked.sort(key=lambda each: each[0], reverse=order.is_down)
+    return [*(row for _, row in ranked), *empty, *last]
 
 
 def rank(text: str) -> Rank:

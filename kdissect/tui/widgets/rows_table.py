@@ -112,7 +112,7 @@ class RowsTable(ScrollView, can_focus=True):
     # what is shown
 
     def show(self, columns: Sequence[TableColumn], rows: Sequence[Row], empty: str | None = None) -> None:
-        """Show rows. The cursor stays on the row of the same key, else at its place."""
+        """Show rows. The cursor stays on the row of the same key, else at its position."""
         before = self.row
         self._given = rows
         self._columns, self._rows = columns, ordered(rows, columns, self.order, self.stays)
@@ -149,12 +149,12 @@ class RowsTable(ScrollView, can_focus=True):
         row, column = self.row, self.column
         return None if row is None or column is None else column.cell(row)
 
-    def go_to(self, place: int) -> None:
+    def go_to(self, position: int) -> None:
         """Put the cursor on a row."""
-        place = max(0, min(place, len(self._rows) - 1))
-        if place != self._at:
+        position = max(0, min(position, len(self._rows) - 1))
+        if position != self._at:
             self._is_moved = True
-            self._at = place
+            self._at = position
             self.post_message(self.Highlighted(self, self.row))
         self._reveal()
         self.refresh()
@@ -257,9 +257,9 @@ class RowsTable(ScrollView, can_focus=True):
         """A screen up or down."""
         self.action_move(pages * max(self.size.height - 2, 1))
 
-    def action_go_to(self, place: int) -> None:
+    def action_go_to(self, position: int) -> None:
         """To the first row, or the last (-1)."""
-        self.go_to(len(self._rows) - 1 if place < 0 else place)
+        self.go_to(len(self._rows) - 1 if position < 0 else position)
         self._tell_end()
 
     def action_across(self, columns: int) -> None:

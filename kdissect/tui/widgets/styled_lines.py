@@ -95,7 +95,7 @@ class Lines(ScrollView, can_focus=True):
         self._measure()
 
     def watch_scroll_y(self, old: float, new: float) -> None:
-        """Tell when the end comes near."""
+        """Ask for more when the end comes near."""
         super().watch_scroll_y(old, new)
         if new + 2 * self.size.height >= len(self._lines):
             self.post_message(self.NearEnd(self))

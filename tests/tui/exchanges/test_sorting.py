@@ -128,7 +128,7 @@ def test_every_column_gives_an_order_of_all_rows(column: str, is_down: bool) -> 
             found = ordered_rows(shown, column, is_down, lambda: False)
         assert sorted(found) == list(range(len(loaded.log)))
         assert list(found) == list(plain), "parts make a difference"
-        assert [found.place_of(found[place]) for place in range(len(found))] == list(range(len(found)))
+        assert [found.position_of(found[place]) for place in range(len(found))] == list(range(len(found)))
 
 
 def test_rows_that_come_later_stand_behind_the_sorted_ones() -> None:
