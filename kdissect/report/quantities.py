@@ -22,6 +22,11 @@ def rate(count: float, duration_ns: int) -> str:
     return f"{value:.0f}/s" if value >= 10 else f"{value:.2g}/s"
 
 
+def byte_rate(count: float, duration_ns: int) -> str:
+    """Bytes in a time, which is not 0, as `1.2 kB/s`."""
+    return f"{byte_count(count * 1_000_000_000 / duration_ns)}/s"
+
+
 def duration(ns: int) -> str:
     """Nanoseconds as `412 us`, `1.25 ms`, `3.20 s`, `2 h 05 m`."""
     if abs(ns) < 1_000_000:

@@ -7,7 +7,7 @@ from kdissect.engine.times import rfc3339
 from kdissect.model.plural import plural
 from kdissect.report.cells import Cell, TableColumn, count_cell, number_column, text_column
 from kdissect.report.printable import printable
-from kdissect.report.quantities import byte_count, duration, rate
+from kdissect.report.quantities import byte_count, byte_rate, duration, rate
 
 Facts = dict[str, Any]
 _NAMED = 3  # rows that an error names
@@ -109,4 +109,4 @@ def _times(found: Facts | None, part: str) -> Cell:
 
 
 def _bytes_rate(count: int, interval_ns: int) -> Cell:
-    return Cell(f"{byte_count(count * 1_000_000_000 / interval_ns)}/s" if count else "")
+    return Cell(byte_rate(count, interval_ns) if count else "")

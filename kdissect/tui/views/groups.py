@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from kdissect.model.plural import plural
 from kdissect.query.syntax.filter_tokens import quote
+from kdissect.query.values.points_in_time import read_moment
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.groups import (
     group_columns,
@@ -68,7 +68,8 @@ class GroupsView(TablesView):
         line = Timeline(log.start_ns, end_ns, _TIMELINE)
 
         def drawn(row: Row) -> Cell:
-            return Cell(line.line(time_ns_of(row["time"]), row["took_ns"]), "name")
+            at = read_moment(row["time"])  # None of a time that only a damaged file has
+            return Cell("" if at is None else line.line(at.ns, row["took_ns"]), "name")
 
         when = TableColumn("time", lambda row: Cell(row["time"][11:23]))
         columns = [column for column in rebalance_columns() if column.title not in ("group", "kind", "time")]
@@ -92,20 +93,13 @@ class Timeline:
         self._span_ns = max(end_ns - start_ns, 1)
         self._width = max(width, 1)
 
-    def place(self, time_ns: int) -> int:
+    def cell(self, time_ns: int) -> int:
         """The cell of a moment."""
         at = (time_ns - self._start_ns) * self._width // self._span_ns
         return max(0, min(at, self._width - 1))
 
     def line(self, time_ns: int, took_ns: int | None = None) -> str:
         """A dot where something happens, a bar behind it for as long as it takes."""
-        first = self.place(time_ns)
-        last = first if took_ns is None else self.place(time_ns + took_ns)
+        first = self.cell(time_ns)
+        last = first if took_ns is None else self.cell(time_ns + took_ns)
         return _BEFORE * first + _AT + _LASTS * (last - first) + _BEFORE * (self._width - last - 1)
-
-
-def time_ns_of(text: str) -> int:
-    """Nanoseconds since 1970 of a time as rows have it (`engine.times.rfc3339`)."""
-    head, _, fraction = text.rstrip("Z").partition(".")
-    at = datetime.fromisoformat(head).replace(tzinfo=UTC)
-    return int(at.timestamp()) * 1_000_000_000 + int(fraction.ljust(9, "0")[:9] or 0)

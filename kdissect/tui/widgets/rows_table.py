@@ -119,7 +119,7 @@ class RowsTable(ScrollView, can_focus=True):
         if empty is not None:
             self._empty = empty
         # Nobody chose the first row of a first snapshot: it may be the sum, the last row of the next.
-        self._at = self._place_of(before) if self._is_moved else 0
+        self._at = self._position_of(before) if self._is_moved else 0
         self._measured = -1
         self._lay_out()
         if self._named(self.row) != self._named(before) or before is None:
@@ -162,7 +162,7 @@ class RowsTable(ScrollView, can_focus=True):
     def _named(self, row: Row | None) -> object:
         return None if row is None else id(row) if self._key is None else self._key(row)
 
-    def _place_of(self, row: Row | None) -> int:
+    def _position_of(self, row: Row | None) -> int:
         last = max(len(self._rows) - 1, 0)
         if row is None or self._key is None:
             return min(self._at, last)
